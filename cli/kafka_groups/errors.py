@@ -1,0 +1,104 @@
+"""Everything that can go wrong, as one tree.
+
+KafkaGroupsError                  carries the exit code that the root command uses
+├── SettingsError                 what the user gave cannot be used (exit 2)
+├── SandboxError                  the local Kafka could not be run (exit 1)
+└── AdminError                    something asked of a cluster failed; `name` is the contract's errors[].name
+    ├── BrokerError               a broker answered with an error code of Kafka's
+    ├── TimeoutExceededError      TIMEOUT
+    ├── NameNotResolvedError      NAME_NOT_RESOLVED
+    ├── ConnectionFailedError     CONNECTION_FAILED
+    ├── TlsFailedError            TLS_FAILED
+    ├── AuthenticationFailedError AUTHENTICATION_FAILED
+    ├── UnsupportedVersionError   UNSUPPORTED_VERSION
+    ├── MissingFromAnswerError    MISSING_FROM_ANSWER
+    └── BadAnswerError            BAD_ANSWER
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KafkaGroupsError(Exception):
+    """Root of the tree; its text is one sentence for the user: what, where, the next step."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class SettingsError(KafkaGroupsError):
+    """A flag, variable, profile or file holds something that cannot be used."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class SandboxError(KafkaGroupsError):
+    """The sandbox could not be started, seeded or stopped."""
+
+
+class AdminError(KafkaGroupsError):
+    """Something that was asked of a cluster failed.
+
+    `code` is Kafka's error code, or None for what happened on our side; `name` is stable and
+    machine-readable in both cases.
+    """
+
+    name: str = "UNKNOWN_SERVER_ERROR"
+    code: int | None = None
+
+
+class BrokerError(AdminError):
+    """A broker answered with an error code."""
+
+    def __init__(self, message: str, *, code: int, name: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.name = name
+
+
+class TimeoutExceededError(AdminError):
+    """The deadline passed before an answer came."""
+
+    name = "TIMEOUT"
+
+
+class NameNotResolvedError(AdminError):
+    """A host name has no address."""
+
+    name = "NAME_NOT_RESOLVED"
+
+
+class ConnectionFailedError(AdminError):
+    """No connection could be made, or it was lost."""
+
+    name = "CONNECTION_FAILED"
+
+
+class TlsFailedError(AdminError):
+    """The TLS handshake failed, or one side speaks TLS and the other does not."""
+
+    name = "TLS_FAILED"
+
+
+class AuthenticationFailedError(AdminError):
+    """The broker refused our credentials."""
+
+    name = "AUTHENTICATION_FAILED"
+
+
+class UnsupportedVersionError(AdminError):
+    """The broker is too old for what was asked."""
+
+    name = "UNSUPPORTED_VERSION"
+
+
+class MissingFromAnswerError(AdminError):
+    """A broker's answer lacks an item that was asked for."""
+
+    name = "MISSING_FROM_ANSWER"
+
+
+class BadAnswerError(AdminError):
+    """Bytes came that are not a Kafka answer."""
+
+    name = "BAD_ANSWER"
