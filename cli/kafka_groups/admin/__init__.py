@@ -1,0 +1,16 @@
+"""The door to a cluster's groups, shaped after the Admin API of KIP-88, KIP-518, KIP-699 and KIP-709.
+
+    with GroupAdmin(settings) as admin:
+        answers = admin.list_consumer_group_offsets({"orders": None, "billing": [("payments", 0)]})
+        answers.found["orders"]        # what it has committed, by partition
+        answers.failed                 # what could not be answered, and why, item by item
+
+`routing` decides who is asked what, `lookups` find brokers, `questions` build requests and read
+replies, `wire` moves bytes, `asking` is the loop between them.
+"""
+
+from kafka_groups.admin.door import GroupAdmin
+from kafka_groups.admin.offsets import GroupOffsets
+from kafka_groups.admin.wire.messages.list_offsets import EARLIEST, LATEST
+
+__all__ = ["EARLIEST", "LATEST", "GroupAdmin", "GroupOffsets"]

@@ -1,0 +1,35 @@
+"""The messages we speak, one table an API; each table follows Kafka's schema file of the same name."""
+
+from kafka_groups.admin.wire.messages.api import Api
+from kafka_groups.admin.wire.messages.api_versions import API_VERSIONS
+from kafka_groups.admin.wire.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
+from kafka_groups.admin.wire.messages.describe_groups import DESCRIBE_GROUPS
+from kafka_groups.admin.wire.messages.find_coordinator import FIND_COORDINATOR
+from kafka_groups.admin.wire.messages.list_groups import LIST_GROUPS
+from kafka_groups.admin.wire.messages.list_offsets import LIST_OFFSETS
+from kafka_groups.admin.wire.messages.metadata import METADATA
+from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH
+
+ALL: tuple[Api, ...] = (
+    API_VERSIONS,
+    CONSUMER_GROUP_DESCRIBE,
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    LIST_GROUPS,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+)
+
+__all__ = [
+    "ALL",
+    "API_VERSIONS",
+    "CONSUMER_GROUP_DESCRIBE",
+    "DESCRIBE_GROUPS",
+    "FIND_COORDINATOR",
+    "LIST_GROUPS",
+    "LIST_OFFSETS",
+    "METADATA",
+    "OFFSET_FETCH",
+    "Api",
+]

@@ -1,0 +1,274 @@
+"""GroupAdmin: every question about groups, asked of many groups at once and answered for each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from kafka_groups.admin.asking import settle
+from kafka_groups.admin.lookups import Coordinators, Leaders
+from kafka_groups.admin.offsets import GroupOffsets
+from kafka_groups.admin.questions.describe_groups import DescribeClassicGroups, DescribeConsumerGroups
+from kafka_groups.admin.questions.fetch_offsets import FetchOffsets
+from kafka_groups.admin.questions.list_groups import ListGroups
+from kafka_groups.admin.questions.list_offsets import ListOffsets
+from kafka_groups.admin.routing import Question, Route
+from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
+from kafka_groups.admin.wire.fleet import ANY_BROKER, Fleet
+from kafka_groups.admin.wire.messages.list_offsets import LATEST
+from kafka_groups.errors import UnsupportedVersionError
+from kafka_groups.model import (
+    GROUP_STATES,
+    GROUP_TYPES,
+    Answers,
+    Broker,
+    Failure,
+    GroupDescription,
+    GroupListing,
+    TopicPartition,
+    spell,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kafka_groups.settings import ConnectionSettings
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A")
+Progress = Callable[[str, int, int], None]
+
+
+class GroupAdmin:
+    """A cluster, reached when first asked. Use it as a context manager, or `close` it.
+
+    Every call has `settings.timeout_s` to answer, or what its `timeout_s` says; with
+    `one_deadline` all calls together have `settings.timeout_s` from the first one on. A call raises
+    an AdminError only if the cluster cannot be reached at all; what fails for one group, partition
+    or broker is in its Answers. What a call learns of coordinators and types of groups serves the
+    next: groups that were just listed need no look-up, because the broker that lists a group
+    coordinates it. `progress` is told what is being asked, how many items are settled, of how many.
+    """
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        *,
+        one_deadline: bool = False,
+        progress: Progress = lambda _what, _done, _total: None,
+        clock: Callable[[], float] = time.monotonic,
+        fleet: Fleet | None = None,
+    ) -> None:
+        self._settings = settings
+        self._progress = progress
+        self._clock = clock
+        self._fleet = fleet or Fleet(settings, clock=clock)
+        self._is_open = False
+        self._one_deadline = one_deadline
+        self._deadline_of_all: float | None = None
+        self._coordinators: dict[str, int] = {}
+        self._types: dict[str, str | None] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._fleet.close()
+
+    @property
+    def requests_sent(self) -> list[tuple[str, int]]:
+        """Every request sent so far, as (API name, version), connection set-up included."""
+        return self._fleet.sent
+
+    def brokers(self, *, timeout_s: float | None = None) -> Mapping[int, Broker]:
+        """The brokers of the cluster, by id."""
+        self._reach(self._deadline(timeout_s))
+        return self._fleet.brokers
+
+    def list_groups(
+        self,
+        *,
+        states: Collection[str] | None = None,
+        types: Collection[str] | None = None,
+        timeout_s: float | None = None,
+    ) -> Answers[str, GroupListing]:
+        """Groups of every kind, by id; only those in one of the states and of one of the types, if given.
+
+        The filters are applied by the brokers (ListGroups 4 and 5). `failed` is keyed by broker id.
+        ValueError: an empty set (KIP-518), or a name that is no state or type.
+        """
+        question = ListGroups(
+            states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types")
+        )
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        brokers = sorted(self._fleet.brokers)
+        route = self._ask("listing groups", question, brokers, {broker: broker for broker in brokers}, deadline)
+        listings = {group.group: group for broker in brokers for group in route.found.get(broker, ())}
+        for listing in listings.values():
+            self._coordinators[listing.group] = listing.coordinator
+            self._types[listing.group] = listing.type
+        return Answers(found=dict(sorted(listings.items())), failed=route.failed)
+
+    def describe_groups(
+        self, groups: Iterable[str], *, timeout_s: float | None = None
+    ) -> Answers[str, GroupDescription]:
+        """State and members of classic, simple and KIP-848 groups.
+
+        A group whose kind is not known is asked about in both ways at once. A group that does not
+        exist, or is of another kind, fails with GROUP_ID_NOT_FOUND.
+        """
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        wanted = tuple(dict.fromkeys(groups))
+        known, lost = self._locate(wanted, deadline)
+        reachable = [group for group in wanted if group not in lost]
+        consumer = self._route(
+            DescribeConsumerGroups(), [g for g in reachable if self._types.get(g) != "Classic"], known
+        )
+        classic = self._route(
+            DescribeClassicGroups(), [g for g in reachable if self._types.get(g) != "Consumer"], known
+        )
+        self._settle("describing groups", [consumer, classic], deadline)
+        return self._merge(wanted, consumer, classic, lost)
+
+    def list_consumer_group_offsets(
+        self,
+        groups: Mapping[str, Sequence[tuple[str, int]] | None],
+        *,
+        require_stable: bool = False,
+        timeout_s: float | None = None,
+    ) -> Answers[str, GroupOffsets]:
+        """What each group has committed: for the partitions that it is mapped to, or for all if to None (KIP-709).
+
+        A partition without a commit is None. A group that does not exist has no commits, and is not
+        told from one that never committed. With `require_stable`, offsets that an open transaction
+        may still change are waited for, until the deadline.
+        """
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        wanted = {
+            group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
+            for group, partitions in groups.items()
+        }
+        question = FetchOffsets(wanted, require_stable=require_stable)
+        route = self._ask("fetching offsets", question, wanted, self._coordinators, deadline, look_up=Coordinators())
+        self._coordinators.update(route.located)
+        return route.answers()
+
+    def list_offsets(
+        self, partitions: Iterable[tuple[str, int]], *, at: int = LATEST, timeout_s: float | None = None
+    ) -> Answers[TopicPartition, int | None]:
+        """The log offset of each partition: its end (LATEST), its start (EARLIEST), or the first at a time in ms.
+
+        None where the log has no record at or after that time. Asked of the leaders, all topics at once.
+        """
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        wanted = [TopicPartition(*partition) for partition in partitions]
+        route = self._ask("listing log offsets", ListOffsets(at), wanted, self._leaders, deadline, look_up=Leaders())
+        self._leaders.update(route.located)
+        return route.answers()
+
+    def _reach(self, deadline: float) -> None:
+        if not self._is_open:
+            self._fleet.open(deadline)
+            self._is_open = True
+
+    def _deadline(self, timeout_s: float | None) -> float:
+        own = self._clock() + (self._settings.timeout_s if timeout_s is None else timeout_s)
+        if not self._one_deadline:
+            return own
+        if self._deadline_of_all is None:
+            self._deadline_of_all = self._clock() + self._settings.timeout_s
+        return min(own, self._deadline_of_all)
+
+    def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[Hashable, Failure]]:
+        """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""
+        unknown = [group for group in groups if group not in self._coordinators]
+        route = self._ask("finding coordinators", Coordinators(), unknown, dict.fromkeys(unknown, ANY_BROKER), deadline)
+        self._coordinators.update(route.found)
+        return {group: self._coordinators[group] for group in groups if group in self._coordinators}, route.failed
+
+    def _merge(
+        self,
+        groups: Sequence[str],
+        consumer: Route[str, GroupDescription],
+        classic: Route[str, GroupDescription],
+        lost: Mapping[Hashable, Failure],
+    ) -> Answers[str, GroupDescription]:
+        found: dict[str, GroupDescription] = {}
+        failed: dict[Hashable, Failure] = {}
+        for group in groups:
+            description = consumer.found.get(group) or classic.found.get(group)
+            if description is not None:
+                self._types[group] = description.type
+                broker = (consumer if group in consumer.found else classic).located.get(group)
+                found[group] = replace(description, coordinator=self._fleet.brokers.get(-1 if broker is None else broker))
+            elif group in lost:
+                failed[group] = lost[group]
+            else:
+                failed[group] = _telling(consumer.failed.get(group), classic.failed.get(group))
+        return Answers(found=found, failed=failed)
+
+    def _ask(
+        self,
+        what: str,
+        question: Question[K, A],
+        keys: Iterable[K],
+        known: Mapping[K, int],
+        deadline: float,
+        *,
+        look_up: Question[K, int] | None = None,
+    ) -> Route[K, A]:
+        route = Route(keys, question=question, look_up=look_up, known=known)
+        self._settle(what, [route], deadline)
+        return route
+
+    def _route(self, question: Question[str, A], groups: Iterable[str], known: Mapping[str, int]) -> Route[str, A]:
+        return Route(groups, question=question, look_up=Coordinators(), known=known)
+
+    def _settle(self, what: str, routes: Sequence[Route[Any, Any]], deadline: float) -> None:
+        settle(
+            self._fleet,
+            routes,
+            deadline=deadline,
+            clock=self._clock,
+            progress=lambda done, total: self._progress(what, done, total),
+        )
+
+
+def _known(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    spelled = tuple(dict.fromkeys(spell(name) or "" for name in names))
+    odd = [name for name in spelled if name not in valid]
+    if odd or not spelled:
+        told = f"{', '.join(map(repr, odd))} is not among" if odd else "an empty set filters everything out; name some of"
+        msg = f"{what}: {told} {', '.join(valid)}"
+        raise ValueError(msg)
+    return spelled
+
+
+def _telling(consumer: Failure | None, classic: Failure | None) -> Failure:
+    """Of the failures of both describes, the one that says what is the matter.
+
+    Each API calls a group of the other kind GROUP_ID_NOT_FOUND, and an old broker lacks the newer one;
+    when both say so, the newer API's message names what kind the group is not (Kafka shows that one too).
+    """
+    if consumer is None or classic is None:
+        told = consumer or classic
+        assert told is not None
+        return told
+    if consumer.name == UnsupportedVersionError.name:
+        return classic
+    return classic if consumer.code == GROUP_ID_NOT_FOUND != classic.code else consumer

@@ -1,0 +1,108 @@
+"""Which broker is to be asked: the coordinators of groups, the leaders of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kafka_groups.admin.routing import Sorted
+from kafka_groups.admin.wire.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    LEADER_NOT_AVAILABLE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    broker_error,
+)
+from kafka_groups.admin.wire.messages import FIND_COORDINATOR, METADATA
+from kafka_groups.admin.wire.messages.find_coordinator import BATCHED_SINCE
+from kafka_groups.codec import Struct
+from kafka_groups.errors import AdminError, MissingFromAnswerError
+from kafka_groups.model import Broker, Failure, TopicPartition
+
+_AGAIN: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
+_NO_LEADER: Final = -1
+
+
+class Coordinators:
+    """FindCoordinator: keys are group ids, answers broker ids; all in one request since version 4 (KIP-699)."""
+
+    api = FIND_COORDINATOR
+
+    def bodies(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
+        """One body for all, or one each on old brokers."""
+        if version >= BATCHED_SINCE:
+            return [(keys, {"coordinator_keys": list(keys)})]
+        return [((group,), {"key": group}) for group in keys]
+
+    def read(self, keys: Sequence[str], version: int, payload: bytes) -> Sorted[str, int]:
+        """Where each group is; errors 14 and 15 are asked again, after a wait."""
+        answer = FIND_COORDINATOR.read_reply(version, payload)
+        rows = answer["coordinators"] if version >= BATCHED_SINCE else [{**answer, "key": keys[0]}]
+        sorted_: Sorted[str, int] = Sorted()
+        for row in rows:
+            group, code = row["key"], row["error_code"]
+            error = broker_error(code, row["error_message"] if code in _AGAIN else None)
+            if code in _AGAIN:
+                sorted_.again[group] = str(error)
+            elif code:
+                sorted_.failed[group] = error
+            else:
+                sorted_.done[group] = row["node_id"]
+        found = {row["node_id"]: row for row in rows if row["error_code"] == 0}
+        sorted_.seen = [Broker(id=node, host=row["host"], port=row["port"]) for node, row in found.items()]
+        return sorted_
+
+    def blame(self, key: str, error: AdminError, broker: int | None) -> Failure:
+        """The group's failure."""
+        return Failure.of(error, group=key, broker=broker)
+
+
+class Leaders:
+    """Metadata: keys are partitions, answers the ids of their leaders; one request for all topics.
+
+    A partition without a leader fails at once with LEADER_NOT_AVAILABLE: when it will have one
+    again, nobody knows, and its commits can be shown without.
+    """
+
+    api = METADATA
+
+    def bodies(
+        self, keys: Sequence[TopicPartition], version: int
+    ) -> list[tuple[Sequence[TopicPartition], Mapping[str, Any]]]:
+        """One body with each topic once. It never creates a topic."""
+        names = dict.fromkeys(topic for topic, _ in keys)
+        return [(keys, {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False})]
+
+    def read(self, keys: Sequence[TopicPartition], version: int, payload: bytes) -> Sorted[TopicPartition, int]:
+        """Each partition's leader, or why it has none."""
+        answer = METADATA.read_reply(version, payload)
+        topics: dict[str, Struct] = {topic["name"]: topic for topic in answer["topics"]}
+        leaders = {
+            name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()
+        }
+        sorted_: Sorted[TopicPartition, int] = Sorted()
+        for key in keys:
+            if key.topic not in topics:
+                sorted_.failed[key] = MissingFromAnswerError("the broker's answer does not mention its topic")
+            elif topics[key.topic]["error_code"] == LEADER_NOT_AVAILABLE:
+                # So a broker speaks of a topic that is being made.
+                sorted_.again[key] = str(broker_error(LEADER_NOT_AVAILABLE))
+            elif topics[key.topic]["error_code"]:
+                sorted_.failed[key] = broker_error(topics[key.topic]["error_code"])
+            else:
+                _sort_partition(sorted_, key, leaders[key.topic].get(key.partition))
+        sorted_.seen = [Broker(id=row["node_id"], host=row["host"], port=row["port"]) for row in answer["brokers"]]
+        return sorted_
+
+    def blame(self, key: TopicPartition, error: AdminError, broker: int | None) -> Failure:
+        """The partition's failure."""
+        return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
+
+
+def _sort_partition(sorted_: Sorted[TopicPartition, int], key: TopicPartition, row: Struct | None) -> None:
+    if row is None:
+        sorted_.failed[key] = broker_error(UNKNOWN_TOPIC_OR_PARTITION)
+    elif row["leader_id"] == _NO_LEADER:
+        sorted_.failed[key] = broker_error(LEADER_NOT_AVAILABLE, "the partition has no leader")
+    else:
+        sorted_.done[key] = row["leader_id"]

@@ -1,0 +1,48 @@
+"""The committed offsets of one group, kept packed as the broker sent them until somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kafka_groups.admin.wire.offset_rows import Run, decode, partitions_of
+from kafka_groups.model import CommittedOffset, TopicPartition
+
+
+class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
+    """What a group has committed, by partition; None for a partition that was named and has no commit.
+
+    Partitions that the broker refused are not in the mapping but in `refused`, with Kafka's error code.
+    Reading decodes; nothing is kept of it, so that a million rows cost no more than their bytes.
+    """
+
+    __slots__ = ("_runs", "refused")
+
+    def __init__(self, runs: tuple[Run, ...] = (), refused: Mapping[TopicPartition, int] | None = None) -> None:
+        self._runs = runs
+        self.refused: Mapping[TopicPartition, int] = refused or {}
+
+    def __len__(self) -> int:
+        return sum(run.rows for run in self._runs) - len(self.refused)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        for key, _ in self.rows():
+            yield key
+
+    def __getitem__(self, key: TopicPartition) -> CommittedOffset | None:
+        for partition, commit in self.rows():
+            if partition == key:
+                return commit
+        raise KeyError(key)
+
+    def __repr__(self) -> str:
+        return f"GroupOffsets({dict(self.rows())!r})"
+
+    def rows(self) -> Iterator[tuple[TopicPartition, CommittedOffset | None]]:
+        """Each partition with its commit; one pass, where `items()` would look each one up."""
+        for run in self._runs:
+            yield from decode(run)
+
+    def partitions(self) -> Iterator[tuple[str, list[int]]]:
+        """Each topic with its partitions, refused ones included."""
+        for run in self._runs:
+            yield run.topic, partitions_of(run)

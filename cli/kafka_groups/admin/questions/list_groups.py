@@ -1,0 +1,75 @@
+"""ListGroups: which groups does each broker coordinate? The filters travel to the broker (KIP-518)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from kafka_groups.admin.routing import Sorted
+from kafka_groups.admin.wire.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    broker_error,
+)
+from kafka_groups.admin.wire.messages import LIST_GROUPS
+from kafka_groups.admin.wire.messages.list_groups import FILTERS_STATES_SINCE, FILTERS_TYPES_SINCE
+from kafka_groups.errors import AdminError, UnsupportedVersionError
+from kafka_groups.model import Failure, GroupListing, spell
+
+_CLASSIC: Final = frozenset({"Classic"})
+_CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
+
+
+class ListGroups:
+    """Keys are broker ids; each is answered with the groups that it coordinates."""
+
+    api = LIST_GROUPS
+
+    def __init__(self, *, states: Collection[str] | None, types: Collection[str] | None) -> None:
+        self._states = states
+        self._types = types
+
+    def bodies(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
+        """One body; UnsupportedVersionError where the broker would silently ignore a filter."""
+        if self._states and version < FILTERS_STATES_SINCE:
+            msg = (
+                f"filtering by state takes ListGroups version {FILTERS_STATES_SINCE} (Kafka 2.6 or newer); "
+                f"this broker speaks up to {version}; without --state it can list"
+            )
+            raise UnsupportedVersionError(msg)
+        types = self._types or ()
+        if types and version < FILTERS_TYPES_SINCE:
+            # Such brokers have classic groups only, so a filter that lets those through needs no sending.
+            if not _CLASSIC <= frozenset(types) <= _CLASSIC_AND_CONSUMER:
+                msg = (
+                    f"filtering by these types takes ListGroups version {FILTERS_TYPES_SINCE} (Kafka 3.8 or newer); "
+                    f"this broker speaks up to {version}; without --type it can list"
+                )
+                raise UnsupportedVersionError(msg)
+            types = ()
+        return [(keys, {"states_filter": list(self._states or ()), "types_filter": list(types)})]
+
+    def read(self, keys: Sequence[int], version: int, payload: bytes) -> Sorted[int, list[GroupListing]]:
+        """The broker's groups, or its error."""
+        answer = LIST_GROUPS.read_reply(version, payload)
+        broker = keys[0]
+        code = answer["error_code"]
+        if code in (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE):
+            return Sorted(again={broker: str(broker_error(code))})
+        if code:
+            return Sorted(failed={broker: broker_error(code)})
+        return Sorted(done={broker: [_listing(group, broker) for group in answer["groups"]]})
+
+    def blame(self, key: int, error: AdminError, broker: int | None) -> Failure:
+        """The broker's failure."""
+        return Failure.of(error, broker=key)
+
+
+def _listing(group: Mapping[str, str], broker: int) -> GroupListing:
+    return GroupListing(
+        group=group["group_id"],
+        type=spell(group["group_type"]),
+        state=spell(group["group_state"]),
+        protocol_type=group["protocol_type"],
+        coordinator=broker,
+    )

@@ -1,0 +1,77 @@
+"""ListOffsets: where does the log of each of these partitions end, or begin? Asked of the partitions' leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kafka_groups.admin.routing import Sorted
+from kafka_groups.admin.wire.error_codes import (
+    FENCED_LEADER_EPOCH,
+    KAFKA_STORAGE_ERROR,
+    LEADER_NOT_AVAILABLE,
+    NETWORK_EXCEPTION,
+    NOT_LEADER_OR_FOLLOWER,
+    OFFSET_NOT_AVAILABLE,
+    REPLICA_NOT_AVAILABLE,
+    REQUEST_TIMED_OUT,
+    UNKNOWN_LEADER_EPOCH,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    broker_error,
+)
+from kafka_groups.admin.wire.messages import LIST_OFFSETS
+from kafka_groups.errors import AdminError
+from kafka_groups.model import Failure, TopicPartition
+
+_MOVED: Final = frozenset({NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION})
+_AGAIN: Final = frozenset(
+    {
+        FENCED_LEADER_EPOCH,
+        KAFKA_STORAGE_ERROR,
+        NETWORK_EXCEPTION,
+        OFFSET_NOT_AVAILABLE,
+        REPLICA_NOT_AVAILABLE,
+        REQUEST_TIMED_OUT,
+        UNKNOWN_LEADER_EPOCH,
+    }
+)
+
+
+class ListOffsets:
+    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. The answer is an offset, None if none is."""
+
+    api = LIST_OFFSETS
+
+    def __init__(self, timestamp: int) -> None:
+        self._timestamp = timestamp
+
+    def bodies(
+        self, keys: Sequence[TopicPartition], version: int
+    ) -> list[tuple[Sequence[TopicPartition], Mapping[str, Any]]]:
+        """One body, grouped by topic."""
+        topics: dict[str, list[Mapping[str, int]]] = {}
+        for topic, partition in keys:
+            topics.setdefault(topic, []).append({"partition_index": partition, "timestamp": self._timestamp})
+        return [(keys, {"topics": [{"name": name, "partitions": parts} for name, parts in topics.items()]})]
+
+    def read(self, keys: Sequence[TopicPartition], version: int, payload: bytes) -> Sorted[TopicPartition, int | None]:
+        """Each partition's offset, or what its error asks for."""
+        sorted_: Sorted[TopicPartition, int | None] = Sorted()
+        for topic in LIST_OFFSETS.read_reply(version, payload)["topics"]:
+            for row in topic["partitions"]:
+                key = TopicPartition(topic["name"], row["partition_index"])
+                code = row["error_code"]
+                if code == 0:
+                    sorted_.done[key] = row["offset"] if row["offset"] >= 0 else None
+                elif code in _MOVED:
+                    # The look-up of leaders says for good whether the partition is gone.
+                    sorted_.moved[key] = str(broker_error(code))
+                elif code in _AGAIN:
+                    sorted_.again[key] = str(broker_error(code))
+                else:
+                    sorted_.failed[key] = broker_error(code)
+        return sorted_
+
+    def blame(self, key: TopicPartition, error: AdminError, broker: int | None) -> Failure:
+        """The partition's failure."""
+        return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)

@@ -1,0 +1,188 @@
+"""A socket that connects, speaks TLS if told to, and never blocks: bytes out, frames in."""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, TlsFailedError
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.wire.resolving import Address
+
+_READ_SIZE: Final = 1 << 18
+_SIZE_BYTES: Final = 4
+# An answer with the offsets of some 3,000,000 partitions; what claims more is no answer.
+_LARGEST_FRAME: Final = 1 << 27
+# What answers ApiVersions before we know that it is Kafka may not claim more than this.
+_LARGEST_FIRST_FRAME: Final = 1 << 20
+_TLS_ALERT: Final = b"\x15\x03"
+
+
+class Channel:
+    """One connection to one address list, tried in order. All methods return at once.
+
+    Every failure is raised as an AdminError without the address: who knows the broker adds it.
+    """
+
+    def __init__(self, addresses: list[Address], *, tls: ssl.SSLContext | None, server_name: str) -> None:
+        self._addresses = list(addresses)
+        self._tls = tls
+        self._server_name = server_name
+        self._out = bytearray()
+        self._in = bytearray()
+        self._frames = 0
+        self._handshaking = False
+        self._connect_error: OSError | None = None
+        self.is_open = False
+        self.socket = self._start_next()
+
+    def wanted_events(self) -> int:
+        """What the selector is to wait for."""
+        if not self.is_open and not self._handshaking:
+            return selectors.EVENT_WRITE
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out or self._handshake_writes() else 0)
+
+    def send(self, frame: bytes) -> None:
+        """Queue a frame; it leaves when the socket takes it."""
+        self._out += frame
+        if self.is_open:
+            self._flush()
+
+    def advance(self) -> list[bytes]:
+        """Go on after the selector said something: connect, shake hands, write, read. Returns whole frames."""
+        if not self.is_open and not self._handshaking and not self._finish_connect():
+            return []
+        if self._handshaking and not self._shake_hands():
+            return []
+        self._flush()
+        return self._read_frames()
+
+    def close(self) -> None:
+        """Let the socket go."""
+        self.socket.close()
+
+    def _start_next(self) -> socket.socket:
+        while self._addresses:
+            family, address = self._addresses.pop(0)
+            try:
+                sock = socket.socket(family, socket.SOCK_STREAM)
+            except OSError as error:
+                self._connect_error = error
+                continue
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            code = sock.connect_ex(address)
+            if code in (0, errno.EINPROGRESS, errno.EWOULDBLOCK):
+                return sock
+            self._connect_error = OSError(code, os.strerror(code))
+            sock.close()
+        raise ConnectionFailedError(_reason(self._connect_error)) from self._connect_error
+
+    def _finish_connect(self) -> bool:
+        code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._connect_error = OSError(code, os.strerror(code))
+            self.socket.close()
+            self.socket = self._start_next()
+            return False
+        if self._tls is None:
+            self.is_open = True
+            return True
+        self._handshaking = True
+        self.socket = self._tls.wrap_socket(
+            self.socket, server_hostname=self._server_name, do_handshake_on_connect=False
+        )
+        return True
+
+    def _handshake_writes(self) -> bool:
+        return self._handshaking and getattr(self, "_wants_write", False)
+
+    def _shake_hands(self) -> bool:
+        self._wants_write = False
+        try:
+            self.socket.do_handshake()  # type: ignore[attr-defined]
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLWantWriteError:
+            self._wants_write = True
+            return False
+        except ssl.SSLCertVerificationError as error:
+            msg = f"its certificate is not trusted: {error.verify_message}"
+            raise TlsFailedError(msg) from error
+        except OSError as error:
+            raise TlsFailedError("the TLS handshake failed; perhaps the port does not speak TLS") from error
+        self._handshaking = False
+        self.is_open = True
+        return True
+
+    def _flush(self) -> None:
+        while self._out:
+            try:
+                sent = self.socket.send(memoryview(self._out)[:_READ_SIZE].tobytes())
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return
+            except OSError as error:
+                raise ConnectionFailedError(_reason(error)) from error
+            del self._out[:sent]
+
+    def _read_frames(self) -> list[bytes]:
+        frames: list[bytes] = []
+        while True:
+            try:
+                piece = self.socket.recv(_READ_SIZE)
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return frames
+            except OSError as error:
+                raise self._lost(_reason(error)) from error
+            if not piece:
+                if frames:
+                    # What came whole is delivered; the next call meets the end of the stream again.
+                    return frames
+                raise self._lost("it closed the connection")
+            self._in += piece
+            frames += self._cut_frames()
+
+    def _cut_frames(self) -> list[bytes]:
+        frames: list[bytes] = []
+        at = 0
+        while len(self._in) - at >= _SIZE_BYTES:
+            size = self._checked_size(bytes(self._in[at : at + _SIZE_BYTES]))
+            end = at + _SIZE_BYTES + size
+            if len(self._in) < end:
+                break
+            frames.append(bytes(memoryview(self._in)[at + _SIZE_BYTES : end]))
+            self._frames += 1
+            at = end
+        del self._in[:at]
+        return frames
+
+    def _checked_size(self, head: bytes) -> int:
+        size = int.from_bytes(head, "big", signed=True)
+        if _SIZE_BYTES <= size <= (_LARGEST_FRAME if self._frames else _LARGEST_FIRST_FRAME):
+            return size
+        if head.startswith(_TLS_ALERT):
+            raise TlsFailedError("the port speaks TLS; add -X security.protocol=SSL")
+        if self._frames == 0:
+            shown = head.decode("ascii", "backslashreplace")
+            msg = f"what answers there does not speak Kafka's protocol (its answer begins with {shown!r})"
+            raise BadAnswerError(msg)
+        msg = f"an answer of {size} bytes was announced"
+        raise BadAnswerError(msg)
+
+    def _lost(self, reason: str) -> AdminError:
+        if self._frames == 0 and self._in.startswith(_TLS_ALERT):
+            return TlsFailedError("the port speaks TLS; add -X security.protocol=SSL")
+        if self._frames == 0 and not self._in and self._tls is None:
+            reason += " at our first request; perhaps the port wants TLS, or is not Kafka's"
+        return ConnectionFailedError(reason)
+
+
+def _reason(error: OSError | None) -> str:
+    if error is None:
+        return "the host has no address to connect to"
+    return (error.strerror or str(error) or type(error).__name__).lower()

@@ -1,0 +1,230 @@
+"""One broker connection: resolve, connect, agree on versions, then any number of requests in flight."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups import __version__
+from kafka_groups.admin.wire.channel import Channel
+from kafka_groups.admin.wire.messages import API_VERSIONS, Api
+from kafka_groups.admin.wire.resolving import Resolution, numeric_addresses
+from kafka_groups.codec import INT16, INT32, CodecError, Cursor
+from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kafka_groups.admin.wire.resolving import Resolve
+    from kafka_groups.settings import Endpoint
+
+_UNSUPPORTED_VERSION: Final = 35
+# One connection is served in order, so more in flight only hides the round trip; a bound keeps the
+# broker's socket buffers from filling up while it answers old-style requests of one group each.
+_MOST_IN_FLIGHT: Final = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be asked. `bodies` turns the agreed version into one body a message, each with its own token.
+
+    It is called once, when the broker's versions are known, and may raise UnsupportedVersionError.
+    """
+
+    api: Api
+    bodies: Callable[[int], list[tuple[Any, Mapping[str, Any]]]]
+    token: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """One answer, or the error in its place; `part` is the token of the body, None if none was made."""
+
+    request: Request
+    part: Any
+    version: int
+    payload: bytes
+    error: AdminError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Flight:
+    request: Request
+    part: Any
+    version: int
+
+
+class Connection:
+    """A broker under one endpoint. It is driven by its owner, which waits on `channel` and calls `advance`.
+
+    The clock is the owner's: every `now` is seconds of one monotonic clock.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        client_id: str,
+        tls: Callable[[], ssl.SSLContext] | None,
+        patience_s: float,
+        now: float,
+        resolve: Resolve,
+        wake: Callable[[], None],
+    ) -> None:
+        self.endpoint = endpoint
+        self.channel: Channel | None = None
+        self.versions: dict[int, tuple[int, int]] | None = None
+        self.sent: list[tuple[str, int]] = []
+        self._client_id = client_id
+        self._tls = tls
+        self._give_up_at = now + patience_s
+        self._patience_s = patience_s
+        self._correlation = 0
+        self._flights: dict[int, _Flight] = {}
+        self._waiting: deque[tuple[_Flight, Mapping[str, Any]]] = deque()
+        self._unversioned: deque[Request] = deque()
+        self._throttled_until = 0.0
+        addresses = numeric_addresses(endpoint)
+        self._resolution = None if addresses else Resolution(endpoint, resolve=resolve, wake=wake)
+        if addresses:
+            self._open(addresses)
+
+    def submit(self, request: Request, now: float) -> list[Reply]:
+        """Take a request on; it is sent as soon as it can be. Returns at once what cannot be asked at all."""
+        if self.versions is None:
+            self._unversioned.append(request)
+            return []
+        refused = self._plan(request)
+        self._send_waiting(now)
+        return refused
+
+    def advance(self, now: float) -> list[Reply]:
+        """Go on as far as it goes without waiting. AdminError means that this connection is lost."""
+        if self._resolution is not None:
+            if not self._resolution.is_done():
+                return self._check_patience(now)
+            if self._resolution.error is not None:
+                raise self._resolution.error
+            self._open(self._resolution.addresses or [])
+            self._resolution = None
+        replies: list[Reply] = []
+        if self.channel is not None:
+            for payload in self.channel.advance():
+                replies += self._take(payload, now)
+        self._send_waiting(now)
+        return replies or self._check_patience(now)
+
+    def wakes_at(self) -> float | None:
+        """When to call `advance` though nothing came; None if only bytes matter."""
+        if self.versions is None:
+            return self._give_up_at
+        return self._throttled_until if self._waiting and not self._has_room() else None
+
+    def abandon(self, error: AdminError) -> list[Reply]:
+        """Close, and answer everything that was not answered with this error."""
+        if self.channel is not None:
+            self.channel.close()
+        flights = [*self._flights.values(), *(flight for flight, _ in self._waiting)]
+        lost = [Reply(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
+        return lost + [
+            Reply(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
+        ]
+
+    def _open(self, addresses: list[Any]) -> None:
+        self.channel = Channel(addresses, tls=self._tls() if self._tls else None, server_name=self.endpoint.host)
+        self._ask_versions(API_VERSIONS.highest)
+
+    def _ask_versions(self, version: int) -> None:
+        body = {"client_software_name": "kafka-groups", "client_software_version": __version__}
+        self._transmit(_Flight(request=_HANDSHAKE, part=None, version=version), body)
+
+    def _transmit(self, flight: _Flight, body: Mapping[str, Any]) -> None:
+        assert self.channel is not None
+        api = flight.request.api
+        self._correlation += 1
+        frame = api.frame(flight.version, correlation_id=self._correlation, client_id=self._client_id, body=body)
+        self._flights[self._correlation] = flight
+        self.sent.append((api.name, flight.version))
+        self.channel.send(frame)
+
+    def _has_room(self) -> bool:
+        return self.versions is not None and len(self._flights) < _MOST_IN_FLIGHT
+
+    def _send_waiting(self, now: float) -> None:
+        while self._waiting and self._has_room() and now >= self._throttled_until:
+            flight, body = self._waiting.popleft()
+            self._transmit(flight, body)
+
+    def _take(self, payload: bytes, now: float) -> list[Reply]:
+        flight = self._flights.pop(INT32.read(False, False)(Cursor(payload)), None)
+        if flight is None:
+            raise BadAnswerError("an answer came to a question that was never asked")
+        if flight.request is _HANDSHAKE:
+            return self._learn_versions(flight, payload)
+        self._throttled_until = max(self._throttled_until, now + _throttle_s(flight, payload))
+        return [Reply(request=flight.request, part=flight.part, version=flight.version, payload=payload)]
+
+    def _learn_versions(self, flight: _Flight, payload: bytes) -> list[Reply]:
+        try:
+            # A broker that does not know our version of ApiVersions answers in version 0 (KIP-511).
+            refused = INT16.read(False, False)(Cursor(payload, 4)) == _UNSUPPORTED_VERSION
+            answer = API_VERSIONS.read_reply(0 if refused else flight.version, payload)
+        except CodecError as error:
+            raise BadAnswerError("what answers there does not speak Kafka's protocol") from error
+        if refused and flight.version > 0:
+            self._ask_versions(0)
+            return []
+        if answer["error_code"]:
+            msg = f"it refused to tell its versions (error {answer['error_code']})"
+            raise BadAnswerError(msg)
+        self.versions = {api["api_key"]: (api["min_version"], api["max_version"]) for api in answer["api_keys"]}
+        unversioned, self._unversioned = self._unversioned, deque()
+        return [reply for request in unversioned for reply in self._plan(request)]
+
+    def _plan(self, request: Request) -> list[Reply]:
+        try:
+            version = self.agreed_version(request.api)
+            bodies = request.bodies(version)
+        except (UnsupportedVersionError, CodecError) as error:
+            shown = error if isinstance(error, AdminError) else BadAnswerError(str(error))
+            return [Reply(request=request, part=None, version=-1, payload=b"", error=shown)]
+        for part, body in bodies:
+            self._waiting.append((_Flight(request=request, part=part, version=version), body))
+        return []
+
+    def agreed_version(self, api: Api) -> int:
+        """The highest version that both sides speak; UnsupportedVersionError if there is none."""
+        low, high = (self.versions or {}).get(api.key, (0, -1))
+        version = min(high, api.highest)
+        if version < max(low, api.lowest):
+            has = f"speaks {api.name} {low} to {high}" if high >= 0 else f"has no {api.name}"
+            msg = f"the broker {has}; this tool needs {api.lowest} to {api.highest}"
+            raise UnsupportedVersionError(msg)
+        return version
+
+    def _check_patience(self, now: float) -> list[Reply]:
+        if self.versions is None and now >= self._give_up_at:
+            doing = (
+                "its name was not resolved" if self._resolution is not None
+                else "it took the connection but did not answer" if self.channel and self.channel.is_open
+                else "it did not take the connection"
+            )
+            msg = f"{doing} within {self._patience_s:g} s"
+            raise ConnectionFailedError(msg)
+        return []
+
+
+_HANDSHAKE: Final = Request(api=API_VERSIONS, bodies=lambda _version: [], token=None)
+
+
+def _throttle_s(flight: _Flight, payload: bytes) -> float:
+    """How long the broker asks us to hold back, from the head of its answer."""
+    api = flight.request.api
+    if api.throttle_since is None or flight.version < api.throttle_since:
+        return 0.0
+    try:
+        return max(0, INT32.read(False, False)(api.open_reply(flight.version, payload))) / 1000
+    except CodecError:
+        return 0.0

@@ -1,0 +1,287 @@
+"""All brokers of one cluster behind one loop: questions out, replies in, no threads and no waiting past a deadline."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.admin.wire.connection import Connection, Reply, Request
+from kafka_groups.admin.wire.messages import METADATA
+from kafka_groups.admin.wire.resolving import Resolve, resolve
+from kafka_groups.codec import CodecError
+from kafka_groups.errors import (
+    AdminError,
+    BadAnswerError,
+    ConnectionFailedError,
+    NameNotResolvedError,
+    TimeoutExceededError,
+)
+from kafka_groups.model import Broker
+from kafka_groups.settings import Endpoint
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kafka_groups.settings import ConnectionSettings
+
+# The broker id under which the bootstrap connection stands: any broker will do for what it is asked.
+ANY_BROKER: Final = -1
+_TOPIC_LESS: Final[Mapping[str, Any]] = {"topics": []}
+
+
+class Fleet:
+    """Connections to the brokers of a cluster, opened when first needed.
+
+    `brokers` and `cluster_id` are known once `open` has returned. `sent` lists (API name, version)
+    of every request, connection set-up included.
+    """
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        resolve: Resolve = resolve,
+    ) -> None:
+        self.brokers: Mapping[int, Broker] = {}
+        self.cluster_id: str | None = None
+        self._settings = settings
+        self._clock = clock
+        self._resolve = resolve
+        self._tls_context: ssl.SSLContext | None = None
+        self._connections: dict[int, Connection] = {}
+        self._advertised_by: Endpoint | None = None
+        self._closed_sent: list[tuple[str, int]] = []
+        self._early: list[Reply] = []
+        self._selector = selectors.DefaultSelector()
+        self._registered: dict[int, tuple[socket.socket, int]] = {}
+        # A look-up that ends in its thread wakes the loop through this pair.
+        self._alarm, self._bell = socket.socketpair()
+        self._alarm.setblocking(False)
+        self._selector.register(self._alarm, selectors.EVENT_READ)
+
+    @property
+    def sent(self) -> list[tuple[str, int]]:
+        """Every request sent so far, as (API name, version)."""
+        return [*self._closed_sent, *(pair for c in self._distinct() for pair in c.sent)]
+
+    def open(self, deadline: float) -> None:
+        """Reach one of the bootstrap servers and learn who the brokers are.
+
+        The servers are tried in their order. Raises the AdminError of the last one when none answers.
+        """
+        failures: list[AdminError] = []
+        for endpoint in self._settings.bootstrap:
+            try:
+                self._connect(ANY_BROKER, endpoint)
+                self._advertised_by = endpoint
+                self.refresh(deadline)
+            except AdminError as error:
+                self._drop(ANY_BROKER, error)
+                failures.append(type(error)(f"{endpoint}: {error}"))
+                if isinstance(error, TimeoutExceededError):
+                    break
+            else:
+                return
+        raise _none_answered(failures)
+
+    def refresh(self, deadline: float) -> None:
+        """Ask anew who the brokers are."""
+        request = Request(api=METADATA, bodies=lambda _version: [(None, _TOPIC_LESS)], token=self)
+        self._early += self.submit(ANY_BROKER, request)
+        while True:
+            for reply in self.poll(deadline):
+                if reply.request is not request:
+                    self._early.append(reply)
+                elif reply.error is not None:
+                    raise reply.error
+                else:
+                    self._learn_brokers(reply)
+                    return
+            if self._clock() >= deadline:
+                msg = f"no answer within {self._settings.timeout_s:g} s"
+                raise TimeoutExceededError(msg)
+
+    def submit(self, broker: int, request: Request) -> list[Reply]:
+        """Ask one broker (or ANY_BROKER). Returns at once what cannot be asked; the rest comes by `poll`."""
+        now = self._clock()
+        try:
+            connection = self._connection_to(broker)
+        except AdminError as error:
+            told = self._explain(broker, error, reached=False)
+            return [Reply(request=request, part=None, version=-1, payload=b"", error=told)]
+        replies = connection.submit(request, now)
+        self._watch(broker, connection)
+        return replies
+
+    def poll(self, until: float) -> list[Reply]:
+        """Replies that came; waits for one at most until that time. Lost connections answer with errors."""
+        if self._early:
+            early, self._early = self._early, []
+            return early
+        replies = self._advance_all()
+        now = self._clock()
+        if replies or now >= until:
+            return replies
+        wakes = [wake for c in self._distinct() if (wake := c.wakes_at()) is not None]
+        for key, _ in self._selector.select(max(0.0, min([until, *wakes]) - now)):
+            if key.fileobj is self._alarm:
+                self._alarm.recv(64)
+        return self._advance_all()
+
+    def learn(self, brokers: Iterable[Broker]) -> None:
+        """Take on addresses that a look-up named; they are newer than what was known."""
+        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
+
+    def close(self) -> None:
+        """Close every connection."""
+        for broker in list(self._connections):
+            self._drop(broker, ConnectionFailedError("closed"))
+        self._selector.close()
+        self._alarm.close()
+        self._bell.close()
+
+    def address_of(self, broker: int) -> str:
+        """A broker as a person would look for it: its id and its address."""
+        if broker in self.brokers:
+            known = self.brokers[broker]
+            return f"broker {broker} at {Endpoint(host=known.host, port=known.port)}"
+        return f"broker {broker}" if broker != ANY_BROKER else str(self._advertised_by)
+
+    def _distinct(self) -> list[Connection]:
+        # The bootstrap connection stands under its broker's id too, once its address is known to be that broker's.
+        return list({id(connection): connection for connection in self._connections.values()}.values())
+
+    def _advance_all(self) -> list[Reply]:
+        replies: list[Reply] = []
+        for broker, connection in list(self._connections.items()):
+            try:
+                replies += connection.advance(self._clock())
+                self._watch(broker, connection)
+            except AdminError as error:
+                replies += self._drop(broker, error)
+        return replies
+
+    def _connection_to(self, broker: int) -> Connection:
+        if broker != ANY_BROKER and broker not in self.brokers:
+            msg = f"broker {broker} is not among the brokers that the cluster names"
+            raise ConnectionFailedError(msg)
+        if broker == ANY_BROKER:
+            connection = self._connections.get(ANY_BROKER)
+            if connection is None:
+                connection = self._connect(ANY_BROKER, self._spare_endpoint())
+            return connection
+        if broker not in self._connections:
+            known = self.brokers[broker]
+            endpoint = Endpoint(host=known.host, port=known.port)
+            first = self._connections.get(ANY_BROKER)
+            if first is not None and first.endpoint == endpoint:
+                self._connections[broker] = first
+            else:
+                self._connect(broker, endpoint)
+        return self._connections[broker]
+
+    def _spare_endpoint(self) -> Endpoint:
+        """Where to ask what any broker can answer, once the first connection is lost."""
+        tried = self._advertised_by
+        candidates = [Endpoint(host=b.host, port=b.port) for b in self.brokers.values()]
+        others = [endpoint for endpoint in (*candidates, *self._settings.bootstrap) if endpoint != tried]
+        self._advertised_by = others[0] if others else self._settings.bootstrap[0]
+        return self._advertised_by
+
+    def _connect(self, broker: int, endpoint: Endpoint) -> Connection:
+        connection = Connection(
+            endpoint,
+            client_id=self._settings.client_id,
+            tls=self._tls if self._settings.tls else None,
+            patience_s=self._patience_s(broker),
+            now=self._clock(),
+            resolve=self._resolve,
+            wake=self._ring,
+        )
+        self._connections[broker] = connection
+        self._watch(broker, connection)
+        return connection
+
+    def _patience_s(self, broker: int) -> float:
+        whole = self._settings.connect_timeout_s
+        # A bootstrap server that is silent must leave time for the others.
+        return whole if broker != ANY_BROKER else max(1.0, whole / len(self._settings.bootstrap))
+
+    def _ring(self) -> None:
+        try:
+            self._bell.send(b"!")
+        except OSError:
+            # The fleet was closed while a look-up was still under way: nobody waits for it.
+            return
+
+    def _tls(self) -> ssl.SSLContext:
+        if self._tls_context is None:
+            from kafka_groups.admin.wire.tls import make_context
+
+            assert self._settings.tls is not None
+            self._tls_context = make_context(self._settings.tls)
+        return self._tls_context
+
+    def _watch(self, broker: int, connection: Connection) -> None:
+        if connection.channel is None:
+            return
+        sock, events = connection.channel.socket, connection.channel.wanted_events()
+        watched = self._registered.get(id(connection))
+        if watched == (sock, events):
+            return
+        if watched is not None and watched[0] is sock:
+            self._selector.modify(sock, events, broker)
+        else:
+            if watched is not None:
+                self._forget(connection)
+            self._selector.register(sock, events, broker)
+        self._registered[id(connection)] = (sock, events)
+
+    def _forget(self, connection: Connection) -> None:
+        watched = self._registered.pop(id(connection), None)
+        if watched is None:
+            return
+        for fd, key in list(self._selector.get_map().items()):
+            if key.fileobj is watched[0]:
+                self._selector.unregister(fd)
+
+    def _drop(self, broker: int, error: AdminError) -> list[Reply]:
+        connection = self._connections.pop(broker, None)
+        if connection is None:
+            return []
+        for other in [key for key, value in self._connections.items() if value is connection]:
+            del self._connections[other]
+        self._forget(connection)
+        self._closed_sent += connection.sent
+        return connection.abandon(self._explain(broker, error, reached=connection.versions is not None))
+
+    def _explain(self, broker: int, error: AdminError, *, reached: bool) -> AdminError:
+        """Put the address in, and where it came from: an address that nobody can reach is the commonest fault."""
+        if broker == ANY_BROKER:
+            return error
+        text = f"{self.address_of(broker)}: {error}"
+        if not reached and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
+            text += f"; that address is what {self._advertised_by} advertises for it (advertised.listeners)"
+        return type(error)(text)
+
+    def _learn_brokers(self, reply: Reply) -> None:
+        try:
+            answer = METADATA.read_reply(reply.version, reply.payload)
+        except CodecError as error:
+            msg = f"its answer to Metadata cannot be read: {error}"
+            raise BadAnswerError(msg) from error
+        self.cluster_id = answer["cluster_id"]
+        self.brokers = {
+            broker["node_id"]: Broker(id=broker["node_id"], host=broker["host"], port=broker["port"])
+            for broker in answer["brokers"]
+        }
+
+
+def _none_answered(failures: list[AdminError]) -> AdminError:
+    if len(failures) == 1:
+        return failures[0]
+    return type(failures[-1])("no bootstrap server answered: " + "; ".join(str(failure) for failure in failures))

@@ -1,0 +1,25 @@
+"""ApiVersions: which versions of each API a broker speaks (KIP-511 from version 3 on)."""
+
+from kafka_groups.admin.wire.messages.api import Api
+from kafka_groups.codec import INT16, INT32, STRING, Array, Field
+
+API_VERSIONS = Api(
+    key=18,
+    name="ApiVersions",
+    lowest=0,
+    highest=3,
+    flexible_since=3,
+    response_tags=False,
+    request=(
+        Field("client_software_name", STRING, since=3),
+        Field("client_software_version", STRING, since=3),
+    ),
+    response=(
+        Field("error_code", INT16),
+        Field(
+            "api_keys",
+            Array((Field("api_key", INT16), Field("min_version", INT16), Field("max_version", INT16))),
+        ),
+        Field("throttle_time_ms", INT32, since=1),
+    ),
+)

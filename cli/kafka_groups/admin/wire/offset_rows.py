@@ -1,0 +1,111 @@
+"""The rows of an OffsetFetch answer: cut into runs of bytes first, decoded only when somebody looks.
+
+A row with empty metadata, no error and no tags takes exactly 20 bytes in a flexible version. A run of
+such rows is recognised without a loop and decoded by one struct; any other run goes through the table.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH, PARTITION
+from kafka_groups.codec import STRING, Cursor, Struct, compile_reader, read_count, skip_tags
+from kafka_groups.model import CommittedOffset, TopicPartition
+
+_FIXED_SIZE: Final = 20
+_FIXED_ROW: Final = struct.Struct(">iqi4x")
+_FIXED_PARTITION: Final = struct.Struct(">i16x")
+# The last four bytes of such a row: a metadata of length 0 (written as 1), no error, no tags.
+_FIXED_TAIL: Final = b"\x01\x00\x00\x00"
+_READ_ROW: Final = {
+    version: compile_reader(PARTITION, version=version, flexible=OFFSET_FETCH.is_flexible(version))
+    for version in range(OFFSET_FETCH.lowest, OFFSET_FETCH.highest + 1)
+}
+
+
+class Run(NamedTuple):
+    """The encoded partitions of one topic; `fixed` says that every row takes 20 bytes."""
+
+    topic: str
+    version: int
+    rows: int
+    fixed: bool
+    data: bytes
+
+
+def cut_runs(
+    cursor: Cursor, version: int, names: dict[str, str]
+) -> tuple[tuple[Run, ...], dict[TopicPartition, int]]:
+    """The topics array at the cursor as runs, and the error codes of the partitions that have one.
+
+    `names` holds the topic names seen so far: a cluster has few topics and many groups.
+    """
+    flexible = OFFSET_FETCH.is_flexible(version)
+    read_name = STRING.read(flexible, False)
+    runs: list[Run] = []
+    refused: dict[TopicPartition, int] = {}
+    for _ in range(read_count(cursor, flexible=flexible)):
+        name = read_name(cursor)
+        topic = names.setdefault(name, name)
+        rows = read_count(cursor, flexible=flexible)
+        start = cursor.at
+        fixed = flexible and _is_fixed(cursor.data, start, rows)
+        if fixed:
+            cursor.at = start + rows * _FIXED_SIZE
+        else:
+            _pass_rows(cursor, version, rows, topic, refused)
+        runs.append(Run(topic, version, rows, fixed, cursor.data[start : cursor.at]))
+        if flexible:
+            skip_tags(cursor)
+    return tuple(runs), refused
+
+
+def decode(run: Run) -> Iterator[tuple[TopicPartition, CommittedOffset | None]]:
+    """Each partition that was answered, with its commit or None."""
+    topic = run.topic
+    if run.fixed:
+        for partition, offset, epoch in _FIXED_ROW.iter_unpack(run.data):
+            commit = None if offset < 0 else CommittedOffset(offset, None if epoch < 0 else epoch, "")
+            yield TopicPartition(topic, partition), commit
+        return
+    for row in _table_rows(run):
+        if row["error_code"] == 0:
+            yield TopicPartition(topic, row["partition_index"]), _commit_of(row)
+
+
+def partitions_of(run: Run) -> list[int]:
+    """All partitions of a run, refused ones included."""
+    if run.fixed:
+        return [row[0] for row in _FIXED_PARTITION.iter_unpack(run.data)]
+    return [row["partition_index"] for row in _table_rows(run)]
+
+
+def _is_fixed(data: bytes, start: int, rows: int) -> bool:
+    # If the first row has this tail at its place it is 20 bytes long, hence the second begins 20
+    # bytes later, and so on: four strided slices say it for all rows.
+    end = start + rows * _FIXED_SIZE
+    return end <= len(data) and all(
+        data[start + 16 + at : end : _FIXED_SIZE] == _FIXED_TAIL[at : at + 1] * rows for at in range(4)
+    )
+
+
+def _pass_rows(cursor: Cursor, version: int, rows: int, topic: str, refused: dict[TopicPartition, int]) -> None:
+    read = _READ_ROW[version]
+    for _ in range(rows):
+        row = read(cursor)
+        if row["error_code"]:
+            refused[TopicPartition(topic, row["partition_index"])] = row["error_code"]
+
+
+def _table_rows(run: Run) -> Iterator[Struct]:
+    cursor = Cursor(run.data)
+    read = _READ_ROW[run.version]
+    for _ in range(run.rows):
+        yield read(cursor)
+
+
+def _commit_of(row: Struct) -> CommittedOffset | None:
+    offset, epoch = row["committed_offset"], row["committed_leader_epoch"]
+    return None if offset < 0 else CommittedOffset(offset, None if epoch < 0 else epoch, row["metadata"] or "")
