@@ -156,7 +156,9 @@ def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -
     """A function that reads one struct of this version at a cursor."""
     present = [field for field in fields if field.is_in(version)]
     plain = [(field.name, _reader_of(field, version, flexible)) for field in present if field.tag is None]
-    tagged = {field.tag: (field.name, _reader_of(field, version, flexible)) for field in present if field.tag is not None}
+    tagged = {
+        field.tag: (field.name, _reader_of(field, version, flexible)) for field in present if field.tag is not None
+    }
     absent = {field.name: field.absent_value() for field in fields if field not in present or field.tag is not None}
 
     def read(cursor: Cursor) -> Struct:
@@ -186,7 +188,7 @@ def compile_writer(fields: tuple[Field, ...], *, version: int, flexible: bool) -
     return write
 
 
-def _read_tags(cursor: Cursor, known: Mapping[int | None, tuple[str, Read]], values: Struct) -> None:
+def _read_tags(cursor: Cursor, known: Mapping[int, tuple[str, Read]], values: Struct) -> None:
     for _ in range(read_unsigned_varint(cursor)):
         tag = read_unsigned_varint(cursor)
         body = Cursor(cursor.take(read_unsigned_varint(cursor)))
@@ -323,7 +325,9 @@ def _number(name: str, layout: struct.Struct) -> Primitive:
     return Primitive(name, lambda _flexible, _nullable: read, lambda _flexible, _nullable: write, 0)
 
 
-def _sized(name: str, *, wide: bool, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes], default: Any) -> Primitive:
+def _sized(
+    name: str, *, wide: bool, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes], default: Any
+) -> Primitive:
     """Text or bytes: a length (two bytes or four; a varint where flexible), then that many bytes."""
 
     def make_read(flexible: bool, nullable: bool) -> Read:

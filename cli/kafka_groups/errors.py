@@ -2,6 +2,7 @@
 
 KafkaGroupsError                  carries the exit code that the root command uses
 ├── SettingsError                 what the user gave cannot be used (exit 2)
+├── IncompleteAnswerError         some items failed (exit 3), or all of them (exit 1)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
 └── AdminError                    something asked of a cluster failed; `name` is the contract's errors[].name
     ├── BrokerError               a broker answered with an error code of Kafka's
@@ -17,19 +18,17 @@ KafkaGroupsError                  carries the exit code that the root command us
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 
 class KafkaGroupsError(Exception):
     """Root of the tree; its text is one sentence for the user: what, where, the next step."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 class SettingsError(KafkaGroupsError):
     """A flag, variable, profile or file holds something that cannot be used."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
 
 class SandboxError(KafkaGroupsError):
@@ -102,3 +101,11 @@ class BadAnswerError(AdminError):
     """Bytes came that are not a Kafka answer."""
 
     name = "BAD_ANSWER"
+
+
+class IncompleteAnswerError(KafkaGroupsError):
+    """Something was not answered, and has been told item by item: nothing is left to say but the exit code."""
+
+    def __init__(self, *, anything_answered: bool) -> None:
+        super().__init__("")
+        self.exit_code = 3 if anything_answered else 1

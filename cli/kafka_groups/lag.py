@@ -85,4 +85,6 @@ def _row(
 
 
 def _first_partition(member: Member) -> tuple[str, int]:
-    return min(((topic.topic, min(topic.partitions)) for topic in member.assignment if topic.partitions), default=("", 0))
+    return min(
+        ((topic.topic, min(topic.partitions)) for topic in member.assignment if topic.partitions), default=("", 0)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_groups.errors import (
     AdminError,
@@ -127,7 +127,7 @@ class Answers(Generic[K, V]):
     """
 
     found: Mapping[K, V] = field(default_factory=dict)
-    failed: Mapping[Hashable, Failure] = field(default_factory=dict)
+    failed: Mapping[Any, Failure] = field(default_factory=dict)
 
     def all(self) -> Mapping[K, V]:
         """Everything, or the first failure raised as an AdminError (KIP-709's `all()`)."""

@@ -100,7 +100,9 @@ def resolve_settings(
     merged = _read_properties_file(config) if config else {}
     timeout = timeout or environment.get(ENVIRONMENT_PREFIX + "TIMEOUT") or stored.pop("timeout", None)
     merged.update(stored)
-    merged.update({"bootstrap.servers": value} if (value := environment.get(ENVIRONMENT_PREFIX + "BOOTSTRAP_SERVER")) else {})
+    merged.update(
+        {"bootstrap.servers": value} if (value := environment.get(ENVIRONMENT_PREFIX + "BOOTSTRAP_SERVER")) else {}
+    )
     merged.update(_parse_properties(properties))
     if bootstrap is not None:
         merged["bootstrap.servers"] = bootstrap
@@ -137,7 +139,9 @@ def profiles_file() -> Path:
 
 
 def _parse_endpoint(text: str) -> Endpoint:
-    match = re.fullmatch(r"(?:[A-Za-z_]+://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\],]+))(?::(?P<port>\d+))?", text)
+    match = re.fullmatch(
+        r"(?:[A-Za-z_]+://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\],]+))(?::(?P<port>\d+))?", text
+    )
     port = int(match["port"]) if match and match["port"] else DEFAULT_PORT
     if not match or not 0 < port < 65536:
         msg = f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
@@ -268,7 +272,9 @@ def _tls(merged: Mapping[str, str]) -> Tls | None:
         raise SettingsError(msg)
     for key in ("ssl.truststore.type", "ssl.keystore.type"):
         if merged.get(key, "PEM").upper() != "PEM":
-            msg = f"{key}={merged[key]} is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
+            msg = (
+                f"{key}={merged[key]} is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
+            )
             raise SettingsError(msg)
     return Tls(
         ca_file=merged.get("ssl.truststore.location"),

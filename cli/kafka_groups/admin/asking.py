@@ -75,9 +75,7 @@ def _send(fleet: Brokers, route: Route[Any, Any], ask: Ask[Any], clock: Callable
     for broker, part in _spread(fleet, ask):
         question = route.question if part.broker is not None else route.look_up
         assert question is not None
-        request = Request(
-            api=question.api, bodies=_bodies(question, part), token=_Token(route=route, ask=part)
-        )
+        request = Request(api=question.api, bodies=_bodies(question, part), token=_Token(route=route, ask=part))
         for refused in fleet.submit(broker, request):
             _take(fleet, refused, clock())
 
@@ -93,9 +91,7 @@ def _spread(fleet: Brokers, ask: Ask[Any]) -> list[tuple[int, Ask[Any]]]:
     return [(brokers[at % len(brokers)], Ask(broker=ask.broker, keys=part)) for at, part in enumerate(parts)]
 
 
-def _bodies(
-    question: Question[Any, Any], ask: Ask[Any]
-) -> Callable[[int], list[tuple[Any, Mapping[str, Any]]]]:
+def _bodies(question: Question[Any, Any], ask: Ask[Any]) -> Callable[[int], list[tuple[Any, Mapping[str, Any]]]]:
     return lambda version: question.bodies(ask.keys, version)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from kafka_groups.admin.asking import settle
 from kafka_groups.admin.lookups import Coordinators, Leaders
 from kafka_groups.admin.offsets import GroupOffsets
+from kafka_groups.admin.questions.count_partitions import CountPartitions
 from kafka_groups.admin.questions.describe_groups import DescribeClassicGroups, DescribeConsumerGroups
 from kafka_groups.admin.questions.fetch_offsets import FetchOffsets
 from kafka_groups.admin.questions.list_groups import ListGroups
@@ -106,9 +107,7 @@ class GroupAdmin:
         The filters are applied by the brokers (ListGroups 4 and 5). `failed` is keyed by broker id.
         ValueError: an empty set (KIP-518), or a name that is no state or type.
         """
-        question = ListGroups(
-            states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types")
-        )
+        question = ListGroups(states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types"))
         deadline = self._deadline(timeout_s)
         self._reach(deadline)
         brokers = sorted(self._fleet.brokers)
@@ -179,6 +178,16 @@ class GroupAdmin:
         self._leaders.update(route.located)
         return route.answers()
 
+    def count_partitions(
+        self, topics: Iterable[str], *, timeout_s: float | None = None
+    ) -> Answers[str, tuple[int, ...]]:
+        """The partitions of each topic, ascending. A topic that does not exist fails; none is created."""
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        names = tuple(dict.fromkeys(topics))
+        known = dict.fromkeys(names, ANY_BROKER)
+        return self._ask("reading topics", CountPartitions(), names, known, deadline).answers()
+
     def _reach(self, deadline: float) -> None:
         if not self._is_open:
             self._fleet.open(deadline)
@@ -192,7 +201,7 @@ class GroupAdmin:
             self._deadline_of_all = self._clock() + self._settings.timeout_s
         return min(own, self._deadline_of_all)
 
-    def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[Hashable, Failure]]:
+    def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[str, Failure]]:
         """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""
         unknown = [group for group in groups if group not in self._coordinators]
         route = self._ask("finding coordinators", Coordinators(), unknown, dict.fromkeys(unknown, ANY_BROKER), deadline)
@@ -204,16 +213,18 @@ class GroupAdmin:
         groups: Sequence[str],
         consumer: Route[str, GroupDescription],
         classic: Route[str, GroupDescription],
-        lost: Mapping[Hashable, Failure],
+        lost: Mapping[str, Failure],
     ) -> Answers[str, GroupDescription]:
         found: dict[str, GroupDescription] = {}
-        failed: dict[Hashable, Failure] = {}
+        failed: dict[str, Failure] = {}
         for group in groups:
             description = consumer.found.get(group) or classic.found.get(group)
             if description is not None:
                 self._types[group] = description.type
                 broker = (consumer if group in consumer.found else classic).located.get(group)
-                found[group] = replace(description, coordinator=self._fleet.brokers.get(-1 if broker is None else broker))
+                found[group] = replace(
+                    description, coordinator=self._fleet.brokers.get(-1 if broker is None else broker)
+                )
             elif group in lost:
                 failed[group] = lost[group]
             else:
@@ -253,7 +264,9 @@ def _known(names: Collection[str] | None, valid: Sequence[str], what: str) -> tu
     spelled = tuple(dict.fromkeys(spell(name) or "" for name in names))
     odd = [name for name in spelled if name not in valid]
     if odd or not spelled:
-        told = f"{', '.join(map(repr, odd))} is not among" if odd else "an empty set filters everything out; name some of"
+        told = (
+            f"{', '.join(map(repr, odd))} is not among" if odd else "an empty set filters everything out; name some of"
+        )
         msg = f"{what}: {told} {', '.join(valid)}"
         raise ValueError(msg)
     return spelled

@@ -77,9 +77,7 @@ class Leaders:
         """Each partition's leader, or why it has none."""
         answer = METADATA.read_reply(version, payload)
         topics: dict[str, Struct] = {topic["name"]: topic for topic in answer["topics"]}
-        leaders = {
-            name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()
-        }
+        leaders = {name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()}
         sorted_: Sorted[TopicPartition, int] = Sorted()
         for key in keys:
             if key.topic not in topics:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kafka_groups.admin.wire.error_codes import broker_error
 from kafka_groups.admin.wire.offset_rows import Run, decode, partitions_of
-from kafka_groups.model import CommittedOffset, TopicPartition
+from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
 class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
@@ -42,7 +43,18 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
         for run in self._runs:
             yield from decode(run)
 
+    def has_commits(self) -> bool:
+        """Whether anything is committed at all."""
+        return any(commit is not None for _, commit in self.rows())
+
     def partitions(self) -> Iterator[tuple[str, list[int]]]:
         """Each topic with its partitions, refused ones included."""
         for run in self._runs:
             yield run.topic, partitions_of(run)
+
+    def failures(self, group: str) -> list[Failure]:
+        """A failure for each refused partition."""
+        return [
+            Failure.of(broker_error(code), group=group, topic=topic, partition=partition)
+            for (topic, partition), code in self.refused.items()
+        ]

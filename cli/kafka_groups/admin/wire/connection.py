@@ -207,8 +207,10 @@ class Connection:
     def _check_patience(self, now: float) -> list[Reply]:
         if self.versions is None and now >= self._give_up_at:
             doing = (
-                "its name was not resolved" if self._resolution is not None
-                else "it took the connection but did not answer" if self.channel and self.channel.is_open
+                "its name was not resolved"
+                if self._resolution is not None
+                else "it took the connection but did not answer"
+                if self.channel and self.channel.is_open
                 else "it did not take the connection"
             )
             msg = f"{doing} within {self._patience_s:g} s"
@@ -225,6 +227,6 @@ def _throttle_s(flight: _Flight, payload: bytes) -> float:
     if api.throttle_since is None or flight.version < api.throttle_since:
         return 0.0
     try:
-        return max(0, INT32.read(False, False)(api.open_reply(flight.version, payload))) / 1000
+        return max(0, int(INT32.read(False, False)(api.open_reply(flight.version, payload)))) / 1000
     except CodecError:
         return 0.0

@@ -35,9 +35,7 @@ class Run(NamedTuple):
     data: bytes
 
 
-def cut_runs(
-    cursor: Cursor, version: int, names: dict[str, str]
-) -> tuple[tuple[Run, ...], dict[TopicPartition, int]]:
+def cut_runs(cursor: Cursor, version: int, names: dict[str, str]) -> tuple[tuple[Run, ...], dict[TopicPartition, int]]:
     """The topics array at the cursor as runs, and the error codes of the partitions that have one.
 
     `names` holds the topic names seen so far: a cluster has few topics and many groups.

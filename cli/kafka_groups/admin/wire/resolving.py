@@ -56,9 +56,7 @@ class Resolution:
 def numeric_addresses(endpoint: Endpoint) -> list[Address] | None:
     """The address of a host that is written as a number, which needs no look-up; None for a name."""
     try:
-        infos = socket.getaddrinfo(
-            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
-        )
+        infos = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return None
     return [(family, address) for family, _, _, _, address in infos]  # type: ignore[misc]

@@ -24,7 +24,6 @@ _HEADER: Final = struct.Struct(">hhi")
 _WRITE_CLIENT_ID: Final = STRING.write(False, True)
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Api:
     """One Kafka API in the versions that we speak (source: its two schema files).

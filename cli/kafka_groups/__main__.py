@@ -1,0 +1,103 @@
+"""The root command, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from kafka_groups import __version__
+from kafka_groups.commands.options import DEBUG
+from kafka_groups.errors import KafkaGroupsError
+
+USAGE: Final = 2
+FAILED: Final = 1
+INTERRUPTED: Final = 130
+
+# Name of the command: where it is. A module is imported when its command runs or its help is asked for.
+_COMMANDS: Final = {
+    "list": "kafka_groups.commands.list_groups:list_groups",
+    "describe": "kafka_groups.commands.describe:describe",
+    "offsets": "kafka_groups.commands.offsets:offsets",
+    "sandbox": "kafka_groups.commands.sandbox:sandbox",
+}
+
+
+class RootGroup(click.Group):
+    """Finds commands by name, and turns what they raise into one line on stderr and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of a person's questions, not of the alphabet."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; whatever it raises ends here."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort):
+            raise
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else ctx.command_path
+            _end(ctx, f"{error.format_message()}; see {where} --help", USAGE)
+        except KafkaGroupsError as error:
+            _end(ctx, str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _end(ctx, "interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            # Who read our output has read enough, as `head` does. Nothing more can be written to it.
+            _forget_stdout()
+            ctx.exit(0)
+        except OSError as error:
+            _end(ctx, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", FAILED)
+        except Exception as error:  # noqa: BLE001 - the promise is that no traceback reaches a user
+            _end(ctx, f"a fault of this tool: {type(error).__name__}: {error}; --debug shows where", FAILED)
+
+
+@click.group(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="kafka-groups")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Consumer groups of Apache Kafka: asked once, answered per group.
+
+    Exit codes: 0 all answered, 1 nothing answered, 2 usage, 3 some of it failed, 130 interrupted.
+    """
+    ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A locale that cannot show a name must not end the command.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    cli(prog_name="kafka-groups")
+
+
+def _end(ctx: click.Context, text: str, code: int) -> None:
+    if ctx.meta.get(DEBUG):
+        traceback.print_exc()
+    if text:
+        click.echo(f"Error: {text}", err=True)
+    ctx.exit(code)
+
+
+def _forget_stdout() -> None:
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

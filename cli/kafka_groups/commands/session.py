@@ -1,0 +1,86 @@
+"""What a command does around its question: reach the cluster, and end with what was and was not answered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.commands.options import Connection
+from kafka_groups.errors import AdminError, IncompleteAnswerError
+from kafka_groups.model import Failure
+from kafka_groups.rendering.formats import Entry, Writer
+from kafka_groups.rendering.notices import note, tell_failures
+from kafka_groups.rendering.progress import ProgressBar
+from kafka_groups.rendering.screen import Screen, look_at_streams
+from kafka_groups.settings import resolve_settings
+
+
+@dataclass(kw_only=True)
+class Session:
+    """A cluster to ask, a screen to write on, and the failures told so far."""
+
+    admin: GroupAdmin
+    screen: Screen
+    bar: ProgressBar
+    failures: list[Failure] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Something worth knowing, on stderr."""
+        self.bar.stop()
+        note(self.screen, text)
+
+    def show(self, writer: Writer, entries: Iterator[Entry] | Sequence[Entry], *, answered: bool | None = None) -> None:
+        """Write all entries, tell the failures, and raise IncompleteAnswerError if there are any.
+
+        `answered` says whether anything was answered where the number of entries does not.
+        """
+        self.bar.stop()
+        written = 0
+        for entry in entries:
+            writer.add(entry)
+            written += 1
+        anything = written > 0 if answered is None else answered
+        writer.end(self.failures, status=_status(self.failures, anything_answered=anything))
+        self.screen.out.flush()
+        tell_failures(self.screen, self.failures)
+        if self.failures:
+            raise IncompleteAnswerError(anything_answered=anything)
+
+
+@contextmanager
+def session(
+    connection: Connection, *, colour: str, writer: Callable[[Screen], Writer]
+) -> Iterator[tuple[Session, Writer]]:
+    """Reach the cluster and hold it for the command; `writer` is made at once, so that bad options fail first.
+
+    An AdminError on the way (no broker answers) ends the document as failed, and goes on to the root command.
+    """
+    settings = resolve_settings(
+        bootstrap=connection.bootstrap_server,
+        config=connection.config,
+        properties=connection.properties,
+        profile=connection.profile,
+        timeout=connection.timeout,
+        environment=os.environ,
+    )
+    screen = look_at_streams(colour)
+    bar = ProgressBar(screen)
+    made = writer(screen)
+    with GroupAdmin(settings, one_deadline=True, progress=bar) as admin:
+        try:
+            yield Session(admin=admin, screen=screen, bar=bar), made
+        except AdminError as error:
+            bar.stop()
+            made.end([Failure.of(error)], status="failed")
+            raise
+        finally:
+            bar.stop()
+
+
+def _status(failures: Sequence[Failure], *, anything_answered: bool) -> str:
+    if not failures:
+        return "complete"
+    return "partial" if anything_answered else "failed"

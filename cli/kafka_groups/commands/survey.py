@@ -1,0 +1,146 @@
+"""All that is asked of the cluster to describe groups, as few requests as it takes, each failure kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kafka_groups.admin import EARLIEST, LATEST, GroupOffsets
+from kafka_groups.commands.selection import Selection
+from kafka_groups.commands.session import Session
+from kafka_groups.lag import join_offsets
+from kafka_groups.model import Answers, Broker, Failure, GroupDescription, GroupListing, OffsetRow, TopicPartition
+
+_NOT_FOUND = 69
+_TOPIC_DENIED = 29
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """Groups with everything their rows are made of. Offsets stay packed until `rows_of` is asked for a group."""
+
+    descriptions: Mapping[str, GroupDescription]
+    offsets: Mapping[str, GroupOffsets]
+    ends: Mapping[str, Mapping[int, int]]
+    starts: Mapping[str, Mapping[int, int]]
+
+    def rows_of(self, group: str) -> list[OffsetRow]:
+        """The rows of one group's offsets view."""
+        return join_offsets(
+            group,
+            members=self.descriptions[group].members,
+            committed=self.offsets[group].rows() if group in self.offsets else (),
+            ends=self.ends,
+            starts=self.starts,
+        )
+
+
+def survey_groups(
+    asked: Session, selection: Selection, *, with_offsets: bool, with_starts: bool, with_epochs: bool
+) -> Survey:
+    """Ask for states and members, then commits, then log ends. What fails is added to the session's failures."""
+    asked.failures += [*selection.failures, *map(not_found, selection.absent)]
+    tell_skipped(asked, selection)
+    descriptions = _describe(asked, selection, with_epochs=with_epochs)
+    if not with_offsets:
+        return Survey(descriptions=descriptions, offsets={}, ends={}, starts={})
+    offsets = asked.admin.list_consumer_group_offsets(dict.fromkeys(descriptions))
+    asked.failures += offsets.failed.values()
+    asked.failures += refusals(offsets.found)
+    partitions = _partitions(descriptions.values(), offsets.found.values())
+    ends = asked.admin.list_offsets(partitions, at=LATEST)
+    asked.failures += ends.failed.values()
+    starts: Answers[TopicPartition, int | None] = Answers()
+    if with_starts:
+        # A partition whose end could not be told would only fail once more.
+        starts = asked.admin.list_offsets([key for key in partitions if key in ends.found], at=EARLIEST)
+        asked.failures += starts.failed.values()
+    shown = {group: description for group, description in descriptions.items() if group not in offsets.failed}
+    return Survey(
+        descriptions=shown,
+        offsets=offsets.found,
+        ends=_by_topic(ends.found),
+        starts=_by_topic(starts.found),
+    )
+
+
+def refusals(offsets: Mapping[str, GroupOffsets]) -> list[Failure]:
+    """A failure for each partition that a broker would not tell the commit of."""
+    return [failure for group, told in offsets.items() for failure in told.failures(group)]
+
+
+def _describe(asked: Session, selection: Selection, *, with_epochs: bool) -> dict[str, GroupDescription]:
+    told = {
+        group: _from_listing(listing, asked.admin.brokers())
+        for group, listing in selection.listings.items()
+        if listing.state == "Empty" and (listing.type == "Classic" or not with_epochs)
+    }
+    answers = asked.admin.describe_groups([group for group in selection.groups if group not in told])
+    vanished = [
+        group
+        for group, failure in answers.failed.items()
+        if group not in selection.named and failure.code == _NOT_FOUND
+    ]
+    if vanished:
+        asked.note(f"{len(vanished):,} of the listed groups vanished before they were described.")
+    asked.failures += [failure for group, failure in answers.failed.items() if group not in vanished]
+    # One undescribable topic hides a KIP-848 group's members, but not its visible commits.
+    denied = {
+        group: GroupDescription(
+            group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None
+        )
+        for group, failure in answers.failed.items()
+        if failure.code == _TOPIC_DENIED
+    }
+    everything: dict[str, GroupDescription] = {**told, **answers.found, **denied}
+    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _from_listing(listing: GroupListing, brokers: Mapping[int, Broker]) -> GroupDescription:
+    """What a listing tells of an Empty group is all there is to tell in the offsets view."""
+    return GroupDescription(
+        group=listing.group,
+        type=listing.type,
+        state=listing.state,
+        protocol_type=listing.protocol_type,
+        coordinator=brokers.get(listing.coordinator),
+    )
+
+
+def _partitions(descriptions: Iterable[GroupDescription], offsets: Iterable[GroupOffsets]) -> list[TopicPartition]:
+    topics: dict[str, set[int]] = {}
+    for group in offsets:
+        for topic, partitions in group.partitions():
+            topics.setdefault(topic, set()).update(partitions)
+    for description in descriptions:
+        for member in description.members:
+            for assigned in member.assignment:
+                topics.setdefault(assigned.topic, set()).update(assigned.partitions)
+    return [TopicPartition(topic, partition) for topic, found in topics.items() for partition in sorted(found)]
+
+
+def _by_topic(offsets: Mapping[TopicPartition, int | None]) -> dict[str, dict[int, int]]:
+    topics: dict[str, dict[int, int]] = {}
+    for (topic, partition), offset in offsets.items():
+        if offset is not None:
+            topics.setdefault(topic, {})[partition] = offset
+    return topics
+
+
+def not_found(group: str) -> Failure:
+    """The failure of an id that was named and that no broker knows."""
+    return Failure(group=group, code=_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message="there is no such group")
+
+
+def tell_skipped(asked: Session, selection: Selection) -> None:
+    """Note the groups that the selectors matched and that consumer-group APIs cannot answer for; and if none is left."""
+    if selection.skipped:
+        kinds = sorted(
+            {
+                listing.type if listing.type in ("Share", "Streams") else listing.protocol_type
+                for listing in selection.skipped
+            }
+        )
+        asked.note(f"{len(selection.skipped):,} groups of other kinds are left out ({', '.join(filter(None, kinds))}).")
+    if not selection.groups and not selection.failures and not selection.absent:
+        asked.note("No group matches.")

@@ -1,0 +1,204 @@
+"""One answer in the format that was asked for. Whatever the format, groups are written as they come."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.documents import Document, failure_document
+from kafka_groups.rendering.grid import Grid, kafka_lines
+from kafka_groups.rendering.screen import Screen, escape_controls
+
+FORMATS: Final = ("table", "json", "ndjson", "csv")
+# rich takes about a millisecond a row; more than a few screenfuls is read in a pager anyway.
+_MOST_DRAWN_ROWS: Final = 200
+_CHUNK: Final = 5_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One group to be written: its rows, and how to make its JSON forms when they are wanted.
+
+    `columns` may differ from group to group where a column stands only if it has something to show.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    document: Callable[[], Document]
+    records: Callable[[], Iterable[Mapping[str, Any]]]
+
+
+class Writer(Protocol):
+    """A format under way."""
+
+    def add(self, entry: Entry) -> None:
+        """Write one more group."""
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Write what comes after the last group."""
+
+
+class BlockWriter:
+    """Tables for people: a block a group, a blank line in front of each (as Kafka's tool has it)."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def add(self, entry: Entry) -> None:
+        """A blank line, the header, the rows; nothing for a group without rows."""
+        if entry.rows:
+            self._screen.out.write("\n")
+            write_table(self._screen, entry.columns, entry.rows)
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Nothing: failures are told on stderr."""
+
+
+class TableWriter:
+    """One table for all groups: drawn if it ends within a screenful, else streamed in chunks."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._screen = screen
+        self._columns = columns
+        self._grid: Grid | None = None
+        self._rows: list[Any] = []
+
+    def add(self, entry: Entry) -> None:
+        """The group's rows, sooner or later."""
+        self._rows += entry.rows
+        if len(self._rows) >= _CHUNK:
+            self._flush()
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """What is left."""
+        if self._grid is None:
+            write_table(self._screen, self._columns, self._rows)
+        else:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._grid = self._grid or Grid(self._columns)
+        _write_grid(self._screen, self._grid, self._rows)
+        self._rows = []
+
+
+class BareWriter:
+    """One value a line and nothing else, for `xargs`; `end_of_value` is a newline or NUL."""
+
+    def __init__(self, screen: Screen, column: Column, *, end_of_value: str = "\n") -> None:
+        self._screen = screen
+        self._column = column
+        self._end = end_of_value
+
+    def add(self, entry: Entry) -> None:
+        """The values of this group's rows."""
+        self._screen.out.write("".join([str(self._column.of(row)) + self._end for row in entry.rows]))
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Nothing: failures are told on stderr."""
+
+
+class KafkaWriter:
+    """The columns and padding of Kafka's own tool, for scripts that cut them."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._out = screen.out
+
+    def add(self, entry: Entry) -> None:
+        """A block as Kafka's tool prints it."""
+        if entry.rows:
+            self._out.write("\n" + "\n".join(kafka_lines(entry.columns, entry.rows)) + "\n")
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Nothing: failures are told on stderr."""
+
+
+class KafkaListWriter:
+    """The list as Kafka's tool prints it: one table, ten blanks more behind the group than it needs."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._screen = screen
+        self._columns = columns
+        self._rows: list[Any] = []
+
+    def add(self, entry: Entry) -> None:
+        """Keep the rows: the widest id sets the width."""
+        self._rows += entry.rows
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """The whole table."""
+        self._screen.out.write("\n".join(kafka_lines(self._columns, self._rows, spare=10)) + "\n")
+
+
+class CsvWriter:
+    """RFC 4180 with one header; a missing value is empty."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._writer = csv.writer(screen.out, lineterminator="\n")
+        self._columns = columns
+        self._writer.writerow([column.header for column in columns])
+
+    def add(self, entry: Entry) -> None:
+        """The rows, in the columns of the header whatever the group's own are."""
+        self._writer.writerows(zip(*(map(column.of, entry.rows) for column in self._columns), strict=True))
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Nothing: failures are told on stderr."""
+
+
+class NdjsonWriter:
+    """A JSON object a row, its group on every one."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._out = screen.out
+
+    def add(self, entry: Entry) -> None:
+        """The rows of a group."""
+        self._out.writelines(_dumps(record) + "\n" for record in entry.records())
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Nothing: failures are told on stderr."""
+
+
+class JsonWriter:
+    """One document. It is written group by group, so its status, known last, stands last."""
+
+    def __init__(self, screen: Screen, schema: str) -> None:
+        self._out = screen.out
+        self._head = f'{{"schema": {json.dumps(schema)},\n"groups": ['
+        self._before = self._head
+
+    def add(self, entry: Entry) -> None:
+        """One element of `groups`."""
+        self._out.write(f"{self._before}\n{_dumps(entry.document())}")
+        self._before = ","
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """The errors and the status."""
+        errors = ",\n".join(_dumps(failure_document(failure)) for failure in failures)
+        head = self._head if self._before == self._head else ""
+        self._out.write(f'{head}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n')
+
+
+def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> None:
+    """A table: drawn by rich if it is for eyes and a screenful, else padded text at full width."""
+    if screen.out_is_terminal and len(rows) <= _MOST_DRAWN_ROWS:
+        from kafka_groups.rendering.terminal import draw_table
+
+        draw_table(screen, columns, rows)
+    else:
+        _write_grid(screen, Grid(columns), rows)
+
+
+def _write_grid(screen: Screen, grid: Grid, rows: Sequence[Any]) -> None:
+    text = grid.text_of(rows)
+    screen.out.write(text if not screen.out_is_terminal else "\n".join(map(escape_controls, text.split("\n"))))
+
+
+def _dumps(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

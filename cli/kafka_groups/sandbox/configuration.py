@@ -1,0 +1,174 @@
+"""Settings files of brokers, ZooKeeper and their logs: small, quick, and on the loopback address only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_groups.sandbox.ports import HOST
+from kafka_groups.sandbox.record import Node, Record
+from kafka_groups.sandbox.versions import KafkaVersion
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggingSettings:
+    """Texts of logging files; `server` logs to the file that the JVM property `sandbox.log` names.
+
+    `option` is the JVM property that names the logging file itself, whose name needs the suffix.
+    """
+
+    suffix: str
+    option: str
+    server: str
+    tools: str
+
+
+_YEAR_MINUTES = 525_600
+_INTERNAL_PARTITIONS = 12
+
+
+def broker_properties(
+    record: Record, node: Node, *, kafka: KafkaVersion, data: Path
+) -> dict[str, str]:
+    """Return the server.properties of one broker (with KRaft it is a controller as well)."""
+    settings = {"log.dirs": str(data), **_internal_topics(kafka, len(record.nodes)), **_habits()}
+    if record.zookeeper_port is None:
+        return settings | _kraft(node, record.nodes)
+    return settings | {
+        "broker.id": str(node.id),
+        "zookeeper.connect": f"{HOST}:{record.zookeeper_port}",
+        "listeners": f"PLAINTEXT://{HOST}:{node.port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{node.port}",
+    }
+
+
+def zookeeper_properties(port: int, *, data: Path) -> dict[str, str]:
+    """Return the settings of the one ZooKeeper that old brokers keep their metadata in."""
+    return {
+        "dataDir": str(data),
+        "clientPort": str(port),
+        "clientPortAddress": HOST,
+        "admin.enableServer": "false",
+        "tickTime": "500",
+    }
+
+
+def as_properties(settings: Mapping[str, str]) -> str:
+    """Write settings as a Java properties file."""
+    return "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
+
+
+def logging_settings(kafka: KafkaVersion) -> LoggingSettings:
+    """Return how a version is told to log: warnings, to a file or (for the tools) to stderr."""
+    if kafka.numbers >= (4, 0, 0):
+        return LoggingSettings(
+            suffix=".xml", option="log4j2.configurationFile", server=_FILE_2, tools=_STDERR_2
+        )
+    return LoggingSettings(
+        suffix=".properties", option="log4j.configuration", server=_FILE_1, tools=_STDERR_1
+    )
+
+
+def _kraft(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
+    voters = ",".join(f"{each.id}@{HOST}:{each.controller_port}" for each in nodes)
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listeners": f"PLAINTEXT://{HOST}:{node.port},CONTROLLER://{HOST}:{node.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{node.port}",
+        # A broker takes requests after its second or third heartbeat: at 2 s each it would be waited for.
+        "broker.heartbeat.interval.ms": "500",
+        "broker.session.timeout.ms": "6000",
+    }
+
+
+def _internal_topics(kafka: KafkaVersion, brokers: int) -> dict[str, str]:
+    copies = str(min(brokers, 3))
+    in_sync = str(min(brokers, 2))
+    settings = {
+        "offsets.topic.num.partitions": str(_INTERNAL_PARTITIONS),
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.num.partitions": str(_INTERNAL_PARTITIONS),
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": in_sync,
+    }
+    if kafka.has_consumer_protocol:
+        settings |= _heartbeats("consumer")
+    if kafka.has_share_groups:
+        settings |= _heartbeats("share")
+        settings |= {
+            "share.coordinator.state.topic.num.partitions": "3",
+            "share.coordinator.state.topic.replication.factor": copies,
+            "share.coordinator.state.topic.min.isr": in_sync,
+        }
+    return settings
+
+
+def _heartbeats(protocol: str) -> dict[str, str]:
+    """Let members of the newer kinds of group learn their partitions within a second, not five."""
+    return {
+        f"group.{protocol}.min.heartbeat.interval.ms": "500",
+        f"group.{protocol}.heartbeat.interval.ms": "1000",
+    }
+
+
+def _habits() -> dict[str, str]:
+    return {
+        "auto.create.topics.enable": "false",
+        "num.partitions": "3",
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "1000",
+        # A member that waits for a rebalance says nothing for hours, and shall not be cut off.
+        "connections.max.idle.ms": str(24 * 60 * 60 * 1000),
+        "offsets.retention.minutes": str(_YEAR_MINUTES),
+        # The compaction's default buffer is 128 MB of the heap; 16 MB hold 600,000 keys.
+        "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
+    }
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+_FILE_2 = """\
+<Configuration status="ERROR">
+  <Appenders>
+    <File name="file" fileName="${sys:sandbox.log}" createOnDemand="true">
+      <PatternLayout pattern="%d{ISO8601} %p %m (%c{1})%n"/>
+    </File>
+  </Appenders>
+  <Loggers>
+    <Root level="WARN"><AppenderRef ref="file"/></Root>
+    <Logger name="kafka.server.KafkaRaftServer" level="INFO"/>
+    <Logger name="kafka.log.LogCleaner" level="ERROR"/>
+  </Loggers>
+</Configuration>
+"""
+_FILE_1 = """\
+log4j.rootLogger=WARN, file
+log4j.appender.file=org.apache.log4j.FileAppender
+log4j.appender.file.File=${sandbox.log}
+log4j.appender.file.layout=org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern=%d{ISO8601} %p %m (%c{1})%n
+log4j.logger.kafka.server.KafkaServer=INFO
+"""
+_STDERR_2 = """\
+<Configuration status="ERROR">
+  <Appenders>
+    <Console name="stderr" target="SYSTEM_ERR"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
+  </Appenders>
+  <Loggers><Root level="WARN"><AppenderRef ref="stderr"/></Root></Loggers>
+</Configuration>
+"""
+_STDERR_1 = """\
+log4j.rootLogger=WARN, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.Target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""

@@ -1,0 +1,91 @@
+"""The tour: commands that a newcomer can type, each run for real on the sandbox."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+_PROGRAM = "kafka-groups"
+_OF_STABLE = '.groups[] | select(.state == "Stable").group'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One command line; `filter` is the program that its output is piped into, `why` is for the reader."""
+
+    why: str
+    command: tuple[str, ...]
+    filter: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """What to type for it."""
+        typed = shlex.join((_PROGRAM, *self.command))
+        return f"{typed} | {shlex.join(self.filter)}" if self.filter else typed
+
+
+def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
+    """Return the tour. The cluster is named by a flag, because a flag beats the user's environment."""
+    on = ("-b", bootstrap)
+    as_json = ("list", *on, "--format", "json")
+    pipe = (
+        Step(
+            why="JSON for scripts: which groups are stable",
+            command=as_json,
+            filter=("jq", "-r", _OF_STABLE),
+        )
+        if has_jq
+        else Step(why="JSON for scripts", command=as_json, filter=("python3", "-m", "json.tool"))
+    )
+    return (
+        Step(why="all groups", command=("list", *on)),
+        Step(why="with their states", command=("list", *on, "--state")),
+        Step(
+            why="a group whose members have left", command=("describe", *on, "--group", "billing")
+        ),
+        Step(why="a group at work", command=("describe", *on, "--group", "checkout")),
+        Step(
+            why="what a group has committed", command=("offsets", *on, "--group", "legacy-import")
+        ),
+        pipe,
+    )
+
+
+def run_demo(bootstrap: str, *, show: Callable[[str], None]) -> bool:
+    """Run the tour on this process's stdout and stderr; False if a command of it failed."""
+    well = True
+    for step in steps(bootstrap, has_jq=shutil.which("jq") is not None):
+        show(f"\n# {step.why}\n$ {step.line}")
+        well = _run(step) and well
+    return well
+
+
+def next_steps(name: str) -> str:
+    """Return what to try after the tour, and how to end it."""
+    which = "" if name == "sandbox" else f" --name {name}"
+    return f"""
+The cluster stays up, and so does its profile. To go on:
+  {_PROGRAM} list --profile {name} --state
+  {_PROGRAM} describe --profile {name} --group search-indexer --members   (it waits in a rebalance)
+  {_PROGRAM} describe --profile {name} --group clickstream-loader         (its lag grows)
+To end it and delete its data:
+  {_PROGRAM} sandbox down{which}"""
+
+
+def _run(step: Step) -> bool:
+    program = [sys.executable, "-P", "-m", "kafka_groups", *step.command]
+    if not step.filter:
+        return subprocess.run(program, check=False).returncode == 0
+    done = subprocess.run(program, check=False, stdout=subprocess.PIPE)
+    filtered = subprocess.run(_here(step.filter), check=False, input=done.stdout)
+    return done.returncode == 0 and filtered.returncode == 0
+
+
+def _here(command: Sequence[str]) -> list[str]:
+    """Run the Python that runs us where the reader would type `python3`."""
+    first = sys.executable if command[0] == "python3" else command[0]
+    return [first, *command[1:]]

@@ -1,0 +1,77 @@
+"""What a seeded sandbox holds: a small shop's topics, and its groups in every state that can be held."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from kafka_groups.sandbox.versions import KafkaVersion
+
+
+class Kind(enum.Enum):
+    """How a group comes about."""
+
+    LIVE = "members that keep up"
+    SLOW = "one member that reads less than is written"
+    PARTLY = "a member that has committed some of its partitions only"
+    LEFT = "members that committed and left"
+    SIMPLE = "commits by a program that assigned partitions itself and never joined"
+    STUCK = "a rebalance that waits for a member that does not answer"
+    SHARE = "members that share partitions (KIP-932)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """A topic and how many records it starts with."""
+
+    name: str
+    partitions: int
+    records: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """A group, and the state in which it has to be seen before it counts as seeded."""
+
+    name: str
+    kind: Kind
+    topics: tuple[str, ...]
+    members: int = 1
+    state: str = "STABLE"
+    static: bool = False
+    consumer_protocol: bool = False
+
+
+ORDERS = Topic(name="orders", partitions=6, records=600)
+PAYMENTS = Topic(name="payments", partitions=3, records=300)
+CLICKS = Topic(name="clicks", partitions=3, records=90)
+TOPICS = (ORDERS, PAYMENTS, CLICKS)
+
+_GROUPS = (
+    Group(name="billing", kind=Kind.LEFT, topics=("orders",), members=0, state="EMPTY"),
+    Group(name="legacy-import", kind=Kind.SIMPLE, topics=("payments",), members=0, state="EMPTY"),
+    Group(name="checkout", kind=Kind.LIVE, topics=("orders",), members=3),
+    Group(name="inventory", kind=Kind.LIVE, topics=("orders",), members=2, static=True),
+    Group(name="audit-export", kind=Kind.PARTLY, topics=("orders",)),
+    Group(name="clickstream-loader", kind=Kind.SLOW, topics=("clicks",)),
+    Group(
+        name="search-indexer",
+        kind=Kind.STUCK,
+        topics=("payments",),
+        members=2,
+        state="PREPARING_REBALANCING",  # confluent-kafka's spelling
+    ),
+)
+
+
+def groups_for(kafka: KafkaVersion) -> tuple[Group, ...]:
+    """Return the groups that a version of Kafka can have; `fraud-detector` is KIP-848 where there is that."""
+    detector = Group(
+        name="fraud-detector",
+        kind=Kind.LIVE,
+        topics=("orders", "payments"),
+        members=2,
+        consumer_protocol=kafka.has_consumer_protocol,
+    )
+    share = Group(name="click-sampler", kind=Kind.SHARE, topics=("clicks",))
+    return (*_GROUPS, detector, *((share,) if kafka.has_share_groups else ()))

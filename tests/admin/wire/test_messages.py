@@ -1,0 +1,339 @@
+"""Our message tables against two others: the package kio by property, Kafka's own classes by golden bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import pytest
+from golden_messages import BY_NAME, GOLDEN, Golden
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kio.serial.writers import Writable, write_tagged_field, write_unsigned_varint
+from kio.static.primitive import uvarint
+from kio_bridge import (
+    ERROR_CODES,
+    assignment_class,
+    kio_bytes,
+    kio_class,
+    kio_defaults,
+    kio_outline,
+    kio_values,
+    our_defaults,
+    our_outline,
+    said,
+)
+
+from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, METADATA, OFFSET_FETCH, Api
+from kafka_groups.admin.wire.messages.describe_groups import ASSIGNMENT
+from kafka_groups.codec import (
+    BOOL,
+    INT16,
+    INT64,
+    STRING,
+    Array,
+    CodecError,
+    Cursor,
+    Field,
+    Inline,
+    Primitive,
+    Struct,
+    compile_reader,
+    compile_writer,
+)
+
+BY_API = {api.name: api for api in ALL}
+SPOKEN = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
+TAGGED = [(api, version) for api, version in SPOKEN if api.is_flexible(version) and api.response_tags]
+MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
+
+
+def _id(part: Api | Golden | int) -> str:
+    match part:
+        case Golden():
+            return f"{part.api}-{part.kind}-v{part.version}-{part.variant}"
+        case Api():
+            return part.name
+    return f"v{part}"
+
+
+def _written(api: Api, kind: str, version: int, values: Struct) -> bytes:
+    out = bytearray()
+    compile_writer(getattr(api, kind), version=version, flexible=api.is_flexible(version))(out, values)
+    return bytes(out)
+
+
+def _write_raw(out: Writable, data: bytes) -> None:
+    out.write(data)
+
+
+BOTH_KINDS = pytest.mark.parametrize("kind", ["request", "response"])
+EVERY_VERSION = pytest.mark.parametrize(("api", "version"), SPOKEN, ids=_id)
+
+# The same examples on every run: a red test means a change of ours, not a new throw of the dice.
+STABLE = settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=40,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+
+# ---- values that a table can express
+
+
+def _integers(bits: int) -> st.SearchStrategy[int]:
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return st.integers(low, high) | st.sampled_from([low, -1, 0, 1, high])
+
+
+# 126 and 127, 16382 and 16383: where a length plus one takes another byte as a varint. 32767: Kafka's limit.
+_LONG_TEXTS = ["x" * 126, "x" * 127, "é" * 64, "x" * 16382, "x" * 16383, "x" * 32767]
+_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
+    "int8": _integers(8),
+    "int16": _integers(16),
+    "int32": _integers(32),
+    "int64": _integers(64),
+    "bool": st.booleans(),
+    "uuid": st.just(UUID(int=0)) | st.uuids(),
+    "string": st.text(max_size=12) | st.just("") | st.sampled_from(_LONG_TEXTS),
+    "bytes": st.binary(max_size=12) | st.sampled_from([b"", bytes(127), bytes(range(256)) * 64]),
+}
+_SHORT_TEXTS = st.text(max_size=3)
+
+
+def structs(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[Struct]:
+    return st.fixed_dictionaries({field.name: _values(field, version) for field in fields if field.is_in(version)})
+
+
+def _values(field: Field, version: int) -> st.SearchStrategy[Any]:
+    strategy = _never_null(field, version)
+    return st.none() | strategy if field.is_nullable(version) else strategy
+
+
+def _never_null(field: Field, version: int) -> st.SearchStrategy[Any]:
+    match field.type:
+        case Primitive():
+            return st.sampled_from(ERROR_CODES) if field.name == "error_code" else _VALUES[field.type.name]
+        case Inline(fields):
+            return structs(fields, version)
+        case Array(Primitive(name="string")):
+            return st.lists(_VALUES["string"], max_size=2) | _SHORT_TEXTS.map(lambda one: [one] * 128)
+        case Array(Primitive(name=name)):
+            return st.lists(_VALUES[name], max_size=3) | _VALUES[name].map(lambda one: [one] * 127)
+        case Array(tuple() as fields):
+            return st.lists(structs(fields, version), max_size=2)
+    raise AssertionError(field)
+
+
+# ---- against kio
+
+
+@BOTH_KINDS
+@EVERY_VERSION
+def test_a_version_has_the_fields_that_kio_gives_it_and_null_may_stand_in_the_same_ones(
+    api: Api, version: int, kind: str
+) -> None:
+    theirs = kio_class(api, kind, version)
+    assert list(our_outline(getattr(api, kind), version)) == list(kio_outline(theirs))
+    assert api.is_flexible(version) == theirs.__flexible__
+    assert api.key == theirs.__api_key__
+
+
+@BOTH_KINDS
+@EVERY_VERSION
+def test_a_field_left_out_is_written_as_kafka_would_but_topics_are_not_created_by_asking(
+    api: Api, version: int, kind: str
+) -> None:
+    ours = dict(our_defaults(getattr(api, kind), version))
+    others = {path: value for path, value in kio_defaults(kio_class(api, kind, version)) if ours[path] != value}
+    assert others in ({}, {"allow_auto_topic_creation": True})
+
+
+@pytest.mark.parametrize(
+    ("version", "body"), [(4, "ffffffff 00"), (8, "ffffffff 00 00 00"), (9, "00 00 00 00 00"), (13, "00 00 00 00")]
+)
+def test_metadata_creates_no_topics_unless_told_to(version: int, body: str) -> None:
+    assert _written(METADATA, "request", version, {"topics": None}) == bytes.fromhex(body)
+
+
+@BOTH_KINDS
+@EVERY_VERSION
+@STABLE
+@given(data=st.data())
+def test_our_bytes_are_kios_bytes_and_each_reads_what_the_other_wrote(
+    api: Api, version: int, kind: str, data: st.DataObject
+) -> None:
+    fields = getattr(api, kind)
+    values = data.draw(structs(fields, version))
+    ours = _written(api, kind, version, values)
+    theirs = kio_bytes(kio_class(api, kind, version), values)
+    assert ours == theirs
+    assert kio_values(kio_class(api, kind, version), ours) == values
+    cursor = Cursor(theirs)
+    read = compile_reader(fields, version=version, flexible=api.is_flexible(version))(cursor)
+    assert (said(fields, version, read), cursor.left()) == (values, 0)
+
+
+@pytest.mark.parametrize("count", [126, 127, 128, 16382, 16383])
+def test_long_arrays_of_structs_are_those_of_kio(count: int) -> None:
+    partition = {
+        "partition_index": 7,
+        "committed_offset": 8,
+        "committed_leader_epoch": 9,
+        "metadata": "",
+        "error_code": 0,
+    }
+    topics = [{"name": "orders", "partitions": [partition] * count}]
+    compact = {"throttle_time_ms": 0, "groups": [{"group_id": "g", "topics": topics, "error_code": 0}]}
+    wide = {"throttle_time_ms": 0, "topics": topics, "error_code": 0}
+    assert kio_values(kio_class(OFFSET_FETCH, "response", 8), _written(OFFSET_FETCH, "response", 8, compact)) == compact
+    assert kio_values(kio_class(OFFSET_FETCH, "response", 5), _written(OFFSET_FETCH, "response", 5, wide)) == wide
+
+
+@EVERY_VERSION
+@STABLE
+@given(correlation_id=_integers(32), client_id=_VALUES["string"])
+def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
+    api: Api, version: int, correlation_id: int, client_id: str
+) -> None:
+    golden = BY_NAME[api.name, "request", version, "full"]
+    header = kio_bytes(
+        kio_class(api, "request", version).__header_schema__,
+        {
+            "request_api_key": api.key,
+            "request_api_version": version,
+            "correlation_id": correlation_id,
+            "client_id": client_id,
+        },
+    )
+    frame = api.frame(version, correlation_id=correlation_id, client_id=client_id, body=golden.values)
+    assert frame[4:] == header + golden.data
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+
+
+@EVERY_VERSION
+@STABLE
+@given(correlation_id=_integers(32))
+def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int, correlation_id: int) -> None:
+    golden = BY_NAME[api.name, "response", version, "full"]
+    header = kio_bytes(kio_class(api, "response", version).__header_schema__, {"correlation_id": correlation_id})
+    assert api.open_reply(version, header + golden.data).at == len(header)
+    assert said(api.response, version, api.read_reply(version, header + golden.data)) == golden.values
+
+
+@pytest.mark.parametrize(("api", "version"), TAGGED, ids=_id)
+@STABLE
+@given(tags=st.dictionaries(st.integers(0, 2**31 - 1), st.binary(max_size=200), max_size=4))
+def test_tags_in_a_reply_header_are_skipped(api: Api, version: int, tags: dict[int, bytes]) -> None:
+    golden = BY_NAME[api.name, "response", version, "full"]
+    header = io.BytesIO()
+    header.write(b"corr")
+    write_unsigned_varint(header, uvarint(len(tags)))
+    for tag, body in sorted(tags.items()):
+        write_tagged_field(header, uvarint(tag), _write_raw, body)
+    assert said(api.response, version, api.read_reply(version, header.getvalue() + golden.data)) == golden.values
+
+
+# Kafka's schema of ApiVersions has the only tagged fields near us; the product leaves them alone.
+_FEATURES = (
+    *API_VERSIONS.response,
+    Field(
+        "finalized_features",
+        Array((Field("name", STRING), Field("max_version_level", INT16), Field("min_version_level", INT16))),
+        since=3,
+        tag=2,
+    ),
+    Field("zk_migration_ready", BOOL, since=3, tag=3, default=False),
+    Field("finalized_features_epoch", INT64, since=3, tag=1, default=-1),
+)
+
+
+@STABLE
+@given(values=structs(_FEATURES, 3))
+def test_tagged_fields_are_written_like_kios_and_read_back_and_skipped_by_who_does_not_know_them(
+    values: Struct,
+) -> None:
+    theirs = kio_bytes(kio_class(API_VERSIONS, "response", 3), values)
+    ours = bytearray()
+    compile_writer(_FEATURES, version=3, flexible=True)(ours, values)
+    assert bytes(ours) == theirs
+    read = compile_reader(_FEATURES, version=3, flexible=True)(Cursor(theirs))
+    assert read == values | {"finalized_features": read["finalized_features"]}
+    assert list(read["finalized_features"]) == values["finalized_features"]
+    plain = API_VERSIONS.read_response(3)(Cursor(theirs))
+    assert plain == {key: values[key] for key in ("error_code", "api_keys", "throttle_time_ms")}
+
+
+# ---- against Kafka's own classes
+
+
+def test_golden_bytes_hold_every_version_that_we_speak() -> None:
+    spoken = {(api.name, kind, version, "full") for api, version in SPOKEN for kind in ("request", "response")}
+    assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == spoken
+
+
+@pytest.mark.parametrize("golden", MESSAGES, ids=_id)
+def test_we_read_what_kafka_wrote(golden: Golden) -> None:
+    api = BY_API[golden.api]
+    cursor = Cursor(golden.data)
+    fields = getattr(api, golden.kind)
+    read = compile_reader(fields, version=golden.version, flexible=api.is_flexible(golden.version))(cursor)
+    assert said(fields, golden.version, read) == golden.values
+    assert cursor.left() == 0
+
+
+@pytest.mark.parametrize("golden", [golden for golden in MESSAGES if golden.variant != "tags"], ids=_id)
+def test_we_write_what_kafka_wrote(golden: Golden) -> None:
+    assert _written(BY_API[golden.api], golden.kind, golden.version, golden.values) == golden.data
+
+
+@pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.kind == "assignment"], ids=_id)
+def test_an_assignment_of_any_version_is_its_version_then_the_same_topics(golden: Golden) -> None:
+    cursor = Cursor(golden.data)
+    assert INT16.read(False, False)(cursor) == golden.version
+    read = compile_reader(ASSIGNMENT, version=golden.version, flexible=False)(cursor)
+    assert read == {"assigned_partitions": golden.values["assigned_partitions"]}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+@STABLE
+@given(data=st.data())
+def test_assignments_read_as_kio_writes_them(version: int, data: st.DataObject) -> None:
+    values = data.draw(structs(ASSIGNMENT, version))
+    theirs = kio_bytes(assignment_class(version), values | {"user_data": b"of the client"})
+    assert compile_reader(ASSIGNMENT, version=version, flexible=False)(Cursor(theirs)) == values
+
+
+# ---- what an old version lacks
+
+
+def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
+    oldest = {
+        api.name: api.read_response(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
+        for api in ALL
+    }
+    assert oldest["ApiVersions"]["throttle_time_ms"] == 0
+    assert oldest["ConsumerGroupDescribe"]["groups"][0]["members"][0]["member_type"] == -1
+    group = oldest["DescribeGroups"]["groups"][0]
+    assert (group["error_message"], group["authorized_operations"]) == (None, -2147483648)
+    assert group["members"][0]["group_instance_id"] is None
+    assert oldest["FindCoordinator"]["error_message"] is None
+    assert oldest["FindCoordinator"]["coordinators"] == ()
+    assert (oldest["ListGroups"]["groups"][0]["group_state"], oldest["ListGroups"]["groups"][0]["group_type"]) == (
+        "",
+        "",
+    )
+    assert oldest["ListOffsets"]["topics"][0]["partitions"][0]["leader_epoch"] == -1
+    topic = oldest["Metadata"]["topics"][0]
+    assert (topic["topic_id"], topic["topic_authorized_operations"]) == (UUID(int=0), -2147483648)
+    assert (topic["partitions"][0]["leader_epoch"], topic["partitions"][0]["offline_replicas"]) == (-1, ())
+    assert (oldest["OffsetFetch"]["error_code"], oldest["OffsetFetch"]["groups"]) == (0, ())
+    assert oldest["OffsetFetch"]["topics"][0]["partitions"][0]["committed_leader_epoch"] == -1
+
+
+def test_all_topics_cannot_be_asked_for_before_version_two_of_offset_fetch() -> None:
+    with pytest.raises(CodecError, match="topics may not be null in version 1"):
+        _written(OFFSET_FETCH, "request", 1, {"group_id": "g", "topics": None})
