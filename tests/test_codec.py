@@ -29,6 +29,7 @@ from kafka_groups.codec import (
     Primitive,
     compile_reader,
     compile_writer,
+    read_count,
     read_unsigned_varint,
     write_unsigned_varint,
 )
@@ -271,6 +272,21 @@ def test_a_null_array_is_null_where_it_is_allowed_and_refused_elsewhere(flexible
 def test_an_array_of_more_elements_than_bytes_is_refused_unread(flexible: bool, data: str) -> None:
     with pytest.raises(CodecError, match="elements announced"):
         _struct_read(ARRAY, data, flexible=flexible)
+
+
+@pytest.mark.parametrize(
+    ("flexible", "data", "count"), [(False, "00000002 0101", 2), (True, "03 0101", 2), (True, "01", 0)]
+)
+def test_a_count_alone_is_read_like_that_of_an_array(flexible: bool, data: str, count: int) -> None:
+    assert read_count(Cursor(bytes.fromhex(data)), flexible=flexible) == count
+
+
+@pytest.mark.parametrize(
+    ("flexible", "data"), [(False, "ffffffff"), (True, "00"), (False, "00000003 0101"), (True, "04 0101")]
+)
+def test_a_count_alone_may_not_be_null_or_beyond_the_bytes_that_are_left(flexible: bool, data: str) -> None:
+    with pytest.raises(CodecError, match="elements announced"):
+        read_count(Cursor(bytes.fromhex(data)), flexible=flexible)
 
 
 def test_elements_are_never_null_where_their_array_may_be() -> None:

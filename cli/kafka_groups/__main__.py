@@ -69,7 +69,7 @@ class RootGroup(click.Group):
 @click.version_option(__version__, prog_name="kafka-groups")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
-def cli(ctx: click.Context, debug: bool) -> None:
+def cli(ctx: click.Context, *, debug: bool) -> None:
     """Consumer groups of Apache Kafka: asked once, answered per group.
 
     Exit codes: 0 all answered, 1 nothing answered, 2 usage, 3 some of it failed, 130 interrupted.

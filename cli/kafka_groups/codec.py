@@ -24,6 +24,8 @@ _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
 _MAX_VARINT_BYTES: Final = 5
+_MORE_FOLLOWS: Final = 0x80
+_NULL_STRUCT: Final = 0xFF
 _MAX_UNSIGNED: Final = 2**32 - 1
 _MAX_TEXT: Final = 0x7FFF
 
@@ -61,8 +63,8 @@ def read_unsigned_varint(cursor: Cursor) -> int:
     value = shift = 0
     for byte in cursor.data[cursor.at : cursor.at + _MAX_VARINT_BYTES]:
         cursor.at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
+        value |= (byte & (_MORE_FOLLOWS - 1)) << shift
+        if byte < _MORE_FOLLOWS:
             if value > _MAX_UNSIGNED:
                 msg = f"{value} does not fit in 32 bits"
                 raise CodecError(msg)
@@ -90,8 +92,8 @@ def skip_tags(cursor: Cursor) -> None:
 
 def write_unsigned_varint(out: bytearray, value: int) -> None:
     """Append a base-128 number, least significant group first."""
-    while value > 0x7F:
-        out.append((value & 0x7F) | 0x80)
+    while value >= _MORE_FOLLOWS:
+        out.append((value & (_MORE_FOLLOWS - 1)) | _MORE_FOLLOWS)
         value >>= 7
     out.append(value)
 
@@ -270,13 +272,13 @@ def _writer_of(field: Field, version: int, flexible: bool) -> Write:
 def _inline_reader(read_struct: Read, *, nullable: bool) -> Read:
     if not nullable:
         return read_struct
-    return lambda cursor: None if cursor.take(1)[0] == 0xFF else read_struct(cursor)
+    return lambda cursor: None if cursor.take(1)[0] == _NULL_STRUCT else read_struct(cursor)
 
 
 def _inline_writer(write_struct: Write, *, nullable: bool) -> Write:
     def write(out: bytearray, value: Any) -> None:
         if nullable:
-            out.append(0xFF if value is None else 1)
+            out.append(_NULL_STRUCT if value is None else 1)
         if value is not None or not nullable:
             write_struct(out, value or {})
 

@@ -15,6 +15,7 @@ from kafka_groups.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "KAFKA_GROUPS_"
 DEFAULT_PORT = 9092
+_LAST_PORT = 65_535
 DEFAULT_TIMEOUT_S = 30.0
 
 # librdkafka's spelling -> the spelling used here (Java's, where both clients have the setting).
@@ -143,7 +144,7 @@ def _parse_endpoint(text: str) -> Endpoint:
         r"(?:[A-Za-z_]+://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\],]+))(?::(?P<port>\d+))?", text
     )
     port = int(match["port"]) if match and match["port"] else DEFAULT_PORT
-    if not match or not 0 < port < 65536:
+    if not match or not 0 < port <= _LAST_PORT:
         msg = f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
         raise SettingsError(msg)
     return Endpoint(host=match["v6"] or match["host"], port=port)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,9 +66,7 @@ def starting(
     with _interrupted_by_sigterm(), ThreadPoolExecutor(len(_WANTED)) as pool:
         try:
             yield {
-                fixture: pool.submit(_start, wanted, home)
-                for fixture, wanted in _WANTED.items()
-                if fixture in asked
+                fixture: pool.submit(_start, wanted, home) for fixture, wanted in _WANTED.items() if fixture in asked
             }
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -102,9 +100,7 @@ def kafka_tool() -> KafkaTool:
         command = sandbox.groups_tool_command(
             "--bootstrap-server", cluster.bootstrap, *arguments, version=cluster.version
         )
-        done = subprocess.run(
-            command, capture_output=True, check=False, text=True, timeout=_TOOL_TIMEOUT_S
-        )
+        done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_TOOL_TIMEOUT_S)
         return done.stdout, done.stderr, done.returncode
 
     return run
@@ -138,7 +134,7 @@ def _interrupted_by_sigterm() -> Iterator[None]:
     def interrupt(_signal: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before: Callable[[int, object], object] | int | None = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:

@@ -115,7 +115,7 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 @sandbox.command()
 @_wanted
 @click.pass_context
-def demo(context: click.Context, **wanted: Any) -> None:
+def demo(context: click.Context, /, **wanted: Any) -> None:
     """Start it if it is not up, and show the first commands at work on it."""
     started = room.up(room.Wanted(**wanted), tell=_say)
     well = room.run_demo(started.bootstrap, show=click.echo)
@@ -131,9 +131,7 @@ def _as_text(found: room.Sandbox) -> str:
         "bootstrap": found.bootstrap,
         "directory": str(found.directory),
     }
-    facts |= {
-        part.role: f"pid {part.pid}" + ("" if part.running else " (gone)") for part in found.parts
-    }
+    facts |= {part.role: f"pid {part.pid}" + ("" if part.running else " (gone)") for part in found.parts}
     return "\n".join(f"{name} {value}" for name, value in facts.items())
 
 
@@ -148,7 +146,6 @@ def _as_json(name: str, found: room.Sandbox | None) -> dict[str, object]:
         "directory": str(found.directory),
         "seeded": found.seeded,
         "processes": [
-            {"role": part.role, "pid": part.pid, "port": part.port, "running": part.running}
-            for part in found.parts
+            {"role": part.role, "pid": part.pid, "port": part.port, "running": part.running} for part in found.parts
         ],
     }

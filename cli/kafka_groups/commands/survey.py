@@ -86,9 +86,7 @@ def _describe(asked: Session, selection: Selection, *, with_epochs: bool) -> dic
     asked.failures += [failure for group, failure in answers.failed.items() if group not in vanished]
     # One undescribable topic hides a KIP-848 group's members, but not its visible commits.
     denied = {
-        group: GroupDescription(
-            group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None
-        )
+        group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
         for group, failure in answers.failed.items()
         if failure.code == _TOPIC_DENIED
     }
@@ -133,7 +131,7 @@ def not_found(group: str) -> Failure:
 
 
 def tell_skipped(asked: Session, selection: Selection) -> None:
-    """Note the groups that the selectors matched and that consumer-group APIs cannot answer for; and if none is left."""
+    """Note the groups of kinds that consumer-group APIs cannot answer for, and that nothing matches at all."""
     if selection.skipped:
         kinds = sorted(
             {

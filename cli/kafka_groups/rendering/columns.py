@@ -94,7 +94,7 @@ def member_columns(*, instances: bool, verbose: bool, upgrades: bool) -> tuple[C
 
 
 def member_columns_of(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column, ...]:
-    """The members view for these rows: an instance column only if a member has one, UPGRADED while both kinds are there."""
+    """The members view for these rows: an instance column if a member has one, UPGRADED while both kinds are there."""
     return member_columns(
         instances=any(row.group_instance_id is not None for row in rows),
         verbose=verbose,

@@ -23,7 +23,6 @@ _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 
 def prepare(place: Place, record: Record, kafka: Kafka) -> None:
     """Write the settings of all nodes, and format their storage."""
-    place.logs.mkdir(parents=True, exist_ok=True)
     _logging_file(place, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
     if record.zookeeper_port is not None:
         data = place.node(ZOOKEEPER_ROLE) / "data"

@@ -28,9 +28,7 @@ _YEAR_MINUTES = 525_600
 _INTERNAL_PARTITIONS = 12
 
 
-def broker_properties(
-    record: Record, node: Node, *, kafka: KafkaVersion, data: Path
-) -> dict[str, str]:
+def broker_properties(record: Record, node: Node, *, kafka: KafkaVersion, data: Path) -> dict[str, str]:
     """Return the server.properties of one broker (with KRaft it is a controller as well)."""
     settings = {"log.dirs": str(data), **_internal_topics(kafka, len(record.nodes)), **_habits()}
     if record.zookeeper_port is None:
@@ -62,12 +60,8 @@ def as_properties(settings: Mapping[str, str]) -> str:
 def logging_settings(kafka: KafkaVersion) -> LoggingSettings:
     """Return how a version is told to log: warnings, to a file or (for the tools) to stderr."""
     if kafka.numbers >= (4, 0, 0):
-        return LoggingSettings(
-            suffix=".xml", option="log4j2.configurationFile", server=_FILE_2, tools=_STDERR_2
-        )
-    return LoggingSettings(
-        suffix=".properties", option="log4j.configuration", server=_FILE_1, tools=_STDERR_1
-    )
+        return LoggingSettings(suffix=".xml", option="log4j2.configurationFile", server=_FILE_2, tools=_STDERR_2)
+    return LoggingSettings(suffix=".properties", option="log4j.configuration", server=_FILE_1, tools=_STDERR_1)
 
 
 def _kraft(node: Node, nodes: Sequence[Node]) -> dict[str, str]:

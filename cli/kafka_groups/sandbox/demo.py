@@ -15,43 +15,39 @@ _OF_STABLE = '.groups[] | select(.state == "Stable").group'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One command line; `filter` is the program that its output is piped into, `why` is for the reader."""
+    """One command line; `pipe` is the program that its output goes into, `why` is for the reader."""
 
     why: str
     command: tuple[str, ...]
-    filter: tuple[str, ...] = ()
+    pipe: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """What to type for it."""
         typed = shlex.join((_PROGRAM, *self.command))
-        return f"{typed} | {shlex.join(self.filter)}" if self.filter else typed
+        return f"{typed} | {shlex.join(self.pipe)}" if self.pipe else typed
 
 
 def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
     """Return the tour. The cluster is named by a flag, because a flag beats the user's environment."""
     on = ("-b", bootstrap)
     as_json = ("list", *on, "--format", "json")
-    pipe = (
+    last = (
         Step(
             why="JSON for scripts: which groups are stable",
             command=as_json,
-            filter=("jq", "-r", _OF_STABLE),
+            pipe=("jq", "-r", _OF_STABLE),
         )
         if has_jq
-        else Step(why="JSON for scripts", command=as_json, filter=("python3", "-m", "json.tool"))
+        else Step(why="JSON for scripts", command=as_json, pipe=("python3", "-m", "json.tool"))
     )
     return (
         Step(why="all groups", command=("list", *on)),
         Step(why="with their states", command=("list", *on, "--state")),
-        Step(
-            why="a group whose members have left", command=("describe", *on, "--group", "billing")
-        ),
+        Step(why="a group whose members have left", command=("describe", *on, "--group", "billing")),
         Step(why="a group at work", command=("describe", *on, "--group", "checkout")),
-        Step(
-            why="what a group has committed", command=("offsets", *on, "--group", "legacy-import")
-        ),
-        pipe,
+        Step(why="what a group has committed", command=("offsets", *on, "--group", "legacy-import")),
+        last,
     )
 
 
@@ -78,10 +74,10 @@ To end it and delete its data:
 
 def _run(step: Step) -> bool:
     program = [sys.executable, "-P", "-m", "kafka_groups", *step.command]
-    if not step.filter:
+    if not step.pipe:
         return subprocess.run(program, check=False).returncode == 0
     done = subprocess.run(program, check=False, stdout=subprocess.PIPE)
-    filtered = subprocess.run(_here(step.filter), check=False, input=done.stdout)
+    filtered = subprocess.run(_here(step.pipe), check=False, input=done.stdout)
     return done.returncode == 0 and filtered.returncode == 0
 
 

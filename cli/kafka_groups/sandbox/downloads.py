@@ -61,7 +61,8 @@ def download(kafka: KafkaVersion) -> list[Path]:
     except (RuntimeError, ValueError, AssertionError, SyntaxError) as error:
         # jgo has no errors of its own; ElementTree's ParseError is a SyntaxError.
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
-        msg = f"the jars of Kafka {kafka} could not be resolved ({first_line}); is it a release?"
+        reason = first_line.partition(" in remote repositories")[0]
+        msg = f"the jars of Kafka {kafka} could not be resolved ({reason}); is it a release?"
         raise SandboxError(msg) from error
     except OSError as error:
         msg = f"the jars of Kafka {kafka} could not be stored: {error}"

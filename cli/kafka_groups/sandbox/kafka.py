@@ -99,13 +99,9 @@ def _format(kafka: Kafka, scratch: Path) -> Path:
         encoding="utf-8",
     )
     arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", settings)
-    command = kafka.command(
-        _STORAGE_TOOL, *arguments, jvm=jvm_options(heap_mb=256, optimised=False)
-    )
+    command = kafka.command(_STORAGE_TOOL, *arguments, jvm=jvm_options(heap_mb=256, optimised=False))
     try:
-        done = subprocess.run(
-            command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S
-        )
+        done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         msg = f"Kafka's storage tool did not end within {_FORMAT_TIMEOUT_S} s"
         raise SandboxError(msg) from error

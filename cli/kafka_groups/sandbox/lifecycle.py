@@ -64,12 +64,14 @@ def up(wanted: Wanted, *, tell: Callable[[str], None] = lambda _: None) -> Sandb
         if present is not None and (now := _describe(place, present)).is_up:
             tell(f"the sandbox '{wanted.name}' is already up: Kafka {now.kafka_version}")
             return now
+        if present is not None:
+            tell(f"clearing what is left of the sandbox '{wanted.name}', which was not whole")
         _end(place, keep_logs=False)
         kafka = find_kafka(version, tell=tell)
         try:
             record = start_sandbox(place, wanted, kafka, tell=tell)
-        except BaseException:  # an interrupt, too, must leave no process behind
-            _end(place, keep_logs=True)
+        except BaseException as error:  # an interrupt, too, must leave no process behind
+            _end(place, keep_logs=isinstance(error, Exception))
             raise
         return _describe(place, record)
 

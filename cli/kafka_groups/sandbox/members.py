@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kafka_groups.sandbox.cast import Member, ShareMember, enter
 from kafka_groups.sandbox.story import CLICKS, TOPICS, Group, Kind, groups_for
@@ -73,18 +74,14 @@ def _clicks(producer: Producer) -> Iterator[None]:
         while time.monotonic() < due:
             yield
         due += _CLICK_EVERY_S
-        with contextlib.suppress(
-            BufferError
-        ):  # the brokers are away; what was not written is no loss
+        with contextlib.suppress(BufferError):  # the brokers are away; what was not written is no loss
             producer.produce(CLICKS.name, value="{}", partition=number % CLICKS.partitions)
         producer.poll(0)
     while True:
         yield
 
 
-def _missing(
-    client: AdminClient, groups: Sequence[Group], players: Sequence[Member | ShareMember]
-) -> str:
+def _missing(client: AdminClient, groups: Sequence[Group], players: Sequence[Member | ShareMember]) -> str:
     """Return which group is not yet as the story wants it, in words; empty if all are."""
     if any(isinstance(player, ShareMember) and not player.has_read for player in players):
         return "the share group has read nothing yet"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 
+_MARK = "kafka-groups-sandbox.txt"
+_MARK_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -22,10 +24,12 @@ class Place:
 
     @property
     def name(self) -> str:
+        """What the sandbox is called."""
         return self.directory.name
 
     @property
     def record_file(self) -> Path:
+        """What is remembered from one command to the next."""
         return self.directory / "sandbox.json"
 
     @property
@@ -35,6 +39,7 @@ class Place:
 
     @property
     def logs(self) -> Path:
+        """What the processes say; it outlives a start that failed."""
         return self.directory / "logs"
 
     @property
@@ -54,16 +59,35 @@ class Place:
         """Return the file for what a process prints beside its log."""
         return self.logs / f"{role}.out"
 
+    def claim(self) -> None:
+        """Make the directory; SandboxError if it is there and something else's."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            if not self._is_ours() and any(self.directory.iterdir()):
+                msg = f"{self.directory} holds other files; give another --name or --dir"
+                raise SandboxError(msg)
+            (self.directory / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
+            self.logs.mkdir(exist_ok=True)
+        except OSError as error:
+            msg = f"the sandbox's directory {self.directory} cannot be made: {error.strerror}"
+            raise SandboxError(msg) from error
+
     def clear(self, *, keep_logs: bool) -> None:
-        """Delete all that the sandbox has stored, except the logs of a start that failed."""
-        if not self.directory.exists():
+        """Delete all that the sandbox has stored, except the logs of a start that failed.
+
+        A directory that was never claimed is left alone: `--dir` and `--name` may name anything.
+        """
+        if not self._is_ours():
+            return
+        if not keep_logs or not any(self.logs.iterdir()):
+            shutil.rmtree(self.directory)
             return
         for path in self.directory.iterdir():
-            if keep_logs and path == self.logs:
-                continue
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if not keep_logs:
-            self.directory.rmdir()
+            if path not in {self.logs, self.directory / _MARK}:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _is_ours(self) -> bool:
+        return (self.directory / _MARK).exists()
 
 
 def place_of(name: str, *, home: Path | None) -> Place:
@@ -87,9 +111,7 @@ def at_work(place: Place) -> Iterator[None]:
         place.lock_file.parent.mkdir(parents=True, exist_ok=True)
         file = place.lock_file.open("w")
     except OSError as error:
-        msg = (
-            f"the sandbox's directory {place.lock_file.parent} cannot be written: {error.strerror}"
-        )
+        msg = f"the sandbox's directory {place.lock_file.parent} cannot be written: {error.strerror}"
         raise SandboxError(msg) from error
     with file:
         try:

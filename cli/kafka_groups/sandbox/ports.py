@@ -12,6 +12,8 @@ HOST = "127.0.0.1"
 # Below the range that Linux and macOS hand out to outgoing connections (32768 and 49152), so that
 # nobody takes a port between our look at it and the broker's start.
 _CHOICE = range(20000, 32000)
+_LAST = 65535
+_given: set[int] = set()
 
 
 def is_free(port: int) -> bool:
@@ -31,8 +33,8 @@ def broker_ports(first: int, count: int) -> tuple[int, ...]:
     if first == 0:
         return free_ports(count)
     ports = tuple(range(first, first + count))
-    if ports[0] < 1 or ports[-1] > 65535:
-        msg = f"{count} brokers from port {first} on do not fit into the ports 1 to 65535"
+    if ports[0] < 1 or ports[-1] > _LAST:
+        msg = f"{count} brokers from port {first} on do not fit into the ports 1 to {_LAST}"
         raise SandboxError(msg)
     for port in ports:
         if not is_free(port):
@@ -48,7 +50,9 @@ def free_ports(count: int, *, besides: Collection[int] = ()) -> tuple[int, ...]:
     for port in candidates:
         if len(ports) == count:
             return tuple(ports)
-        if port not in besides and is_free(port):
+        # Given out once in a run, so that sandboxes that start at the same time do not meet.
+        if port not in besides and port not in _given and is_free(port):
+            _given.add(port)
             ports.append(port)
     msg = f"no {count} free ports were found on {HOST} between {_CHOICE[0]} and {_CHOICE[-1]}"
     raise SandboxError(msg)

@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,14 +36,22 @@ def start(
     """Start a program in the background; all that it prints is appended to a file."""
     shell = ["/bin/sh", "-c", _DETACH, "sh", output, *command]
     try:
-        done = subprocess.run(
-            shell, capture_output=True, check=True, start_new_session=True, env=environment
-        )
+        done = subprocess.run(shell, capture_output=True, check=True, start_new_session=True, env=environment)
     except (OSError, subprocess.CalledProcessError) as error:
         msg = f"{command[0]} could not be started: {error}"
         raise SandboxError(msg) from error
     pid = int(done.stdout)
     return ProcessId(pid=pid, born=_birth(pid) or "gone")
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment: between a start and its record it would leave a process behind."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def is_running(process: ProcessId) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.brokers import last_words
@@ -68,9 +68,7 @@ _IMPATIENT: dict[str, str | int | float | bool] = {
 }
 
 
-def _require_running(
-    place: Place, record: Record, roles: Sequence[str] | dict[str, object]
-) -> None:
+def _require_running(place: Place, record: Record, roles: Iterable[str]) -> None:
     for role in roles:
         process = record.processes.get(role)
         if process is not None and not is_running(process):

@@ -25,6 +25,7 @@ class Node:
 
     @property
     def role(self) -> str:
+        """Its name among the processes of the sandbox."""
         return f"broker-{self.id}"
 
 
@@ -64,9 +65,7 @@ def read_record(place: Place) -> Record | None:
         fields = json.loads(text)
         fields["nodes"] = tuple(Node(**node) for node in fields["nodes"])
         fields["jvm"] = tuple(fields["jvm"])
-        fields["processes"] = {
-            role: ProcessId(**process) for role, process in fields["processes"].items()
-        }
+        fields["processes"] = {role: ProcessId(**process) for role, process in fields["processes"].items()}
         return Record(**fields)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(place.record_file, error) from error

@@ -6,13 +6,14 @@ import base64
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
 from kafka_groups.sandbox.places import Place
 from kafka_groups.sandbox.ports import broker_ports, free_ports
-from kafka_groups.sandbox.processes import ProcessId
+from kafka_groups.sandbox.processes import ProcessId, uninterrupted
 from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.readiness import await_brokers, await_coordinators
 from kafka_groups.sandbox.record import MEMBERS, ZOOKEEPER, Node, Record, write_record
@@ -47,29 +48,27 @@ class Wanted:
     home: Path | None = None
 
 
-def start_sandbox(
-    place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[[str], None]
-) -> Record:
+def start_sandbox(place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[[str], None]) -> Record:
     """Start all processes and return when the cluster answers, seeded if wanted.
 
     Each process is recorded as soon as it is there: whatever happens next, `down` finds it.
     """
     record = _plan(wanted, kafka)
+    place.claim()
     prepare(place, record, kafka)
     write_record(place, record)
     tell(f"starting Kafka {kafka.version} at {record.bootstrap}")
     if record.zookeeper_port is not None:
-        record = _remember(place, record, ZOOKEEPER, launch_zookeeper(place, kafka))
+        record = _launch(place, record, ZOOKEEPER, partial(launch_zookeeper, place, kafka))
     for node in record.nodes:
-        process = launch_broker(place, kafka, node, jvm=record.jvm)
-        record = _remember(place, record, node.role, process)
+        broker = partial(launch_broker, place, kafka, node, jvm=record.jvm)
+        record = _launch(place, record, node.role, broker)
     await_brokers(place, record, record.nodes, timeout_s=START_TIMEOUT_S)
     await_coordinators(place, record, timeout_s=START_TIMEOUT_S)
     if wanted.seed:
         tell("creating topics and groups")
-        members = launch_members(place, record)
-        record = _remember(place, record, MEMBERS, members)
-        await_seeded(place, members, timeout_s=SEED_TIMEOUT_S)
+        record = _launch(place, record, MEMBERS, partial(launch_members, place, record))
+        await_seeded(place, record.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
     if wanted.profile:
         write_profile(place.name, record.bootstrap)
     record = replace(record, complete=True)
@@ -88,9 +87,7 @@ def _plan(wanted: Wanted, kafka: Kafka) -> Record:
         jvm=jvm_options(heap_mb=wanted.heap_mb, optimised=wanted.optimised),
         nodes=tuple(
             Node(id=number, port=port, controller_port=controller)
-            for number, (port, controller) in enumerate(
-                zip(ports, controllers, strict=True), start=1
-            )
+            for number, (port, controller) in enumerate(zip(ports, controllers, strict=True), start=1)
         ),
         zookeeper_port=None if kafka.version.has_kraft else hidden[0],
         processes={},
@@ -98,7 +95,8 @@ def _plan(wanted: Wanted, kafka: Kafka) -> Record:
     )
 
 
-def _remember(place: Place, record: Record, role: str, process: ProcessId) -> Record:
-    record = replace(record, processes={**record.processes, role: process})
-    write_record(place, record)
+def _launch(place: Place, record: Record, role: str, launch: Callable[[], ProcessId]) -> Record:
+    with uninterrupted():
+        record = replace(record, processes={**record.processes, role: launch()})
+        write_record(place, record)
     return record

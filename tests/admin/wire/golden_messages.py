@@ -36,5 +36,6 @@ def _read(line: str) -> Golden:
     return Golden(**found)
 
 
-GOLDEN = [_read(line) for line in Path(__file__).with_name("golden").joinpath("messages.jsonl").open(encoding="utf-8")]
+_FILE = Path(__file__).with_name("golden") / "messages.jsonl"
+GOLDEN = [_read(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
 BY_NAME = {(golden.api, golden.kind, golden.version, golden.variant): golden for golden in GOLDEN}

@@ -26,7 +26,7 @@ from kio_bridge import (
     said,
 )
 
-from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, METADATA, OFFSET_FETCH, Api
+from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
 from kafka_groups.admin.wire.messages.describe_groups import ASSIGNMENT
 from kafka_groups.codec import (
     BOOL,
@@ -45,7 +45,13 @@ from kafka_groups.codec import (
 )
 
 BY_API = {api.name: api for api in ALL}
-SPOKEN = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
+
+
+def _versions(api: Api) -> range:
+    return range(api.lowest, api.highest + 1)
+
+
+SPOKEN = [(api, version) for api in ALL for version in _versions(api)]
 TAGGED = [(api, version) for api, version in SPOKEN if api.is_flexible(version) and api.response_tags]
 MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
 
@@ -153,10 +159,32 @@ def test_a_field_left_out_is_written_as_kafka_would_but_topics_are_not_created_b
 
 
 @pytest.mark.parametrize(
-    ("version", "body"), [(4, "ffffffff 00"), (8, "ffffffff 00 00 00"), (9, "00 00 00 00 00"), (13, "00 00 00 00")]
+    ("api", "version", "values", "body"),
+    [
+        pytest.param(METADATA, 4, {"topics": None}, "ffffffff 00", id="Metadata-v4-creates-no-topics"),
+        pytest.param(METADATA, 8, {"topics": None}, "ffffffff 00 00 00", id="Metadata-v8-creates-no-topics"),
+        pytest.param(METADATA, 9, {"topics": None}, "00 00 00 00 00", id="Metadata-v9-creates-no-topics"),
+        pytest.param(METADATA, 13, {"topics": None}, "00 00 00 00", id="Metadata-v13-creates-no-topics"),
+        pytest.param(LIST_OFFSETS, 1, {"topics": []}, "ffffffff 00000000", id="ListOffsets-v1-is-no-replica"),
+        pytest.param(
+            LIST_OFFSETS, 10, {"topics": []}, "ffffffff 00 01 00000000 00", id="ListOffsets-v10-is-no-replica"
+        ),
+        pytest.param(OFFSET_FETCH, 2, {"group_id": "g"}, "0001 67 ffffffff", id="OffsetFetch-v2-all-topics"),
+        pytest.param(OFFSET_FETCH, 7, {"group_id": "g"}, "02 67 00 00 00", id="OffsetFetch-v7-all-topics"),
+        pytest.param(
+            OFFSET_FETCH, 8, {"groups": [{"group_id": "g"}]}, "02 02 67 00 00 00 00", id="OffsetFetch-v8-all-topics"
+        ),
+        pytest.param(
+            OFFSET_FETCH,
+            9,
+            {"groups": [{"group_id": "g"}]},
+            "02 02 67 00 ffffffff 00 00 00 00",
+            id="OffsetFetch-v9-all-topics-and-no-member",
+        ),
+    ],
 )
-def test_metadata_creates_no_topics_unless_told_to(version: int, body: str) -> None:
-    assert _written(METADATA, "request", version, {"topics": None}) == bytes.fromhex(body)
+def test_a_request_that_says_little_asks_for_what_we_mean(api: Api, version: int, values: Struct, body: str) -> None:
+    assert _written(api, "request", version, values) == bytes.fromhex(body)
 
 
 @BOTH_KINDS
@@ -305,6 +333,13 @@ def test_assignments_read_as_kio_writes_them(version: int, data: st.DataObject) 
     values = data.draw(structs(ASSIGNMENT, version))
     theirs = kio_bytes(assignment_class(version), values | {"user_data": b"of the client"})
     assert compile_reader(ASSIGNMENT, version=version, flexible=False)(Cursor(theirs)) == values
+
+
+@EVERY_VERSION
+def test_a_reply_begins_with_its_throttle_time_from_the_version_that_the_table_names(api: Api, version: int) -> None:
+    golden = BY_NAME[api.name, "response", version, "full"]
+    is_named = api.throttle_since is not None and version >= api.throttle_since
+    assert (next(iter(golden.values)) == "throttle_time_ms") == is_named
 
 
 # ---- what an old version lacks

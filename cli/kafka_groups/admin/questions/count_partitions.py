@@ -1,4 +1,4 @@
-"""Metadata: which partitions does each of these topics have?"""
+"""Metadata: which partitions each of these topics has."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _AGAIN: Final = frozenset(
 
 
 class ListOffsets:
-    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. The answer is an offset, None if none is."""
+    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. Answers are offsets, None if there is none."""
 
     api = LIST_OFFSETS
 

@@ -1,0 +1,31 @@
+"""What all tests share: programs that may be missing are named on the last line of the run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+
+import pytest
+
+_missing: dict[str, list[str]] = {}
+
+
+@pytest.fixture
+def program(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """The path of a program; a test that needs one that is not there is left out, and the run says so at its end."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is None:
+            _missing.setdefault(name, []).append(request.node.nodeid)
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    return find
+
+
+def pytest_unconfigure() -> None:
+    """Runs after pytest's own last line."""
+    for name, tests in _missing.items():
+        sys.stdout.write(f"NOT RUN, because {name} is not installed: {', '.join(tests)}\n")
