@@ -28,4 +28,5 @@ def program(request: pytest.FixtureRequest) -> Callable[[str], str]:
 def pytest_unconfigure() -> None:
     """Runs after pytest's own last line."""
     for name, tests in _missing.items():
-        sys.stdout.write(f"NOT RUN, because {name} is not installed: {', '.join(tests)}\n")
+        told = ", ".join(tests)
+        sys.stdout.write(f"NOT RUN, because {name} is not installed: {told}\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from importlib import import_module
 from typing import Any, Final
 
@@ -87,6 +86,8 @@ def main() -> None:
 
 def _end(ctx: click.Context, text: str, code: int) -> None:
     if ctx.meta.get(DEBUG):
+        import traceback
+
         traceback.print_exc()
     if text:
         click.echo(f"Error: {text}", err=True)

@@ -12,7 +12,7 @@ from kafka_groups.sandbox.brokers import launch_broker
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
 from kafka_groups.sandbox.places import Place, at_work, place_of
-from kafka_groups.sandbox.processes import is_running, stop
+from kafka_groups.sandbox.processes import is_running, stop, uninterrupted
 from kafka_groups.sandbox.profile import remove_profile
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.record import MEMBERS, Node, Record, read_record, write_record
@@ -111,9 +111,10 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
         if is_running(record.processes[node.role]):
             return
         kafka = find_kafka(parse_version(record.kafka_version), tell=lambda _: None)
-        process = launch_broker(place, kafka, node, jvm=record.jvm)
-        record = replace(record, processes={**record.processes, node.role: process})
-        write_record(place, record)
+        with uninterrupted():
+            process = launch_broker(place, kafka, node, jvm=record.jvm)
+            record = replace(record, processes={**record.processes, node.role: process})
+            write_record(place, record)
         await_brokers(place, record, [node], timeout_s=START_TIMEOUT_S)
 
 
@@ -143,9 +144,9 @@ def _end(place: Place, *, keep_logs: bool) -> None:
     if record is not None:
         # Nothing of a sandbox is worth waiting for: its data goes with it.
         stop(record.processes.values(), grace_s=0)
-        if record.profile:
-            remove_profile(place.name, record.bootstrap)
     place.clear(keep_logs=keep_logs)
+    if record is not None and record.profile:
+        remove_profile(place.name, record.bootstrap)
 
 
 def _describe(place: Place, record: Record) -> Sandbox:

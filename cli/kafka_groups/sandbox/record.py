@@ -33,7 +33,7 @@ class Node:
 class Record:
     """A sandbox as it was started.
 
-    `profile` says whether it is in the user's profiles; `complete` turns true when `up` has done
+    `profile` says whether it was written to the user's profiles; `complete` turns true when `up` has done
     all that it does.
     """
 

@@ -71,7 +71,7 @@ def start_sandbox(place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[
         await_seeded(place, record.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
     if wanted.profile:
         write_profile(place.name, record.bootstrap)
-    record = replace(record, complete=True)
+    record = replace(record, complete=True, profile=wanted.profile)
     write_record(place, record)
     return record
 
@@ -91,7 +91,7 @@ def _plan(wanted: Wanted, kafka: Kafka) -> Record:
         ),
         zookeeper_port=None if kafka.version.has_kraft else hidden[0],
         processes={},
-        profile=wanted.profile,
+        profile=False,
     )
 
 

@@ -7,9 +7,9 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
-from golden_messages import BY_NAME, Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.admin.wire.golden_messages import BY_NAME, Golden
 
 from kafka_groups.admin.wire.messages import ALL, FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
 from kafka_groups.codec import CodecError, Struct

@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from golden_messages import BY_NAME, GOLDEN, Golden
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.serial.writers import Writable, write_tagged_field, write_unsigned_varint
 from kio.static.primitive import uvarint
-from kio_bridge import (
+from tests.admin.wire.golden_messages import BY_NAME, GOLDEN, Golden
+from tests.admin.wire.kio_bridge import (
     ERROR_CODES,
     assignment_class,
     kio_bytes,

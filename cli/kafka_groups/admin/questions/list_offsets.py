@@ -38,7 +38,7 @@ _AGAIN: Final = frozenset(
 
 
 class ListOffsets:
-    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. Answers are offsets, None if there is none."""
+    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. Answers: an offset, or None."""
 
     api = LIST_OFFSETS
 

@@ -1,4 +1,4 @@
-"""A socket that connects, speaks TLS if told to, and never blocks: bytes out, frames in."""
+"""A socket that connects and never blocks: bytes out, frames in. One that speaks TLS is `tls.TlsChannel`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import os
 import selectors
 import socket
-import ssl
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, TlsFailedError
@@ -29,23 +28,26 @@ class Channel:
     Every failure is raised as an AdminError without the address: who knows the broker adds it.
     """
 
-    def __init__(self, addresses: list[Address], *, tls: ssl.SSLContext | None, server_name: str) -> None:
+    # What a socket raises when it would have to wait.
+    would_block: tuple[type[Exception], ...] = (BlockingIOError,)
+    # What may be wrong with a peer that hangs up at once.
+    suspicion = "perhaps the port wants TLS (-X security.protocol=SSL), or is not Kafka's"
+
+    def __init__(self, addresses: list[Address]) -> None:
         self._addresses = list(addresses)
-        self._tls = tls
-        self._server_name = server_name
         self._out = bytearray()
         self._in = bytearray()
         self._frames = 0
-        self._handshaking = False
         self._connect_error: OSError | None = None
+        self._is_connected = False
         self.is_open = False
         self.socket = self._start_next()
 
     def wanted_events(self) -> int:
         """What the selector is to wait for."""
-        if not self.is_open and not self._handshaking:
+        if not self._is_connected:
             return selectors.EVENT_WRITE
-        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out or self._handshake_writes() else 0)
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
 
     def send(self, frame: bytes) -> None:
         """Queue a frame; it leaves when the socket takes it."""
@@ -54,13 +56,19 @@ class Channel:
             self._flush()
 
     def advance(self) -> list[bytes]:
-        """Go on after the selector said something: connect, shake hands, write, read. Returns whole frames."""
-        if not self.is_open and not self._handshaking and not self._finish_connect():
+        """Go on as far as it goes: connect, shake hands, write, read. Returns whole frames."""
+        if not self._is_connected and not self._finish_connect():
             return []
-        if self._handshaking and not self._shake_hands():
+        if not self.is_open:
+            self.is_open = self.shake_hands()
+        if not self.is_open:
             return []
         self._flush()
         return self._read_frames()
+
+    def shake_hands(self) -> bool:
+        """What is to be done between connecting and the first frame; whether it is done."""
+        return True
 
     def close(self) -> None:
         """Let the socket go."""
@@ -90,41 +98,19 @@ class Channel:
             self.socket.close()
             self.socket = self._start_next()
             return False
-        if self._tls is None:
-            self.is_open = True
-            return True
-        self._handshaking = True
-        self.socket = self._tls.wrap_socket(
-            self.socket, server_hostname=self._server_name, do_handshake_on_connect=False
-        )
-        return True
-
-    def _handshake_writes(self) -> bool:
-        return self._handshaking and getattr(self, "_wants_write", False)
-
-    def _shake_hands(self) -> bool:
-        self._wants_write = False
         try:
-            self.socket.do_handshake()  # type: ignore[attr-defined]
-        except ssl.SSLWantReadError:
+            self.socket.getpeername()
+        except OSError:
+            # No error and no peer: it is still connecting.
             return False
-        except ssl.SSLWantWriteError:
-            self._wants_write = True
-            return False
-        except ssl.SSLCertVerificationError as error:
-            msg = f"its certificate is not trusted: {error.verify_message}"
-            raise TlsFailedError(msg) from error
-        except OSError as error:
-            raise TlsFailedError("the TLS handshake failed; perhaps the port does not speak TLS") from error
-        self._handshaking = False
-        self.is_open = True
+        self._is_connected = True
         return True
 
     def _flush(self) -> None:
         while self._out:
             try:
                 sent = self.socket.send(memoryview(self._out)[:_READ_SIZE].tobytes())
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            except self.would_block:
                 return
             except OSError as error:
                 raise ConnectionFailedError(_reason(error)) from error
@@ -135,7 +121,7 @@ class Channel:
         while True:
             try:
                 piece = self.socket.recv(_READ_SIZE)
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            except self.would_block:
                 return frames
             except OSError as error:
                 raise self._lost(_reason(error)) from error
@@ -177,8 +163,8 @@ class Channel:
     def _lost(self, reason: str) -> AdminError:
         if self._frames == 0 and self._in.startswith(_TLS_ALERT):
             return TlsFailedError("the port speaks TLS; add -X security.protocol=SSL")
-        if self._frames == 0 and not self._in and self._tls is None:
-            reason += " at our first request; perhaps the port wants TLS, or is not Kafka's"
+        if self._frames == 0 and not self._in:
+            reason += f" at our first request; {self.suspicion}"
         return ConnectionFailedError(reason)
 
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups import __version__
-from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.messages import API_VERSIONS, Api
 from kafka_groups.admin.wire.resolving import Resolution, numeric_addresses
 from kafka_groups.codec import INT16, INT32, CodecError, Cursor
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
 
 if TYPE_CHECKING:
-    import ssl
-
-    from kafka_groups.admin.wire.resolving import Resolve
+    from kafka_groups.admin.wire.channel import Channel
+    from kafka_groups.admin.wire.resolving import Address, Resolve
     from kafka_groups.settings import Endpoint
 
 _UNSUPPORTED_VERSION: Final = 35
@@ -59,6 +57,8 @@ class _Flight:
 class Connection:
     """A broker under one endpoint. It is driven by its owner, which waits on `channel` and calls `advance`.
 
+    `make_channel` opens a channel to one of the addresses of a host, plain or with TLS.
+
     The clock is the owner's: every `now` is seconds of one monotonic clock.
     """
 
@@ -67,7 +67,7 @@ class Connection:
         endpoint: Endpoint,
         *,
         client_id: str,
-        tls: Callable[[], ssl.SSLContext] | None,
+        make_channel: Callable[[list[Address], str], Channel],
         patience_s: float,
         now: float,
         resolve: Resolve,
@@ -78,7 +78,7 @@ class Connection:
         self.versions: dict[int, tuple[int, int]] | None = None
         self.sent: list[tuple[str, int]] = []
         self._client_id = client_id
-        self._tls = tls
+        self._make_channel = make_channel
         self._give_up_at = now + patience_s
         self._patience_s = patience_s
         self._correlation = 0
@@ -126,14 +126,15 @@ class Connection:
         """Close, and answer everything that was not answered with this error."""
         if self.channel is not None:
             self.channel.close()
-        flights = [*self._flights.values(), *(flight for flight, _ in self._waiting)]
+        asked = [flight for flight in self._flights.values() if flight.request is not _HANDSHAKE]
+        flights = [*asked, *(flight for flight, _ in self._waiting)]
         lost = [Reply(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
         return lost + [
             Reply(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
         ]
 
-    def _open(self, addresses: list[Any]) -> None:
-        self.channel = Channel(addresses, tls=self._tls() if self._tls else None, server_name=self.endpoint.host)
+    def _open(self, addresses: list[Address]) -> None:
+        self.channel = self._make_channel(addresses, self.endpoint.host)
         self._ask_versions(API_VERSIONS.highest)
 
     def _ask_versions(self, version: int) -> None:

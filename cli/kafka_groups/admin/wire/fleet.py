@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
 from kafka_groups.admin.wire.messages import METADATA
-from kafka_groups.admin.wire.resolving import Resolve, resolve
+from kafka_groups.admin.wire.resolving import Address, Resolve, resolve
 from kafka_groups.codec import CodecError
 from kafka_groups.errors import (
     AdminError,
@@ -91,19 +92,20 @@ class Fleet:
     def refresh(self, deadline: float) -> None:
         """Ask anew who the brokers are."""
         request = Request(api=METADATA, bodies=lambda _version: [(None, _TOPIC_LESS)], token=self)
-        self._early += self.submit(ANY_BROKER, request)
-        while True:
-            for reply in self.poll(deadline):
-                if reply.request is not request:
-                    self._early.append(reply)
-                elif reply.error is not None:
-                    raise reply.error
-                else:
-                    self._learn_brokers(reply)
-                    return
+        replies = self.submit(ANY_BROKER, request)
+        others: list[Reply] = []
+        while not any(reply.request is request for reply in replies):
+            others += replies
             if self._clock() >= deadline:
                 msg = f"no answer within {self._settings.timeout_s:g} s"
                 raise TimeoutExceededError(msg)
+            replies = self.poll(deadline)
+        # Answers to other questions wait for who asked them.
+        self._early += [*others, *(reply for reply in replies if reply.request is not request)]
+        answer = next(reply for reply in replies if reply.request is request)
+        if answer.error is not None:
+            raise answer.error
+        self._learn_brokers(answer)
 
     def submit(self, broker: int, request: Request) -> list[Reply]:
         """Ask one broker (or ANY_BROKER). Returns at once what cannot be asked; the rest comes by `poll`."""
@@ -196,7 +198,7 @@ class Fleet:
         connection = Connection(
             endpoint,
             client_id=self._settings.client_id,
-            tls=self._tls if self._settings.tls else None,
+            make_channel=self._make_channel,
             patience_s=self._patience_s(broker),
             now=self._clock(),
             resolve=self._resolve,
@@ -218,13 +220,14 @@ class Fleet:
             # The fleet was closed while a look-up was still under way: nobody waits for it.
             return
 
-    def _tls(self) -> ssl.SSLContext:
-        if self._tls_context is None:
-            from kafka_groups.admin.wire.tls import make_context
+    def _make_channel(self, addresses: list[Address], host: str) -> Channel:
+        if self._settings.tls is None:
+            return Channel(addresses)
+        # ssl takes a while to load, and most first tries are plain.
+        from kafka_groups.admin.wire.tls import TlsChannel, make_context
 
-            assert self._settings.tls is not None
-            self._tls_context = make_context(self._settings.tls)
-        return self._tls_context
+        self._tls_context = self._tls_context or make_context(self._settings.tls)
+        return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
     def _watch(self, broker: int, connection: Connection) -> None:
         if connection.channel is None:

@@ -1,0 +1,158 @@
+"""Groups of librdkafka's members. Each holder ends its members when the test is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, ShareConsumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from groups.topics import fresh, quiet
+from groups.waiting import await_group, await_state, wait_until
+
+from kafka_groups.model import GroupDescription
+
+Commits = Sequence[tuple[str, int, int]]
+
+_TIMEOUT_S = 30
+# librdkafka's longest: so long a rebalance waits for a member that is not polled.
+_DAY_MS = 86_400_000
+
+
+@contextmanager
+def stable(
+    bootstrap: str,
+    *topics: str,
+    members: int = 1,
+    commits: Commits = (),
+    consumer_protocol: bool = False,
+    is_static: bool = False,
+    name: str | None = None,
+    **settings: str,
+) -> Iterator[str]:
+    """A group of live members that own everything there is, and have committed what is told.
+
+    With more members than partitions, some are idle.
+    """
+    group = name or fresh("stable")
+    with ExitStack() as leaving:
+        consumers = []
+        for number in range(1, members + 1):
+            own = {"group.instance.id": f"{group}-i{number}"} if is_static else {}
+            protocol = {"group.protocol": "consumer"} if consumer_protocol else {}
+            consumer = _join(bootstrap, group, number, **own, **protocol, **settings)
+            leaving.callback(consumer.close)
+            consumer.subscribe(list(topics))
+            consumers.append(consumer)
+        _settle(bootstrap, group, consumers)
+        _commit(_with_partitions(consumers), commits)
+        yield group
+
+
+@contextmanager
+def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: bool = False) -> Iterator[str]:
+    """A group whose only member committed and left."""
+    group = fresh("empty")
+    with stable(bootstrap, *topics, commits=commits, consumer_protocol=consumer_protocol, name=group):
+        pass
+    await_state(bootstrap, group, "Empty", members=0)
+    yield group
+
+
+@contextmanager
+def simple(bootstrap: str, *, commits: Commits) -> Iterator[str]:
+    """A group that never had a member: its commits were made from outside."""
+    group = fresh("simple")
+    commit_from_outside(bootstrap, group, commits)
+    yield group
+
+
+@contextmanager
+def preparing_rebalance(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterator[str]:
+    """A classic group that waits for a member which is never polled again, since a second one wants to join."""
+    with _unheeding(bootstrap, topic, state="PreparingRebalance", commits=commits) as group:
+        yield group
+
+
+@contextmanager
+def reconciling(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterator[str]:
+    """A KIP-848 group whose first member is to give half of its partitions to a second one, and never does."""
+    with _unheeding(bootstrap, topic, state="Reconciling", commits=commits, **{"group.protocol": "consumer"}) as group:
+        yield group
+
+
+@contextmanager
+def share(bootstrap: str, topic: str) -> Iterator[str]:
+    """A live share group."""
+    group = fresh("share")
+    consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
+    try:
+        consumer.subscribe([topic])
+        client = AdminClient(quiet(bootstrap))
+
+        def is_listed() -> bool:
+            consumer.poll(0.1)
+            listed = client.list_groups().result(_TIMEOUT_S).valid
+            return (group, "STABLE") in {(each.group_id, each.state.name) for each in listed}
+
+        wait_until(is_listed, lambda: f"share group {group} is not Stable")
+        yield group
+    finally:
+        consumer.close()
+
+
+def commit_from_outside(bootstrap: str, group: str, commits: Commits) -> None:
+    """Commit for a group without members, as a reset does."""
+    offsets = [TopicPartition(*commit) for commit in commits]
+    request = [ConsumerGroupTopicPartitions(group, offsets)]
+    answer = AdminClient(quiet(bootstrap)).alter_consumer_group_offsets(request)[group].result(_TIMEOUT_S)
+    assert not [partition for partition in answer.topic_partitions if partition.error]
+
+
+def delete_group(bootstrap: str, group: str) -> None:
+    """Make an Empty group Dead."""
+    AdminClient(quiet(bootstrap)).delete_consumer_groups([group])[group].result(_TIMEOUT_S)
+
+
+@contextmanager
+def _unheeding(bootstrap: str, topic: str, *, state: str, commits: Commits, **settings: str) -> Iterator[str]:
+    group = fresh(state.lower())
+    # With a callback, librdkafka gives partitions back only when it is polled.
+    first = _join(bootstrap, group, 1, **{"max.poll.interval.ms": _DAY_MS}, **settings)
+    second = _join(bootstrap, group, 2, **settings)
+    with ExitStack() as leaving:
+        leaving.callback(first.close)
+        first.subscribe([topic], on_revoke=lambda *_: None)
+        _settle(bootstrap, group, [first])
+        _commit([first], commits)
+        leaving.callback(second.close)
+        second.subscribe([topic])
+        await_group(bootstrap, group, lambda found: found.state == state and len(found.members) == 2)
+        yield group
+
+
+def _join(bootstrap: str, group: str, number: int, **settings: Any) -> Consumer:
+    mine = {"group.id": group, "client.id": f"{group}-c{number}", "enable.auto.commit": False}
+    return Consumer(quiet(bootstrap) | mine | settings)
+
+
+def _settle(bootstrap: str, group: str, consumers: Sequence[Consumer]) -> GroupDescription:
+    def is_settled(found: GroupDescription) -> bool:
+        for consumer in consumers:
+            consumer.poll(0)
+        told = {(topic.topic, number) for m in found.members for topic in m.assignment for number in topic.partitions}
+        held = {(own.topic, own.partition) for consumer in consumers for own in consumer.assignment()}
+        return found.state == "Stable" and len(found.members) == len(consumers) and bool(told) and told == held
+
+    return await_group(bootstrap, group, is_settled)
+
+
+def _with_partitions(consumers: Sequence[Consumer]) -> list[Consumer]:
+    return [consumer for consumer in consumers if consumer.assignment()]
+
+
+def _commit(consumers: Sequence[Consumer], commits: Commits) -> None:
+    if commits:
+        offsets = [TopicPartition(*commit) for commit in commits]
+        consumers[0].commit(offsets=offsets, asynchronous=False)

@@ -1,0 +1,139 @@
+"""Groups of members that speak by hand. None of them heartbeats: what they leave undone stays undone.
+
+Their sessions last ten minutes in classic groups and a minute in KIP-848 groups: longer than any test.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from groups.raw import Wire, coordinator_of
+from groups.topics import fresh, quiet
+from groups.waiting import await_state, wait_until
+from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest
+from kio.schema.join_group.v6.request import JoinGroupRequest, JoinGroupRequestProtocol
+from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
+from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32, i32Timedelta
+
+
+_TIMEOUT_S = 30
+_LONG = i32Timedelta.parse(timedelta(minutes=10))
+_MEMBER_ID_REQUIRED = 79
+_JOIN, _LEAVE = 0, -1
+
+
+@contextmanager
+def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
+    """A classic group whose leader was told to assign partitions, and never does."""
+    group = fresh("completing")
+    subscription = struct.pack(">hih", 0, 1, len(topic)) + topic.encode() + struct.pack(">i", 0)
+    with _joined(bootstrap, group, "consumer", "range", subscription):
+        await_state(bootstrap, group, "CompletingRebalance", members=1)
+        yield group
+
+
+@contextmanager
+def connect(bootstrap: str) -> Iterator[str]:
+    """A Stable group such as the workers of Kafka Connect make."""
+    group = fresh("connect")
+    with _joined(bootstrap, group, "connect", "sessioned", b"\0\1") as (wire, joined):
+        member = joined.member_id
+        wire.ask(
+            SyncGroupRequest(
+                group_id=GroupId(group),
+                generation_id=joined.generation_id,
+                member_id=member,
+                protocol_type="connect",
+                protocol_name="sessioned",
+                assignments=(SyncGroupRequestAssignment(member_id=member, assignment=b"\0\1"),),
+            )
+        )
+        yield group
+
+
+@contextmanager
+def assigning(bootstrap: str, topic: str) -> Iterator[str]:
+    """A KIP-848 group whose second member joined too soon after the first for new assignments (KIP-1263).
+
+    Assignments are made while a heartbeat is answered, at most one an interval. Nobody heartbeats, so
+    the group's epoch stays ahead of its assignments until the members' sessions end.
+    """
+    group = fresh("assigning")
+    _configure_group(bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"})
+    with coordinator_of(bootstrap, group) as wire:
+        first, second = str(uuid4()), str(uuid4())
+        try:
+            _heartbeat_until_taken(wire, group, first, topic)
+            await_state(bootstrap, group, "Stable", members=1)
+            _heartbeat_until_taken(wire, group, second, topic)
+            await_state(bootstrap, group, "Assigning", members=2)
+            yield group
+        finally:
+            for member in (first, second):
+                wire.ask(_heartbeat(group, member, _LEAVE))
+
+
+@contextmanager
+def _joined(
+    bootstrap: str, group: str, protocol_type: str, protocol: str, metadata: bytes
+) -> Iterator[tuple[Wire, Any]]:
+    with coordinator_of(bootstrap, group) as wire:
+
+        def ask_to_join(member: str) -> Any:
+            return wire.ask(
+                JoinGroupRequest(
+                    group_id=GroupId(group),
+                    session_timeout=_LONG,
+                    rebalance_timeout=_LONG,
+                    member_id=member,
+                    protocol_type=protocol_type,
+                    protocols=(JoinGroupRequestProtocol(name=protocol, metadata=metadata),),
+                )
+            )
+
+        invited = ask_to_join("")
+        assert int(invited.error_code) == _MEMBER_ID_REQUIRED
+        joined = ask_to_join(invited.member_id)
+        assert not int(joined.error_code), joined
+        try:
+            yield wire, joined
+        finally:
+            wire.ask(LeaveGroupRequest(group_id=GroupId(group), members=(MemberIdentity(member_id=joined.member_id),)))
+
+
+def _heartbeat_until_taken(wire: Wire, group: str, member: str, topic: str) -> None:
+    # A broker that was not yet told of the topic or that loads its part of the offsets topic asks to come again.
+    answers: list[Any] = []
+
+    def try_it() -> bool:
+        answers[:] = [wire.ask(_heartbeat(group, member, _JOIN, topic))]
+        return not int(answers[0].error_code)
+
+    wait_until(try_it, lambda: f"{group} did not take a member: {answers}")
+
+
+def _heartbeat(group: str, member: str, epoch: int, *topics: str) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id=GroupId(group),
+        member_id=member,
+        member_epoch=i32(epoch),
+        rebalance_timeout=_LONG,
+        subscribed_topic_names=tuple(map(TopicName, topics)) or None,
+        topic_partitions=() if epoch == _JOIN else None,
+    )
+
+
+def _configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> None:
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
+    ]
+    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+    AdminClient(quiet(bootstrap)).incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)

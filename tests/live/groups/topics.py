@@ -1,0 +1,58 @@
+"""Topics that no other test has, and records in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from groups.waiting import wait_until
+
+from kafka_groups.model import TopicPartition
+from groups.asking import admin_of
+
+_TIMEOUT_S = 30
+_numbers = count(1)
+
+
+def fresh(stem: str) -> str:
+    """A name that no other test of this run uses."""
+    return f"{stem}-{next(_numbers)}"
+
+
+def make_topic(
+    bootstrap: str, *, partitions: int = 1, records: int = 0, replicas: Sequence[Sequence[int]] | None = None
+) -> str:
+    """Make a topic with as many records in each partition, and return its name once all partitions have leaders.
+
+    `replicas` names the brokers of each partition; otherwise each stands on one, as the controller likes.
+    """
+    topic = fresh("topic")
+    wanted = (
+        NewTopic(topic, partitions, 1)
+        if replicas is None
+        else NewTopic(topic, len(replicas), replica_assignment=[list(brokers) for brokers in replicas])
+    )
+    AdminClient(quiet(bootstrap)).create_topics([wanted])[topic].result(_TIMEOUT_S)
+    every = [TopicPartition(topic, number) for number in range(len(replicas or range(partitions)))]
+    with admin_of(bootstrap) as admin:
+        wait_until(lambda: not admin.list_offsets(every).failed, lambda: f"{topic} has no leaders")
+    if records:
+        fill(bootstrap, topic, partitions=len(every), records=records)
+    return topic
+
+
+def fill(bootstrap: str, topic: str, *, partitions: int, records: int) -> None:
+    """Write that many records to each partition."""
+    producer = Producer(quiet(bootstrap) | {"linger.ms": 5})
+    for partition in range(partitions):
+        for number in range(records):
+            producer.produce(topic, value=str(number), partition=partition)
+    assert producer.flush(_TIMEOUT_S) == 0
+
+
+def quiet(bootstrap: str) -> dict[str, str | int | float | bool]:
+    """What every client of librdkafka is given here."""
+    return {"bootstrap.servers": bootstrap, "log_level": 0}

@@ -1,0 +1,164 @@
+"""The sandbox from the outside: commands in, processes and ports counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+_KAFKA_GROUPS = [sys.executable, "-m", "kafka_groups"]
+
+
+class Shell:
+    """Runs `kafka-groups sandbox` with files and profiles of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = directory / "sandboxes"
+        self.config = directory / "config"
+        self.environment = {**os.environ, "XDG_CONFIG_HOME": str(self.config)}
+
+    def command(self, action: str, *options: str) -> list[str]:
+        return [*_KAFKA_GROUPS, "sandbox", action, "--dir", str(self.home), *options]
+
+    def run(self, action: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(action, *options),
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=120,
+            env=self.environment,
+        )
+
+    def look(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run("status", "--format", "json").stdout)
+        return found
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    shell = Shell(tmp_path)
+    yield shell
+    shell.run("down")
+
+
+def _is_alive(pid: int) -> bool:
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False, text=True)
+    return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _settings_files(home: Path) -> str:
+    return "".join(path.read_text() for path in home.rglob("settings.properties"))
+
+
+def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -> None:
+    up = shell.run("up", "--brokers", "1", "--port", "0", "--no-seed")
+    assert (up.returncode, up.stdout.splitlines()[0]) == (0, "sandbox sandbox (up)"), up.stderr
+    found = shell.look()
+    pids = [process["pid"] for process in found["processes"]]
+    ports = [process["port"] for process in found["processes"]]
+    assert found["up"] is True
+    assert all(map(_is_alive, pids))
+    assert all(map(_is_open, ports))
+    assert found["bootstrap_servers"] in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert "0.0.0.0" not in _settings_files(shell.home)
+
+    down = shell.run("down")
+
+    assert down.returncode == 0
+    assert not any(map(_is_alive, pids))
+    assert not any(map(_is_open, ports))
+    assert list(shell.home.iterdir()) == []
+    assert "sandbox" not in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert shell.run("status").returncode == 1
+
+
+def test_a_seeded_sandbox_has_groups_in_every_state_and_up_again_leaves_it(shell: Shell) -> None:
+    first = shell.run("up", "--port", "0")
+    assert first.returncode == 0, first.stderr
+    bootstrap = shell.look()["bootstrap_servers"]
+
+    again = shell.run("up", "--port", "0")
+    states = subprocess.run(
+        [*_KAFKA_GROUPS, "list", "--state", "-b", bootstrap, "--format", "json"],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert again.returncode == 0
+    assert "already up" in again.stderr
+    assert shell.look()["bootstrap_servers"] == bootstrap
+    assert _states(json.loads(states.stdout)) == {
+        "audit-export": ("Classic", "Stable"),
+        "billing": ("Classic", "Empty"),
+        "checkout": ("Classic", "Stable"),
+        "click-sampler": ("Share", "Stable"),
+        "clickstream-loader": ("Classic", "Stable"),
+        "fraud-detector": ("Consumer", "Stable"),
+        "inventory": ("Classic", "Stable"),
+        "legacy-import": ("Classic", "Empty"),
+        "search-indexer": ("Classic", "PreparingRebalance"),
+    }
+
+
+def test_a_broker_that_was_killed_is_reported_and_replaced(shell: Shell) -> None:
+    shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
+    killed = shell.look()["processes"][0]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    _await_death(killed)
+
+    status = shell.run("status")
+    up = shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
+
+    assert status.returncode == 1
+    assert "(gone)" in status.stdout
+    assert up.returncode == 0, up.stderr
+    assert shell.look()["up"] is True
+
+
+@pytest.mark.parametrize("after_s", [0.3, 1.5, 4.0])
+def test_an_interrupted_start_leaves_no_process_and_no_file(shell: Shell, after_s: float) -> None:
+    up = subprocess.Popen(
+        shell.command("up", "--port", "0"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=shell.environment,
+    )
+    time.sleep(after_s)
+    up.send_signal(signal.SIGINT)
+
+    assert up.wait(timeout=30) == 130
+    assert not _processes_that_name(shell.home)
+    assert not (shell.home / "sandbox").exists()
+
+
+def _states(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    return {row["group"]: (row["type"], row["state"]) for row in document["groups"]}
+
+
+def _await_death(pid: int) -> None:
+    deadline = time.monotonic() + 10
+    while _is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _processes_that_name(path: Path) -> list[str]:
+    done = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, check=True, text=True)
+    return [line for line in done.stdout.splitlines() if str(path) in line and line[0] != "Z"]

@@ -1,0 +1,89 @@
+"""The settings that brokers of each kind of version are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.sandbox.configuration import (
+    as_properties,
+    broker_properties,
+    logging_settings,
+    zookeeper_properties,
+)
+from kafka_groups.sandbox.record import Node, Record
+from kafka_groups.sandbox.versions import parse_version
+
+
+def _record(version: str, *, brokers: int = 1, zookeeper_port: int | None = None) -> Record:
+    return Record(
+        kafka_version=version,
+        cluster_id="c",
+        java="java",
+        jvm=("-Xmx1g",),
+        nodes=tuple(
+            Node(id=n, port=9091 + n, controller_port=None if zookeeper_port else 20000 + n)
+            for n in range(1, brokers + 1)
+        ),
+        zookeeper_port=zookeeper_port,
+        processes={},
+        profile=False,
+    )
+
+
+def _settings(record: Record, broker: int = 1) -> dict[str, str]:
+    return broker_properties(
+        record,
+        record.nodes[broker - 1],
+        kafka=parse_version(record.kafka_version),
+        data=Path("/data"),
+    )
+
+
+def test_a_kraft_node_is_broker_and_controller_and_knows_all_voters() -> None:
+    settings = _settings(_record("4.3.1", brokers=3), broker=2)
+
+    assert settings["process.roles"] == "broker,controller"
+    assert settings["node.id"] == "2"
+    assert settings["controller.quorum.voters"] == ("1@127.0.0.1:20001,2@127.0.0.1:20002,3@127.0.0.1:20003")
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:9093,CONTROLLER://127.0.0.1:20002"
+    assert "zookeeper.connect" not in settings
+
+
+def test_an_old_broker_is_told_of_zookeeper_and_of_nothing_that_came_later() -> None:
+    settings = _settings(_record("2.5.1", zookeeper_port=30000))
+
+    assert settings["broker.id"] == "1"
+    assert settings["zookeeper.connect"] == "127.0.0.1:30000"
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:9092"
+    assert not [key for key in settings if key.startswith(("controller.", "group.consumer", "share"))]
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1", "4.0.0", "4.3.1"])
+def test_every_address_is_on_the_loopback_interface(version: str) -> None:
+    settings = _settings(_record(version, brokers=3))
+
+    addresses = settings["listeners"].split(",") + settings["advertised.listeners"].split(",")
+    assert all("://127.0.0.1:" in address for address in addresses)
+    assert zookeeper_properties(1, data=Path("/z"))["clientPortAddress"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(("brokers", "copies", "in_sync"), [(1, "1", "1"), (2, "2", "2"), (5, "3", "2")])
+def test_internal_topics_have_as_many_copies_as_there_are_brokers_and_three_at_most(
+    brokers: int, copies: str, in_sync: str
+) -> None:
+    settings = _settings(_record("4.3.1", brokers=brokers))
+
+    assert settings["offsets.topic.replication.factor"] == copies
+    assert settings["transaction.state.log.min.isr"] == in_sync
+    assert settings["share.coordinator.state.topic.replication.factor"] == copies
+
+
+def test_the_log_goes_to_the_file_that_the_command_line_names() -> None:
+    assert "${sys:sandbox.log}" in logging_settings(parse_version("4.3.1")).server
+    assert "${sandbox.log}" in logging_settings(parse_version("2.8.2")).server
+
+
+def test_a_properties_file_keeps_backslashes() -> None:
+    assert as_properties({"log.dirs": "C:\\data"}) == "log.dirs=C:\\\\data\n"

@@ -1,0 +1,98 @@
+"""Starts that cannot succeed, and what they leave: nothing but a sentence and the logs."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import SandboxError
+from kafka_groups.sandbox import Wanted, down, status, up
+from kafka_groups.sandbox.kafka import Kafka
+from kafka_groups.sandbox.places import place_of
+from kafka_groups.sandbox.versions import parse_version
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+@pytest.fixture
+def broken_java(tmp_path: Path, mocker: MockerFixture) -> Path:
+    """A Java that says why it does not start, in the place of the real one."""
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho starting\necho 'Error: no room for a heap'\necho bye\nexit 1\n")
+    java.chmod(0o755)
+    kafka = Kafka(version=parse_version("2.8.2"), java=java, jars=())
+    mocker.patch("kafka_groups.sandbox.lifecycle.find_kafka", return_value=kafka)
+    return java
+
+
+def _wanted(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) -> Wanted:
+    return Wanted(
+        home=home,
+        port=port,
+        brokers=brokers,
+        heap_mb=heap_mb,
+        kafka_version="2.8.2",
+        profile=False,
+    )
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_broker_that_dies_is_quoted_and_its_log_is_kept(tmp_path: Path) -> None:
+    log = tmp_path / "home" / "sandbox" / "logs" / "broker-1.out"
+
+    with pytest.raises(SandboxError) as caught:
+        up(_wanted(tmp_path / "home"))
+
+    assert str(caught.value) == (f"broker-1 ended while it started: Error: no room for a heap (more in {log})")
+    assert log.read_text().startswith("starting\n")
+    assert status(home=tmp_path / "home") is None
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_the_logs_of_a_failed_start_go_with_down(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError):
+        up(_wanted(tmp_path / "home"))
+
+    assert down(home=tmp_path / "home") is False
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_port_in_use_leaves_no_directory(tmp_path: Path) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        with pytest.raises(SandboxError, match="is in use; give another --port"):
+            up(_wanted(tmp_path, port=server.getsockname()[1]))
+
+    assert not place_of("sandbox", home=tmp_path).directory.exists()
+
+
+def test_nonsense_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="a sandbox has 1 to 9 brokers, not 0"):
+        up(_wanted(tmp_path, brokers=0))
+    with pytest.raises(SandboxError, match="heap of 128 MB at least, not 5"):
+        up(_wanted(tmp_path, heap_mb=5))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_down_of_what_never_was_says_so(tmp_path: Path) -> None:
+    assert down("other", home=tmp_path) is False
+    assert status("other", home=tmp_path) is None
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_an_interrupt_leaves_nothing_at_all(tmp_path: Path, mocker: MockerFixture) -> None:
+    mocker.patch("kafka_groups.sandbox.startup.await_brokers", side_effect=KeyboardInterrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        up(_wanted(tmp_path / "home"))
+
+    assert not (tmp_path / "home" / "sandbox").exists()
+    shutil.rmtree(tmp_path / "home")
