@@ -8,6 +8,7 @@ What it answers is decided by `answer`, and for the next requests of an API by a
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -109,6 +110,7 @@ class ScriptedBroker:
     ) -> None:
         self.id = id
         self.asked: list[Asked] = []
+        self.faults: list[str] = []
         self.versions = {**NEWEST, **(versions or {})}
         self._answer = answer
         self._scripts: dict[str, deque[Reaction]] = defaultdict(deque)
@@ -140,11 +142,12 @@ class ScriptedBroker:
         return ConnectionSettings(bootstrap=(self.endpoint,), **{"timeout_s": 5.0, **values})
 
     def close(self) -> None:
-        """Stop listening, hang up on everybody, and wait for the threads."""
+        """Stop listening, hang up on everybody, wait for the threads. A request that made no sense fails here."""
         _shut(self._listener)
         self.hang_up()
         for thread in self._threads:
             thread.join(timeout=5)
+        assert not self.faults, self.faults
 
     def hang_up(self) -> None:
         """Close all connections, and go on listening."""
@@ -182,6 +185,8 @@ class ScriptedBroker:
                     held.clear()
         except OSError:
             return
+        except (AssertionError, ValueError, KeyError) as fault:
+            self.faults.append(repr(fault))
 
     def _read(self, payload: bytes) -> tuple[Asked, Callable[[], bytes | None]]:
         cursor = Cursor(payload)
@@ -233,8 +238,7 @@ def encode_answer(api: Api, version: int, answer: Struct) -> bytes:
 
 
 def _shut(sock: socket.socket) -> None:
-    try:
+    # It may not be connected, or the other side was quicker.
+    with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # it was not connected, or the other side was quicker
     sock.close()

@@ -186,7 +186,7 @@ class ScriptedCluster:
     def _consumer_group(self, broker: int, name: str) -> Struct:
         group = self.groups.get(name)
         fault = self._fault(group, broker, of_type="Consumer")
-        row: Struct = {"group_id": name, "assignment": {}, "error_code": fault}
+        row: Struct = {"group_id": name, "error_code": fault}
         if group is None or fault:
             told = f"Group {name} is not a consumer group." if group else f"Group {name} not found."
             return {**row, "error_message": told if fault == _GROUP_NOT_FOUND else None}

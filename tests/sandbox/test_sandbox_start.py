@@ -11,6 +11,7 @@ import pytest
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import Wanted, down, status, up
+from kafka_groups.sandbox.brokers import last_words
 from kafka_groups.sandbox.kafka import Kafka
 from kafka_groups.sandbox.places import place_of
 from kafka_groups.sandbox.versions import parse_version
@@ -51,6 +52,21 @@ def test_a_broker_that_dies_is_quoted_and_its_log_is_kept(tmp_path: Path) -> Non
     assert str(caught.value) == (f"broker-1 ended while it started: Error: no room for a heap (more in {log})")
     assert log.read_text().startswith("starting\n")
     assert status(home=tmp_path / "home") is None
+
+
+def test_a_broker_is_quoted_with_the_root_of_its_trouble(tmp_path: Path) -> None:
+    place = place_of("mine", home=tmp_path)
+    place.claim()
+    place.log("broker-1").write_text(
+        "12:00 INFO starting\n12:01 ERROR Exiting Kafka due to fatal exception\n"
+        "org.apache.kafka.common.KafkaException: Socket server failed to bind\n\tat kafka.X\n"
+        "Caused by: java.net.BindException: Address already in use\n\tat sun.Y\n12:02 INFO down\n"
+    )
+    place.output("broker-1").write_text("Picked up JAVA_TOOL_OPTIONS\n")
+
+    assert last_words(place, "broker-1") == (
+        f"java.net.BindException: Address already in use (more in {place.log('broker-1')})"
+    )
 
 
 @pytest.mark.usefixtures("broken_java")

@@ -130,19 +130,23 @@ class Route(Generic[K, A]):
         return min((batch.not_before for batch in self._waiting), default=None)
 
     def sort_in(self, ask: Ask[K], outcome: Sorted[K, Any], now: float) -> None:
-        """Take an outcome. A key that it does not name at all was missing from the answer, and fails alone."""
+        """Take an outcome. A key that it does not name was missing from the answer, and fails alone.
+
+        Keys that were not asked about, or are settled since (the answer came late), are passed over.
+        """
+        left = {key for key in ask.keys if key not in self.found and key not in self.failed}
+        failed, done = _claim(outcome.failed, left), _claim(outcome.done, left)
+        moved, again = _claim(outcome.moved, left), _claim(outcome.again, left)
         if ask.broker is None:
-            self._ask_at(outcome.done, now)
+            self._ask_at(done, now)
         else:
-            self.found.update(outcome.done)
-        named = outcome.done.keys() | outcome.failed.keys() | outcome.moved.keys() | outcome.again.keys()
-        for key in ask.keys:
-            if key not in named:
-                outcome.failed[key] = MissingFromAnswerError("the broker's answer does not mention it")
-        for key, error in outcome.failed.items():
+            self.found.update(done)
+        for key, error in failed.items():
             self._fail(key, error, ask.broker)
-        self._repeat(outcome.moved, now, broker=None if self.look_up else ask.broker)
-        self._repeat(outcome.again, now, broker=ask.broker)
+        for key in (key for key in ask.keys if key in left):
+            self._fail(key, MissingFromAnswerError("the broker's answer does not mention it"), ask.broker)
+        self._repeat(moved, now, broker=None if self.look_up else ask.broker)
+        self._repeat(again, now, broker=ask.broker)
 
     def lost(self, ask: Ask[K], keys: Collection[K], error: AdminError, now: float) -> None:
         """Take an error that came instead of a reply. A lost connection sends its keys back to look-up."""
@@ -165,7 +169,7 @@ class Route(Generic[K, A]):
         for key in self._keys:
             if key not in self.found and key not in self.failed:
                 last = f"; last: {self._why[key]}" if key in self._why else ""
-                error = TimeoutExceededError(f"no answer within {waited_s:g} s{last}")
+                error = TimeoutExceededError(f"no answer within {round(waited_s, 2):g} s{last}")
                 self._fail(key, error, self._broker.get(key))
 
     def answers(self) -> Answers[K, A]:
@@ -201,3 +205,10 @@ class Route(Generic[K, A]):
     def _fail(self, key: K, error: AdminError, broker: int | None) -> None:
         # A negative id stands for any broker, which is no broker to blame.
         self.failed[key] = self.question.blame(key, error, broker if broker is None or broker >= 0 else None)
+
+
+def _claim(told: Mapping[K, A], left: set[K]) -> dict[K, A]:
+    """What was told of keys that are still open; they are open no longer."""
+    claimed = {key: value for key, value in told.items() if key in left}
+    left.difference_update(claimed)
+    return claimed

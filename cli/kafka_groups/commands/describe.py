@@ -31,18 +31,16 @@ from kafka_groups.rendering.formats import (
     NdjsonWriter,
     Writer,
 )
-from kafka_groups.rendering.notices import tell_states
+from kafka_groups.rendering.notices import tell_states, tell_without_rows
 from kafka_groups.rendering.rows import MemberRow, StateRow, member_rows, state_row
 from kafka_groups.rendering.screen import Screen
 
 
 @click.command()
 @takes_selectors
-@click.option(
-    "--offsets", "view", flag_value="offsets", default="offsets", help="Offsets and lag by partition (the default)."
-)
-@click.option("--members", "view", flag_value="members", help="Members and what they are assigned.")
-@click.option("--state", "view", flag_value="state", help="State, coordinator and assignor.")
+@click.option("--offsets", is_flag=True, help="Offsets and lag by partition (the default).")
+@click.option("--members", is_flag=True, help="Members and what they are assigned.")
+@click.option("--state", is_flag=True, help="State, coordinator and assignor.")
 @click.option("--in-state", metavar="STATE,…", help="Only groups in one of these states.")
 @click.option("--type", "types", metavar="TYPE,…", help="Only groups of one of these types.")
 @click.option("--verbose", is_flag=True, help="More columns: epochs, log start offsets, metadata, assignments.")
@@ -51,7 +49,9 @@ from kafka_groups.rendering.screen import Screen
 def describe(
     *,
     selectors: Selectors,
-    view: str,
+    offsets: bool,
+    members: bool,
+    state: bool,
     in_state: str | None,
     types: str | None,
     verbose: bool,
@@ -72,6 +72,7 @@ def describe(
         raise click.UsageError("which groups? Name them, or give --match REGEX or --all-groups")
     states = parse_names(in_state, option="--in-state", valid=GROUP_STATES)
     wanted_types = parse_names(types, option="--type", valid=GROUP_TYPES)
+    view = _one_view(offsets=offsets, members=members, state=state)
     shape = View(name=view, verbose=verbose, output_format=output_format)
     with session(connection, colour=colour, writer=shape.writer) as (asked, writer):
         selection = select_groups(asked.admin, selectors, states=states, types=wanted_types)
@@ -79,11 +80,20 @@ def describe(
             asked,
             selection,
             with_offsets=shape.needs_offsets(),
-            with_starts=verbose and shape.needs_offsets(),
+            with_starts=shape.needs_starts(),
             with_epochs=shape.needs_epochs(),
         )
+        asked.bar.stop()
         tell_states(asked.screen, survey.descriptions.values(), named=selection.named)
-        asked.show(writer, shape.entries(asked, survey))
+        asked.show(writer, shape.entries(asked, survey, named=selection.named))
+
+
+def _one_view(**flags: bool) -> str:
+    chosen = [name for name, is_given in flags.items() if is_given]
+    if len(chosen) > 1:
+        msg = f"--{chosen[0]} contradicts --{chosen[1]}: give one or the other"
+        raise click.UsageError(msg)
+    return chosen[0] if chosen else "offsets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +107,10 @@ class View:
     def needs_offsets(self) -> bool:
         """JSON carries the same keys in every view, offsets among them."""
         return self.name == "offsets" or self.output_format == "json"
+
+    def needs_starts(self) -> bool:
+        """One more request a leader; Kafka's own tool has no such column."""
+        return self.verbose and self.needs_offsets() and self.output_format != "kafka"
 
     def needs_epochs(self) -> bool:
         """Whether an Empty KIP-848 group has something to show that its listing does not tell."""
@@ -112,13 +126,15 @@ class View:
             return CsvWriter(screen, self._widest_columns())
         return KafkaWriter(screen) if self.output_format == "kafka" else BlockWriter(screen)
 
-    def entries(self, asked: Session, survey: Survey) -> Iterator[Entry]:
+    def entries(self, asked: Session, survey: Survey, *, named: frozenset[str]) -> Iterator[Entry]:
         """An entry a group, made when it is written: a large cluster's rows never stand in memory at once."""
+        without_rows: list[str] = []
         for group, description in survey.descriptions.items():
             rows = survey.rows_of(group) if self.needs_offsets() else []
             if self.name == "offsets" and not rows:
-                asked.note(f"Consumer group '{group}' has no committed offsets and no assigned partitions.")
+                without_rows.append(group)
             yield self._entry(description, rows)
+        tell_without_rows(asked.screen, without_rows, named=named)
 
     def _entry(self, description: GroupDescription, rows: Sequence[OffsetRow]) -> Entry:
         shown = self._rows(description, rows)
@@ -127,6 +143,7 @@ class View:
             rows=shown,
             document=lambda: description_document(description, rows),
             records=lambda: self._records(description, rows),
+            is_header_kept=self.name == "members",
         )
 
     def _rows(
@@ -139,7 +156,9 @@ class View:
     def _columns(self, rows: Sequence[object]) -> tuple[Column, ...]:
         if self.name == "members":
             return member_columns_of([row for row in rows if isinstance(row, MemberRow)], verbose=self.verbose)
-        return state_columns(verbose=self.verbose) if self.name == "state" else offsets_columns(verbose=self.verbose)
+        if self.name == "state":
+            return state_columns(verbose=self.verbose)
+        return offsets_columns(verbose=self.verbose, as_kafka=self.output_format == "kafka")
 
     def _widest_columns(self) -> tuple[Column, ...]:
         if self.name == "members":

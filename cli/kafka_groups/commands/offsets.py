@@ -17,7 +17,7 @@ from kafka_groups.commands.options import (
 )
 from kafka_groups.commands.selection import Selection, select_groups
 from kafka_groups.commands.session import Session, session
-from kafka_groups.commands.survey import not_found, refusals, tell_skipped
+from kafka_groups.commands.survey import not_found, refusals, tell_skipped, without_vanished
 from kafka_groups.commands.topics import parse_topics
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, TopicPartition
 from kafka_groups.rendering.columns import OFFSETS
@@ -82,7 +82,7 @@ def _fetch(
     answers = asked.admin.list_consumer_group_offsets(
         dict.fromkeys(selection.groups, partitions), require_stable=stable
     )
-    asked.failures += answers.failed.values()
+    asked.failures += without_vanished(asked, selection, answers.failed)
     asked.failures += refusals(answers.found)
     missing = _missing(asked, selection, answers.found)
     return {

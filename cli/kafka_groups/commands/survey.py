@@ -41,11 +41,11 @@ def survey_groups(
     """Ask for states and members, then commits, then log ends. What fails is added to the session's failures."""
     asked.failures += [*selection.failures, *map(not_found, selection.absent)]
     tell_skipped(asked, selection)
-    descriptions = _describe(asked, selection, with_epochs=with_epochs)
+    descriptions = _describe(asked, selection, with_epochs=with_epochs, with_offsets=with_offsets)
     if not with_offsets:
         return Survey(descriptions=descriptions, offsets={}, ends={}, starts={})
     offsets = asked.admin.list_consumer_group_offsets(dict.fromkeys(descriptions))
-    asked.failures += offsets.failed.values()
+    asked.failures += without_vanished(asked, selection, offsets.failed)
     asked.failures += refusals(offsets.found)
     partitions = _partitions(descriptions.values(), offsets.found.values())
     ends = asked.admin.list_offsets(partitions, at=LATEST)
@@ -69,26 +69,31 @@ def refusals(offsets: Mapping[str, GroupOffsets]) -> list[Failure]:
     return [failure for group, told in offsets.items() for failure in told.failures(group)]
 
 
-def _describe(asked: Session, selection: Selection, *, with_epochs: bool) -> dict[str, GroupDescription]:
+def without_vanished(asked: Session, selection: Selection, failed: Mapping[str, Failure]) -> list[Failure]:
+    """These failures, but for groups that nobody named and that went away after they were listed: those are a note."""
+    vanished = {
+        group for group, failure in failed.items() if group not in selection.named and failure.code == _NOT_FOUND
+    }
+    if vanished:
+        asked.note(f"{len(vanished):,} of the listed groups vanished before they were asked about.")
+    return [failure for group, failure in failed.items() if group not in vanished]
+
+
+def _describe(
+    asked: Session, selection: Selection, *, with_epochs: bool, with_offsets: bool
+) -> dict[str, GroupDescription]:
     told = {
         group: _from_listing(listing, asked.admin.brokers())
         for group, listing in selection.listings.items()
         if listing.state == "Empty" and (listing.type == "Classic" or not with_epochs)
     }
     answers = asked.admin.describe_groups([group for group in selection.groups if group not in told])
-    vanished = [
-        group
-        for group, failure in answers.failed.items()
-        if group not in selection.named and failure.code == _NOT_FOUND
-    ]
-    if vanished:
-        asked.note(f"{len(vanished):,} of the listed groups vanished before they were described.")
-    asked.failures += [failure for group, failure in answers.failed.items() if group not in vanished]
+    asked.failures += without_vanished(asked, selection, answers.failed)
     # One undescribable topic hides a KIP-848 group's members, but not its visible commits.
     denied = {
         group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
         for group, failure in answers.failed.items()
-        if failure.code == _TOPIC_DENIED
+        if with_offsets and failure.code == _TOPIC_DENIED
     }
     everything: dict[str, GroupDescription] = {**told, **answers.found, **denied}
     return {group: everything[group] for group in selection.groups if group in everything}
@@ -139,6 +144,8 @@ def tell_skipped(asked: Session, selection: Selection) -> None:
                 for listing in selection.skipped
             }
         )
-        asked.note(f"{len(selection.skipped):,} groups of other kinds are left out ({', '.join(filter(None, kinds))}).")
+        count = len(selection.skipped)
+        told = "1 group of another kind is" if count == 1 else f"{count:,} groups of other kinds are"
+        asked.note(f"{told} left out ({', '.join(filter(None, kinds))}).")
     if not selection.groups and not selection.failures and not selection.absent:
         asked.note("No group matches.")

@@ -72,10 +72,12 @@ def list_columns(*, types: bool, states: bool, protocols: bool) -> tuple[Column,
     return (_GROUP, *(column for is_wanted, column in wanted if is_wanted))
 
 
-def offsets_columns(*, verbose: bool) -> tuple[Column, ...]:
-    """The offsets view of `describe`."""
+def offsets_columns(*, verbose: bool, as_kafka: bool = False) -> tuple[Column, ...]:
+    """The offsets view of `describe`; `as_kafka` leaves out what Kafka's own tool does not show."""
     if not verbose:
         return (_GROUP, _TOPIC, _PARTITION, *_ENDS)
+    if as_kafka:
+        return (_GROUP, _TOPIC, _PARTITION, _LEADER_EPOCH, *_ENDS)
     start = _number("LOG-START-OFFSET", "log_start_offset")
     return (_GROUP, _TOPIC, _PARTITION, _LEADER_EPOCH, *_ENDS, start, _METADATA)
 

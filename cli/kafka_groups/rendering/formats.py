@@ -25,12 +25,14 @@ class Entry:
     """One group to be written: its rows, and how to make its JSON forms when they are wanted.
 
     `columns` may differ from group to group where a column stands only if it has something to show.
+    `is_header_kept` says that a block without rows still has its header, as Kafka's members view does.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Any]
     document: Callable[[], Document]
     records: Callable[[], Iterable[Mapping[str, Any]]]
+    is_header_kept: bool = False
 
 
 class Writer(Protocol):
@@ -50,8 +52,8 @@ class BlockWriter:
         self._screen = screen
 
     def add(self, entry: Entry) -> None:
-        """A blank line, the header, the rows; nothing for a group without rows."""
-        if entry.rows:
+        """A blank line, the header, the rows; nothing for most groups without rows."""
+        if entry.rows or entry.is_header_kept:
             self._screen.out.write("\n")
             write_table(self._screen, entry.columns, entry.rows)
 
@@ -75,15 +77,17 @@ class TableWriter:
             self._flush()
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """What is left."""
+        """What is left. Where nothing could be answered there is no table, and no header either."""
+        if status == "failed" and not self._rows:
+            return
         if self._grid is None:
             write_table(self._screen, self._columns, self._rows)
         else:
             self._flush()
 
     def _flush(self) -> None:
-        self._grid = self._grid or Grid(self._columns)
-        _write_grid(self._screen, self._grid, self._rows)
+        self._grid = self._grid or _grid(self._screen, self._columns)
+        self._screen.out.write(self._grid.text_of(self._rows))
         self._rows = []
 
 
@@ -97,7 +101,9 @@ class BareWriter:
 
     def add(self, entry: Entry) -> None:
         """The values of this group's rows."""
-        self._screen.out.write("".join([str(self._column.of(row)) + self._end for row in entry.rows]))
+        values = map(str, map(self._column.of, entry.rows))
+        shown = map(escape_controls, values) if self._screen.out_is_terminal else values
+        self._screen.out.write("".join([value + self._end for value in shown]))
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Nothing: failures are told on stderr."""
@@ -107,12 +113,13 @@ class KafkaWriter:
     """The columns and padding of Kafka's own tool, for scripts that cut them."""
 
     def __init__(self, screen: Screen) -> None:
-        self._out = screen.out
+        self._screen = screen
 
     def add(self, entry: Entry) -> None:
         """A block as Kafka's tool prints it."""
-        if entry.rows:
-            self._out.write("\n" + "\n".join(kafka_lines(entry.columns, entry.rows)) + "\n")
+        if entry.rows or entry.is_header_kept:
+            lines = kafka_lines(entry.columns, entry.rows, escaped=self._screen.out_is_terminal)
+            self._screen.out.write("\n" + "\n".join(lines) + "\n")
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Nothing: failures are told on stderr."""
@@ -131,8 +138,10 @@ class KafkaListWriter:
         self._rows += entry.rows
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """The whole table."""
-        self._screen.out.write("\n".join(kafka_lines(self._columns, self._rows, spare=10)) + "\n")
+        """The whole table, unless nothing could be answered."""
+        if self._rows or status != "failed":
+            lines = kafka_lines(self._columns, self._rows, spare=10, escaped=self._screen.out_is_terminal)
+            self._screen.out.write("\n".join(lines) + "\n")
 
 
 class CsvWriter:
@@ -141,11 +150,14 @@ class CsvWriter:
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._writer = csv.writer(screen.out, lineterminator="\n")
         self._columns = columns
+        self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
         self._writer.writerow([column.header for column in columns])
 
     def add(self, entry: Entry) -> None:
         """The rows, in the columns of the header whatever the group's own are."""
-        self._writer.writerows(zip(*(map(column.of, entry.rows) for column in self._columns), strict=True))
+        self._writer.writerows(
+            zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
+        )
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Nothing: failures are told on stderr."""
@@ -155,11 +167,11 @@ class NdjsonWriter:
     """A JSON object a row, its group on every one."""
 
     def __init__(self, screen: Screen) -> None:
-        self._out = screen.out
+        self._screen = screen
 
     def add(self, entry: Entry) -> None:
         """The rows of a group."""
-        self._out.writelines(_dumps(record) + "\n" for record in entry.records())
+        self._screen.out.writelines(_dumps(self._screen, record) + "\n" for record in entry.records())
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Nothing: failures are told on stderr."""
@@ -169,20 +181,20 @@ class JsonWriter:
     """One document. It is written group by group, so its status, known last, stands last."""
 
     def __init__(self, screen: Screen, schema: str) -> None:
-        self._out = screen.out
+        self._screen = screen
         self._head = f'{{"schema": {json.dumps(schema)},\n"groups": ['
         self._before = self._head
 
     def add(self, entry: Entry) -> None:
         """One element of `groups`."""
-        self._out.write(f"{self._before}\n{_dumps(entry.document())}")
+        self._screen.out.write(f"{self._before}\n{_dumps(self._screen, entry.document())}")
         self._before = ","
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """The errors and the status."""
-        errors = ",\n".join(_dumps(failure_document(failure)) for failure in failures)
+        errors = ",\n".join(_dumps(self._screen, failure_document(failure)) for failure in failures)
         head = self._head if self._before == self._head else ""
-        self._out.write(f'{head}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n')
+        self._screen.out.write(f'{head}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n')
 
 
 def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> None:
@@ -192,13 +204,29 @@ def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) 
 
         draw_table(screen, columns, rows)
     else:
-        _write_grid(screen, Grid(columns), rows)
+        screen.out.write(_grid(screen, columns).text_of(rows))
 
 
-def _write_grid(screen: Screen, grid: Grid, rows: Sequence[Any]) -> None:
-    text = grid.text_of(rows)
-    screen.out.write(text if not screen.out_is_terminal else "\n".join(map(escape_controls, text.split("\n"))))
+def _grid(screen: Screen, columns: Sequence[Column]) -> Grid:
+    if not screen.out_is_terminal:
+        return Grid(columns)
+    from rich.cells import cell_len
+
+    return Grid(columns, escaped=True, width_of=cell_len)
 
 
-def _dumps(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _show_as_is(value: Any) -> Any:
+    return value
+
+
+def _show_on_terminal(value: Any) -> Any:
+    return escape_controls(value) if isinstance(value, str) else value
+
+
+def _dumps(screen: Screen, value: Mapping[str, Any]) -> str:
+    # Where the stream cannot show a character, JSON's own escape is the only one that JSON readers know.
+    is_unicode = (screen.out.encoding or "utf-8").lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not is_unicode)
+    if not screen.out_is_terminal or text.isprintable():
+        return text
+    return "".join([char if char.isprintable() else json.dumps(char)[1:-1] for char in text])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.screen import escape_controls
 
 MISSING: Final = "-"
 
@@ -14,18 +15,22 @@ class Grid:
     """A table under way: the header stands in front of the first rows, and columns only ever grow wider.
 
     Columns are padded to their widest cell so far, numbers to the right; the last one is not padded.
-    `width_of` measures a cell, for a terminal's idea of it differs from the number of characters.
+    `escaped` makes control characters visible, and `width_of` measures a cell: a terminal's idea of
+    both differs from a file's.
     """
 
-    def __init__(self, columns: Sequence[Column], *, width_of: Callable[[str], int] = len) -> None:
+    def __init__(
+        self, columns: Sequence[Column], *, escaped: bool = False, width_of: Callable[[str], int] = len
+    ) -> None:
         self._columns = columns
+        self._escaped = escaped
         self._width_of = width_of
         self._widths = [0] * len(columns)
         self._header: list[str] | None = [column.header for column in columns]
 
     def text_of(self, rows: Sequence[Any]) -> str:
         """Lines for these rows, each with its end."""
-        cells = [cells_of(column, rows) for column in self._columns]
+        cells = [cells_of(column, rows, escaped=self._escaped) for column in self._columns]
         if self._header:
             cells = [[title, *texts] for title, texts in zip(self._header, cells, strict=True)]
             self._header = None
@@ -45,16 +50,17 @@ class Grid:
         return [text + " " * (width - self._width_of(text)) for text in texts]
 
 
-def cells_of(column: Column, rows: Sequence[Any]) -> list[str]:
+def cells_of(column: Column, rows: Sequence[Any], *, escaped: bool = False) -> list[str]:
     """The column's text for each row; a missing value is a dash."""
-    return [MISSING if value is None or value == "" else str(value) for value in map(column.of, rows)]
+    texts = [MISSING if value is None or value == "" else str(value) for value in map(column.of, rows)]
+    return list(map(escape_controls, texts)) if escaped else texts
 
 
-def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 0) -> list[str]:
+def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 0, escaped: bool = False) -> list[str]:
     """Lines as Kafka's tool prints them: its widths, everything to the left; `spare` blanks more behind the first."""
     padded = []
     for at, column in enumerate(columns):
-        texts = [column.header, *cells_of(column, rows)]
+        texts = [column.header, *cells_of(column, rows, escaped=escaped)]
         width = max(column.least, max(map(len, texts[1:]), default=0) if column.is_measured else 0)
         padded.append([text.ljust(width + (0 if at else spare)) for text in texts])
     return [" ".join(line) for line in zip(*padded, strict=True)]

@@ -71,6 +71,17 @@ def tell_states(screen: Screen, descriptions: Iterable[GroupDescription], *, nam
     )
 
 
+def tell_without_rows(screen: Screen, groups: list[str], *, named: frozenset[str]) -> None:
+    """Which groups have nothing to show, as few lines as `tell_states` takes."""
+    _tell(
+        screen,
+        groups,
+        named,
+        "Consumer group '{}' has no committed offsets and no assigned partitions.",
+        "{} consumer groups have no committed offsets and no assigned partitions.",
+    )
+
+
 def _tell(screen: Screen, groups: list[str], named: frozenset[str], one: str, many: str) -> None:
     unnamed = sum(group not in named for group in groups)
     for group in groups:

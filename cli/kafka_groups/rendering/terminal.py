@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.grid import cells_of
-from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.screen import Screen
 
 _STATE_STYLES: Final = {
     "Stable": "green",
@@ -36,19 +37,19 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
             overflow="fold",
         )
     # Names go in as Text: a group called "[red]" is not markup.
-    cells = [[_cell(column, text) for text in cells_of(column, rows)] for column in columns]
+    texts = [cells_of(column, rows, escaped=True) for column in columns]
+    cells = [[_cell(column, text) for text in shown] for column, shown in zip(columns, texts, strict=True)]
     for line in zip(*cells, strict=True):
         table.add_row(*line)
-    _console(screen, _least_width(columns, rows)).print(table)
+    _console(screen, _least_width(columns, texts)).print(table)
 
 
 def _cell(column: Column, text: str) -> Text:
-    shown = escape_controls(text)
     if column.header == "STATE":
-        return Text(shown, style=_STATE_STYLES.get(text, ""))
+        return Text(text, style=_STATE_STYLES.get(text, ""))
     if column.header == "LAG":
-        return Text(shown, style="" if text in {"0", "-"} else "bold yellow")
-    return Text(shown, style="dim" if text == "-" else "")
+        return Text(text, style="" if text in {"0", "-"} else "bold yellow")
+    return Text(text, style="dim" if text == "-" else "")
 
 
 def _console(screen: Screen, least: int) -> Console:
@@ -68,13 +69,13 @@ def _console(screen: Screen, least: int) -> Console:
     )
 
 
-def _least_width(columns: Sequence[Column], rows: Sequence[Any]) -> int:
+def _least_width(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> int:
     folded = 12
     widths = [
         max(
             len(column.header),
-            folded if column.gives_way else max((len(text) for text in cells_of(column, rows)), default=0),
+            folded if column.gives_way else max(map(cell_len, shown), default=0),
         )
-        for column in columns
+        for column, shown in zip(columns, texts, strict=True)
     ]
     return sum(widths) + 2 * len(widths)

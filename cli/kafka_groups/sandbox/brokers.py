@@ -20,6 +20,9 @@ from kafka_groups.sandbox.record import Node, Record
 
 _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 
+# What says why a process ended, best first: a stack trace's root, an error in the log, anything.
+_TELLING = ("Caused by: ", " FATAL ", " ERROR ", "Error", "")
+
 
 def prepare(place: Place, record: Record, kafka: Kafka) -> None:
     """Write the settings of all nodes, and format their storage."""
@@ -52,12 +55,12 @@ def launch_broker(place: Place, kafka: Kafka, node: Node, *, jvm: Sequence[str])
 
 def last_words(place: Place, role: str) -> str:
     """Return the most telling line that a process left, and where there is more."""
-    for path in (place.log(role), place.output(role)):
-        lines = _lines(path)
-        telling = [line for line in lines if "ERROR" in line or "FATAL" in line or "Error" in line]
-        if chosen := (telling or lines)[-1:]:
-            return f"{chosen[0].strip()} (more in {path})"
-    return f"it logged nothing (in {place.logs})"
+    left = {path: _lines(path) for path in (place.log(role), place.output(role))}
+    for mark in _TELLING:
+        for path, lines in left.items():
+            if telling := [line for line in lines if mark in line]:
+                return f"{telling[-1].strip().removeprefix(mark)} (more in {path})"
+    return f"it left no word (in {place.logs})"
 
 
 def _launch(place: Place, kafka: Kafka, role: str, *, main: str, jvm: Sequence[str]) -> ProcessId:

@@ -106,13 +106,15 @@ def commit_from_outside(bootstrap: str, group: str, commits: Commits) -> None:
     """Commit for a group without members, as a reset does."""
     offsets = [TopicPartition(*commit) for commit in commits]
     request = [ConsumerGroupTopicPartitions(group, offsets)]
-    answer = AdminClient(quiet(bootstrap)).alter_consumer_group_offsets(request)[group].result(_TIMEOUT_S)
+    client = AdminClient(quiet(bootstrap))
+    answer = client.alter_consumer_group_offsets(request)[group].result(_TIMEOUT_S)
     assert not [partition for partition in answer.topic_partitions if partition.error]
 
 
 def delete_group(bootstrap: str, group: str) -> None:
     """Make an Empty group Dead."""
-    AdminClient(quiet(bootstrap)).delete_consumer_groups([group])[group].result(_TIMEOUT_S)
+    client = AdminClient(quiet(bootstrap))
+    client.delete_consumer_groups([group])[group].result(_TIMEOUT_S)
 
 
 @contextmanager

@@ -67,7 +67,9 @@ def assigning(bootstrap: str, topic: str) -> Iterator[str]:
     the group's epoch stays ahead of its assignments until the members' sessions end.
     """
     group = fresh("assigning")
-    _configure_group(bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"})
+    _configure_group(
+        bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"}
+    )
     with coordinator_of(bootstrap, group) as wire:
         first, second = str(uuid4()), str(uuid4())
         try:
@@ -136,4 +138,5 @@ def _configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> No
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
     ]
     resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
-    AdminClient(quiet(bootstrap)).incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
+    client = AdminClient(quiet(bootstrap))
+    client.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)

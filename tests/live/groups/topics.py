@@ -8,10 +8,10 @@ from itertools import count
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from groups.asking import admin_of
 from groups.waiting import wait_until
 
 from kafka_groups.model import TopicPartition
-from groups.asking import admin_of
 
 _TIMEOUT_S = 30
 _numbers = count(1)
@@ -35,7 +35,8 @@ def make_topic(
         if replicas is None
         else NewTopic(topic, len(replicas), replica_assignment=[list(brokers) for brokers in replicas])
     )
-    AdminClient(quiet(bootstrap)).create_topics([wanted])[topic].result(_TIMEOUT_S)
+    client = AdminClient(quiet(bootstrap))  # dropped before the result, it takes the request back
+    client.create_topics([wanted])[topic].result(_TIMEOUT_S)
     every = [TopicPartition(topic, number) for number in range(len(replicas or range(partitions)))]
     with admin_of(bootstrap) as admin:
         wait_until(lambda: not admin.list_offsets(every).failed, lambda: f"{topic} has no leaders")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import selectors
-import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +10,7 @@ from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
 from kafka_groups.admin.wire.messages import METADATA
 from kafka_groups.admin.wire.resolving import Address, Resolve, resolve
+from kafka_groups.admin.wire.watching import Watch
 from kafka_groups.codec import CodecError
 from kafka_groups.errors import (
     AdminError,
@@ -57,12 +56,7 @@ class Fleet:
         self._advertised_by: Endpoint | None = None
         self._closed_sent: list[tuple[str, int]] = []
         self._early: list[Reply] = []
-        self._selector = selectors.DefaultSelector()
-        self._registered: dict[int, tuple[socket.socket, int]] = {}
-        # A look-up that ends in its thread wakes the loop through this pair.
-        self._alarm, self._bell = socket.socketpair()
-        self._alarm.setblocking(False)
-        self._selector.register(self._alarm, selectors.EVENT_READ)
+        self._watch = Watch()
 
     @property
     def sent(self) -> list[tuple[str, int]]:
@@ -116,7 +110,7 @@ class Fleet:
             told = self._explain(broker, error, reached=False)
             return [Reply(request=request, part=None, version=-1, payload=b"", error=told)]
         replies = connection.submit(request, now)
-        self._watch(broker, connection)
+        self._watch.renew(connection)
         return replies
 
     def poll(self, until: float) -> list[Reply]:
@@ -129,9 +123,7 @@ class Fleet:
         if replies or now >= until:
             return replies
         wakes = [wake for c in self._distinct() if (wake := c.wakes_at()) is not None]
-        for key, _ in self._selector.select(max(0.0, min([until, *wakes]) - now)):
-            if key.fileobj is self._alarm:
-                self._alarm.recv(64)
+        self._watch.wait(min([until, *wakes]) - now)
         return self._advance_all()
 
     def learn(self, brokers: Iterable[Broker]) -> None:
@@ -142,9 +134,7 @@ class Fleet:
         """Close every connection."""
         for broker in list(self._connections):
             self._drop(broker, ConnectionFailedError("closed"))
-        self._selector.close()
-        self._alarm.close()
-        self._bell.close()
+        self._watch.close()
 
     def address_of(self, broker: int) -> str:
         """A broker as a person would look for it: its id and its address."""
@@ -162,7 +152,7 @@ class Fleet:
         for broker, connection in list(self._connections.items()):
             try:
                 replies += connection.advance(self._clock())
-                self._watch(broker, connection)
+                self._watch.renew(connection)
             except AdminError as error:
                 replies += self._drop(broker, error)
         return replies
@@ -202,23 +192,16 @@ class Fleet:
             patience_s=self._patience_s(broker),
             now=self._clock(),
             resolve=self._resolve,
-            wake=self._ring,
+            wake=self._watch.ring,
         )
         self._connections[broker] = connection
-        self._watch(broker, connection)
+        self._watch.renew(connection)
         return connection
 
     def _patience_s(self, broker: int) -> float:
         whole = self._settings.connect_timeout_s
         # A bootstrap server that is silent must leave time for the others.
         return whole if broker != ANY_BROKER else max(1.0, whole / len(self._settings.bootstrap))
-
-    def _ring(self) -> None:
-        try:
-            self._bell.send(b"!")
-        except OSError:
-            # The fleet was closed while a look-up was still under way: nobody waits for it.
-            return
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
@@ -229,36 +212,13 @@ class Fleet:
         self._tls_context = self._tls_context or make_context(self._settings.tls)
         return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
-    def _watch(self, broker: int, connection: Connection) -> None:
-        if connection.channel is None:
-            return
-        sock, events = connection.channel.socket, connection.channel.wanted_events()
-        watched = self._registered.get(id(connection))
-        if watched == (sock, events):
-            return
-        if watched is not None and watched[0] is sock:
-            self._selector.modify(sock, events, broker)
-        else:
-            if watched is not None:
-                self._forget(connection)
-            self._selector.register(sock, events, broker)
-        self._registered[id(connection)] = (sock, events)
-
-    def _forget(self, connection: Connection) -> None:
-        watched = self._registered.pop(id(connection), None)
-        if watched is None:
-            return
-        for fd, key in list(self._selector.get_map().items()):
-            if key.fileobj is watched[0]:
-                self._selector.unregister(fd)
-
     def _drop(self, broker: int, error: AdminError) -> list[Reply]:
         connection = self._connections.pop(broker, None)
         if connection is None:
             return []
         for other in [key for key, value in self._connections.items() if value is connection]:
             del self._connections[other]
-        self._forget(connection)
+        self._watch.forget(connection)
         self._closed_sent += connection.sent
         return connection.abandon(self._explain(broker, error, reached=connection.versions is not None))
 

@@ -1,0 +1,46 @@
+"""A contender: all groups' offsets through confluent-kafka, which takes one group a call, many calls in flight."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from concurrent.futures import Future
+from typing import Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+# Of 100, 500, 2,000 and all, 2,000 was the quickest with 10,000 groups; with more librdkafka's own queue costs.
+_IN_FLIGHT: Final = 2_000
+
+
+def main(question: str, bootstrap: str) -> None:
+    """Print the ids of all groups, or the sums of all their commits."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    groups = [listing.group_id for listing in admin.list_consumer_groups().result().valid]
+    if question == "list":
+        sys.stdout.write("\n".join(groups) + "\n")
+        return
+    commits = _fetch(admin, groups)
+    partitions = {TopicPartition(commit.topic, commit.partition) for commit in commits}
+    asked = admin.list_offsets({partition: OffsetSpec.latest() for partition in partitions})
+    ends = {(key.topic, key.partition): told.result().offset for key, told in asked.items()}
+    committed = sum(commit.offset for commit in commits)
+    end = sum(ends[commit.topic, commit.partition] for commit in commits)
+    sys.stdout.write(f"{len(commits)} {committed} {end}\n")
+
+
+def _fetch(admin: AdminClient, groups: list[str]) -> list[TopicPartition]:
+    commits: list[TopicPartition] = []
+    flights: deque[Future[ConsumerGroupTopicPartitions]] = deque()
+    for group in groups:
+        if len(flights) == _IN_FLIGHT:
+            commits += flights.popleft().result().topic_partitions
+        flights.append(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group])
+    for flight in flights:
+        commits += flight.result().topic_partitions
+    return commits
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,99 @@
+"""A topic with records, and any number of Empty groups that have committed on each of its partitions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from .contenders import Digest, digest_of_ids
+from .wire import OFFSET_COMMIT, Line, by_coordinator
+
+PARTITIONS: Final = 12
+RECORDS: Final = 1_000  # in each partition
+_TOPIC: Final = "bench-topic"
+_COMMIT_VERSION: Final = 8
+# A broker answers one request of a connection at a time, and commits of many are written together.
+_CONNECTIONS: Final = 24
+
+
+def make_topic(bootstrap: str) -> None:
+    """The topic with its records, on every broker."""
+    brokers = bootstrap.count(",") + 1
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(_TOPIC, PARTITIONS, min(3, brokers))], operation_timeout=30)[_TOPIC].result()
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
+    for partition in range(PARTITIONS):
+        for _ in range(RECORDS):
+            producer.produce(_TOPIC, b"", partition=partition)
+            producer.poll(0)
+    if left := producer.flush(60):
+        msg = f"{left} records were not taken"
+        raise RuntimeError(msg)
+
+
+def make_groups(bootstrap: str, numbers: range) -> None:
+    """Groups of these numbers, with a commit on every partition."""
+    batches = [
+        (coordinator, groups[at::_CONNECTIONS])
+        for coordinator, groups in by_coordinator(bootstrap, map(group_name, numbers)).items()
+        for at in range(_CONNECTIONS)
+    ]
+    stop = threading.Event()
+    with ThreadPoolExecutor(len(batches)) as pool:
+        for done in [pool.submit(_commit, *batch, stop) for batch in batches]:
+            try:
+                done.result()
+            except BaseException:
+                stop.set()
+                raise
+
+
+def group_name(number: int) -> str:
+    """The id of a group."""
+    return f"bench-group-{number:06d}"
+
+
+def expected_rows(groups: int) -> Digest:
+    """What a right answer to describe adds up to."""
+    rows = groups * PARTITIONS
+    committed = sum(_offset(number, partition) for number in range(groups) for partition in range(PARTITIONS))
+    return Digest(rows=rows, sums=(committed, rows * RECORDS))
+
+
+def expected_ids(groups: int) -> Digest:
+    """What a right answer to list adds up to."""
+    return digest_of_ids(map(group_name, range(groups)))
+
+
+def _offset(number: int, partition: int) -> int:
+    return (number * PARTITIONS + partition) % (RECORDS + 1)
+
+
+def _commit(coordinator: str, groups: Sequence[str], stop: threading.Event) -> None:
+    with Line(coordinator) as line:
+        for group in groups:
+            if stop.is_set():
+                return
+            payload = line.ask(OFFSET_COMMIT, _COMMIT_VERSION, {"group_id": group, "topics": [_commits(group)]})
+            answer = OFFSET_COMMIT.read_reply(_COMMIT_VERSION, payload)
+            _require_taken(group, (row["error_code"] for topic in answer["topics"] for row in topic["partitions"]))
+
+
+def _commits(group: str) -> dict[str, object]:
+    number = int(group.rpartition("-")[2])
+    rows = [
+        {"partition_index": partition, "committed_offset": _offset(number, partition), "committed_metadata": ""}
+        for partition in range(PARTITIONS)
+    ]
+    return {"name": _TOPIC, "partitions": rows}
+
+
+def _require_taken(group: str, codes: Iterable[int]) -> None:
+    if odd := next((code for code in codes if code), 0):
+        msg = f"the commit of {group} was refused: error {odd}"
+        raise RuntimeError(msg)

@@ -1,0 +1,62 @@
+"""The line that a contender is measured over: straight to the brokers, or through the proxy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Final
+
+from kafka_groups.admin.wire.messages import ALL, API_VERSIONS
+
+from .wire import Line
+
+_HOST: Final = "127.0.0.1"
+_NAMES: Final = {api.key: api.name for api in ALL}
+_LOOKS: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proxy:
+    """A running proxy."""
+
+    bootstrap: str
+    _process: subprocess.Popen[str]
+
+    def take_tally(self) -> Counter[str]:
+        """The requests since the last call, by the name of their API."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        counts = json.loads(_line(self._process.stdout))
+        return Counter({_NAMES.get(int(key), f"API {key}"): count for key, count in counts.items()})
+
+
+@contextmanager
+def proxy_before(bootstrap: str, *, delay_ms: float) -> Iterator[Proxy]:
+    """A proxy in front of all of these brokers, whose answers it holds back for `delay_ms`."""
+    ports = [address.rpartition(":")[2] for address in bootstrap.split(",")]
+    command = [sys.executable, "-m", f"{__package__}.proxy", str(delay_ms), *ports]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        own = json.loads(_line(process.stdout))
+        yield Proxy(bootstrap=",".join(f"{_HOST}:{port}" for port in own), _process=process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def round_trip_ms(bootstrap: str) -> float:
+    """The median time that a line takes to answer ApiVersions, the cheapest question."""
+    times = []
+    with Line(bootstrap.split(",", maxsplit=1)[0]) as line:
+        for _ in range(_LOOKS):
+            times.append(line.time(API_VERSIONS, 0, {}))
+    return sorted(times)[_LOOKS // 2] * 1000
+
+
+def _line(stream: IO[str] | None) -> str:
+    assert stream is not None
+    return stream.readline()
