@@ -30,7 +30,7 @@ class Digest(NamedTuple):
 class Contender:
     """A program: its command line for a bootstrap list, and how what it printed is read.
 
-    `is_slow` is a run of minutes rather than seconds with many groups.
+    `is_slow` says that it asks several questions a group, one after the other: minutes with many groups.
     """
 
     name: str

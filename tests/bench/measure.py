@@ -28,7 +28,6 @@ class Run:
     """What one run took."""
 
     seconds: float
-    cpu_seconds: float
     peak_mib: float
 
 
@@ -65,7 +64,7 @@ def run_checked(contender: Contender, bootstrap: str, *, expected: Digest, scrat
         said = done.stderr.strip().splitlines()[-1:]
         msg = f"{contender.name} ended with {told['exit_code']}, {found} instead of {expected} {said}"
         raise WrongAnswerError(msg)
-    return Run(seconds=told["seconds"], cpu_seconds=told["cpu_seconds"], peak_mib=told["peak_bytes"] / _MIB)
+    return Run(seconds=told["seconds"], peak_mib=told["peak_bytes"] / _MIB)
 
 
 def interleave(contenders: Sequence[Contender], run: Callable[[Contender], Run], *, times: Callable[[Contender], int]) -> dict[str, list[Run]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from .proxied import Proxy, proxy_before, round_trip_ms
 ROUND_TRIP_MS: Final = 20
 LIST: Final = "list"
 DESCRIBE: Final = "describe --all-groups"
+_FEW: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,10 @@ class Scenario:
         """Who takes part."""
         everyone = listing() if self.question == LIST else describing()
         return [contender for contender in everyone if contender.name not in self.left_out]
+
+    def is_slow_for(self, contender: Contender) -> bool:
+        """Whether a run takes minutes rather than seconds."""
+        return contender.is_slow and (self.delayed or self.groups > _FEW)
 
     def expected(self) -> Digest:
         """What a right answer adds up to."""
@@ -59,9 +65,9 @@ class Patience:
     slow_runs: int
     tell: Callable[[str], None]
 
-    def times(self, contender: Contender) -> int:
+    def times(self, scenario: Scenario, contender: Contender) -> int:
         """Runs of one contender."""
-        return self.slow_runs if contender.is_slow else self.runs
+        return self.slow_runs if scenario.is_slow_for(contender) else self.runs
 
 
 def small_scenarios(groups: int) -> list[Scenario]:
@@ -109,7 +115,7 @@ def _direct(scenario: Scenario, bootstrap: str, proxy: Proxy, patience: Patience
         patience.tell(f"timing {contender.name}")
         return run_checked(contender, bootstrap, expected=expected, scratch=scratch)
 
-    return _gather(scenario, interleave(scenario.contenders(), run, times=patience.times), requests)
+    return _gather(scenario, interleave(scenario.contenders(), run, times=partial(patience.times, scenario)), requests)
 
 
 def _delayed(scenario: Scenario, _: str, proxy: Proxy, patience: Patience, scratch: Path) -> list[Measured]:
@@ -122,7 +128,7 @@ def _delayed(scenario: Scenario, _: str, proxy: Proxy, patience: Patience, scrat
         requests[contender.name] = proxy.take_tally()
         return took
 
-    return _gather(scenario, interleave(scenario.contenders(), run, times=patience.times), requests)
+    return _gather(scenario, interleave(scenario.contenders(), run, times=partial(patience.times, scenario)), requests)
 
 
 def _gather(

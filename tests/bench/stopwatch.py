@@ -23,7 +23,6 @@ def main(output: str, command: list[str]) -> None:
     peak = usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * _KIB
     told = {
         "seconds": seconds,
-        "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "peak_bytes": peak,
         "exit_code": os.waitstatus_to_exitcode(status),
     }

@@ -82,7 +82,7 @@ def read_count(cursor: Cursor, *, flexible: bool) -> int:
     """The number of elements that follow; CodecError if the array is null or more than bytes are left."""
     count = read_nullable_count(cursor, flexible=flexible)
     if count is None:
-        raise CodecError("an array that may not be null is null")
+        raise CodecError("an array is null that may not be")
     return count
 
 

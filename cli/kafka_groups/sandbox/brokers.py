@@ -20,8 +20,9 @@ from kafka_groups.sandbox.record import Node, Record
 
 _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 
+_ROOT = "Caused by: "
 # What says why a process ended, best first: a stack trace's root, an error in the log, anything.
-_TELLING = ("Caused by: ", " FATAL ", " ERROR ", "Error", "")
+_TELLING = (_ROOT, " FATAL ", " ERROR ", "Error", "")
 
 
 def prepare(place: Place, record: Record, kafka: Kafka) -> None:
@@ -59,7 +60,7 @@ def last_words(place: Place, role: str) -> str:
     for mark in _TELLING:
         for path, lines in left.items():
             if telling := [line for line in lines if mark in line]:
-                return f"{telling[-1].strip().removeprefix(mark)} (more in {path})"
+                return f"{telling[-1].strip().removeprefix(_ROOT)} (more in {path})"
     return f"it left no word (in {place.logs})"
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from groups.asking import admin_of
+from groups.raw import dismiss_static
 from groups.topics import fresh, quiet
 from groups.waiting import await_group, await_state, wait_until
 
@@ -39,9 +41,12 @@ def stable(
     with ExitStack() as leaving:
         consumers = []
         for number in range(1, members + 1):
-            own = {"group.instance.id": f"{group}-i{number}"} if is_static else {}
+            instance = f"{group}-i{number}"
+            own = {"group.instance.id": instance} if is_static else {}
             protocol = {"group.protocol": "consumer"} if consumer_protocol else {}
             consumer = _join(bootstrap, group, number, **own, **protocol, **settings)
+            if is_static:  # such a member leaves only when it is told to, or after its session
+                leaving.callback(dismiss_static, bootstrap, group, instance)
             leaving.callback(consumer.close)
             consumer.subscribe(list(topics))
             consumers.append(consumer)
@@ -64,7 +69,7 @@ def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: boo
 def simple(bootstrap: str, *, commits: Commits) -> Iterator[str]:
     """A group that never had a member: its commits were made from outside."""
     group = fresh("simple")
-    commit_from_outside(bootstrap, group, commits)
+    commit_from_outside(bootstrap, [group], commits)
     yield group
 
 
@@ -89,26 +94,34 @@ def share(bootstrap: str, topic: str) -> Iterator[str]:
     consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
     try:
         consumer.subscribe([topic])
-        client = AdminClient(quiet(bootstrap))
+        with admin_of(bootstrap) as admin:
 
-        def is_listed() -> bool:
-            consumer.poll(0.1)
-            listed = client.list_groups().result(_TIMEOUT_S).valid
-            return (group, "STABLE") in {(each.group_id, each.state.name) for each in listed}
+            def is_listed() -> bool:
+                consumer.poll(0.1)
+                return group in admin.list_groups(states=["Stable"], types=["Share"]).found
 
-        wait_until(is_listed, lambda: f"share group {group} is not Stable")
+            wait_until(is_listed, lambda: f"share group {group} is not Stable")
         yield group
     finally:
         consumer.close()
 
 
-def commit_from_outside(bootstrap: str, group: str, commits: Commits) -> None:
-    """Commit for a group without members, as a reset does."""
-    offsets = [TopicPartition(*commit) for commit in commits]
-    request = [ConsumerGroupTopicPartitions(group, offsets)]
+@contextmanager
+def many_simple(bootstrap: str, number: int, *, commits: Commits) -> Iterator[list[str]]:
+    """As many groups without members, with these commits in each."""
+    groups = [fresh("many") for _ in range(number)]
+    commit_from_outside(bootstrap, groups, commits)
+    yield groups
+
+
+def commit_from_outside(bootstrap: str, groups: Sequence[str], commits: Commits) -> None:
+    """Commit for groups without members, as a reset does."""
     client = AdminClient(quiet(bootstrap))
-    answer = client.alter_consumer_group_offsets(request)[group].result(_TIMEOUT_S)
-    assert not [partition for partition in answer.topic_partitions if partition.error]
+    offsets = [TopicPartition(*commit) for commit in commits]
+    requests = [client.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(g, offsets)]) for g in groups]
+    for request in requests:
+        for answer in request.values():
+            assert not [partition for partition in answer.result(_TIMEOUT_S).topic_partitions if partition.error]
 
 
 def delete_group(bootstrap: str, group: str) -> None:

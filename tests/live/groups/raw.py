@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from groups.asking import admin_of
+from groups.waiting import wait_until
 from kio.schema.find_coordinator.v3.request import FindCoordinatorRequest
-from kio.schema.request_header.v1.header import RequestHeader as OldHeader
-from kio.schema.types import GroupId  # noqa: F401 - the type of the ids in the requests
+from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
+from kio.schema.types import GroupId
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i16, i32
+from kio.static.primitive import i8, i32
 
 _TIMEOUT_S = 30
 _CORRELATION = i32(7)
@@ -53,8 +54,6 @@ class Wire:
 
 def coordinator_of(bootstrap: str, group: str) -> Wire:
     """A connection to the broker that coordinates the group, found as soon as there is one."""
-    from groups.waiting import wait_until
-
     with admin_of(bootstrap) as admin:
         first = next(iter(admin.brokers().values()))
         found: list[Any] = []
@@ -66,6 +65,13 @@ def coordinator_of(bootstrap: str, group: str) -> Wire:
 
         wait_until(look, lambda: f"no coordinator for {group}: {found}")
     return Wire(found[0].host, found[0].port)
+
+
+def dismiss_static(bootstrap: str, group: str, instance: str) -> None:
+    """Make a static member leave, as an operator does."""
+    leaving = MemberIdentity(member_id="", group_instance_id=instance)
+    with coordinator_of(bootstrap, group) as wire:
+        wire.ask(LeaveGroupRequest(group_id=GroupId(group), members=(leaving,)))
 
 
 def _frame(request: Any) -> bytes:

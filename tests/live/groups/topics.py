@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from secrets import token_hex
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -14,12 +15,13 @@ from groups.waiting import wait_until
 from kafka_groups.model import TopicPartition
 
 _TIMEOUT_S = 30
+_RUN = token_hex(2)
 _numbers = count(1)
 
 
 def fresh(stem: str) -> str:
-    """A name that no other test of this run uses."""
-    return f"{stem}-{next(_numbers)}"
+    """A name that no other test uses, nor a run before on the same cluster."""
+    return f"{stem}-{_RUN}-{next(_numbers)}"
 
 
 def make_topic(
