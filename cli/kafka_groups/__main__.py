@@ -48,8 +48,9 @@ class RootGroup(click.Group):
         except (click.exceptions.Exit, click.Abort):
             raise
         except click.UsageError as error:
-            where = error.ctx.command_path if error.ctx else ctx.command_path
-            _end(ctx, f"{error.format_message()}; see {where} --help", USAGE)
+            # Some of click's own errors do not say which command they are about.
+            where = error.ctx.command_path if error.ctx else f"{ctx.command_path} {ctx.invoked_subcommand}"
+            _end(ctx, f"{error.format_message().rstrip('.')}; see {where} --help", USAGE)
         except KafkaGroupsError as error:
             _end(ctx, str(error), error.exit_code)
         except KeyboardInterrupt:

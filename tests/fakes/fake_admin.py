@@ -17,7 +17,7 @@ from kafka_groups.admin import EARLIEST, GroupOffsets
 from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH, PARTITION
 from kafka_groups.admin.wire.offset_rows import Run
 from kafka_groups.codec import compile_writer
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.model import (
     Answers,
     Assignment,
@@ -190,6 +190,4 @@ class FakeCluster:
 
 def unreachable() -> AdminError:
     """What the door raises when no broker answers."""
-    from kafka_groups.errors import ConnectionFailedError
-
     return ConnectionFailedError("no broker answered at b1:9092; is it running?")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from fakes.scripted_broker import Asked, Reaction, ScriptedBroker
+from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint

@@ -38,6 +38,7 @@ def test_without_jq_the_pipe_uses_python() -> None:
 
 def test_the_end_of_the_tour_names_the_sandbox_that_is_up() -> None:
     assert "kafka-groups sandbox down --name other" in next_steps("other")
+    assert "kafka-groups sandbox down --dir '/my home'" in next_steps("sandbox", home=Path("/my home"))
     assert next_steps("sandbox").endswith("kafka-groups sandbox down")
 
 

@@ -169,7 +169,7 @@ class Route(Generic[K, A]):
         for key in self._keys:
             if key not in self.found and key not in self.failed:
                 last = f"; last: {self._why[key]}" if key in self._why else ""
-                error = TimeoutExceededError(f"no answer within {round(waited_s, 2):g} s{last}")
+                error = TimeoutExceededError(f"no answer within {round(waited_s, 1):g} s{last}")
                 self._fail(key, error, self._broker.get(key))
 
     def answers(self) -> Answers[K, A]:

@@ -119,12 +119,12 @@ def demo(context: click.Context, /, **wanted: Any) -> None:
     """Start it if it is not up, and show the first commands at work on it."""
     started = room.up(room.Wanted(**wanted), tell=_say)
     well = room.run_demo(started.bootstrap, show=click.echo)
-    click.echo(room.next_steps(started.name))
+    click.echo(room.next_steps(started.name, home=wanted["home"]))
     context.exit(0 if well else 1)
 
 
 def _as_text(found: room.Sandbox) -> str:
-    whole = "up" if found.is_up else "broken; end it with: kafka-groups sandbox down"
+    whole = "up" if found.is_up else "not whole: a process is gone, or it was never started to the end"
     facts = {
         "sandbox": f"{found.name} ({whole})",
         "kafka": found.kafka_version,

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_groups.sandbox.startup import DEFAULT_NAME
 
 _PROGRAM = "kafka-groups"
 _OF_STABLE = '.groups[] | select(.state == "Stable").group'
@@ -60,9 +63,10 @@ def run_demo(bootstrap: str, *, show: Callable[[str], None]) -> bool:
     return well
 
 
-def next_steps(name: str) -> str:
+def next_steps(name: str, *, home: Path | None = None) -> str:
     """Return what to try after the tour, and how to end it."""
-    which = "" if name == "sandbox" else f" --name {name}"
+    which = "" if name == DEFAULT_NAME else f" --name {name}"
+    which += "" if home is None else f" --dir {shlex.quote(str(home))}"
     return f"""
 The cluster stays up, and so does its profile. To go on:
   {_PROGRAM} list --profile {name} --state

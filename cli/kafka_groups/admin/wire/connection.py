@@ -120,7 +120,8 @@ class Connection:
         """When to call `advance` though nothing came; None if only bytes matter."""
         if self.versions is None:
             return self._give_up_at
-        return self._throttled_until if self._waiting and not self._has_room() else None
+        # With room for more, only the broker's wish to be left alone holds a request back.
+        return self._throttled_until if self._waiting and self._has_room() else None
 
     def abandon(self, error: AdminError) -> list[Reply]:
         """Close, and answer everything that was not answered with this error."""

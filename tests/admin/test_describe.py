@@ -1,0 +1,187 @@
+"""Descriptions through the door: two APIs, one answer a group."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.codec import Struct
+from kafka_groups.model import Assignment, Member
+from tests.fakes.scripted_broker import Asked, changed, throttled
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+# ConsumerProtocolAssignment, version 0: topic "b" with partitions 3 and 1, then topic "a" with 0; no user data.
+ASSIGNMENT = bytes.fromhex("0000 00000002 0001 62 00000002 00000003 00000001 0001 61 00000001 00000000 ffffffff")
+CLASSIC_MEMBER: Struct = {
+    "member_id": "m-1",
+    "group_instance_id": "i-1",
+    "client_id": "c-1",
+    "client_host": "/10.0.0.1",
+    "member_metadata": b"",
+    "member_assignment": ASSIGNMENT,
+}
+CONSUMER_MEMBER: Struct = {
+    "member_id": "m-2",
+    "instance_id": None,
+    "member_epoch": 3,
+    "client_id": "c-2",
+    "client_host": "/10.0.0.2",
+    "assignment": {"topic_partitions": [{"topic_name": "t", "partitions": [2, 0]}]},
+    "target_assignment": {"topic_partitions": [{"topic_name": "t", "partitions": [0]}]},
+    "member_type": 1,
+}
+
+
+def test_a_classic_group_is_described_with_members_and_without_epochs() -> None:
+    groups = {"old": Group(coordinator=2, members=[CLASSIC_MEMBER])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        description = admin.describe_groups(["old"]).all()["old"]
+        assert (description.type, description.state, description.assignor) == ("Classic", "Stable", "range")
+        assert (description.group_epoch, description.target_assignment_epoch) == (None, None)
+        assert description.coordinator is not None
+        assert (description.coordinator.id, description.coordinator.port) == (2, cluster.brokers[2].endpoint.port)
+        assert description.members == (
+            Member(
+                member_id="m-1",
+                group_instance_id="i-1",
+                client_id="c-1",
+                host="/10.0.0.1",
+                assignment=(Assignment(topic="a", partitions=(0,)), Assignment(topic="b", partitions=(1, 3))),
+            ),
+        )
+
+
+def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> None:
+    groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER], assignor="uniform", epoch=4)}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        description = admin.describe_groups(["new"]).all()["new"]
+        assert (description.type, description.protocol_type, description.assignor) == ("Consumer", "consumer", "uniform")
+        assert (description.group_epoch, description.target_assignment_epoch) == (4, 4)
+        assert description.members == (
+            Member(
+                member_id="m-2",
+                group_instance_id=None,
+                client_id="c-2",
+                host="/10.0.0.2",
+                assignment=(Assignment(topic="t", partitions=(0, 2)),),
+                epoch=3,
+                target_epoch=4,
+                target_assignment=(Assignment(topic="t", partitions=(0,)),),
+                upgraded=True,
+            ),
+        )
+
+
+@pytest.mark.parametrize(("told", "upgraded"), [(-1, None), (0, False), (1, True), (7, None)])
+def test_whether_a_member_is_upgraded_is_known_where_the_broker_tells(told: int, upgraded: bool | None) -> None:
+    groups = {"new": Group(type="Consumer", members=[{**CONSUMER_MEMBER, "member_type": told}])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        assert admin.describe_groups(["new"]).all()["new"].members[0].upgraded is upgraded
+
+
+def test_the_first_version_of_the_new_describe_says_nothing_of_upgrades() -> None:
+    groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER])}
+    versions = {"ConsumerGroupDescribe": (0, 0)}
+    with ScriptedCluster(groups=groups, versions=versions) as cluster, cluster.admin() as admin:
+        assert admin.describe_groups(["new"]).all()["new"].members[0].upgraded is None
+
+
+def test_both_kinds_in_one_call_are_answered_in_the_order_asked() -> None:
+    groups = {"new": Group(type="Consumer"), "old": Group(coordinator=2)}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        answers = admin.describe_groups(["old", "new", "old"])
+        assert [(group.group, group.type, group.group_epoch) for group in answers.all().values()] == [
+            ("old", "Classic", None),
+            ("new", "Consumer", 4),
+        ]
+
+
+def test_a_group_that_neither_api_finds_is_told_in_the_words_of_the_newer() -> None:
+    with ScriptedCluster() as cluster, cluster.admin() as admin:
+        cluster.script("ConsumerGroupDescribe", _says("Group ghost was never seen."))
+        failure = admin.describe_groups(["ghost"]).failed["ghost"]
+        assert (failure.code, failure.name) == (69, "GROUP_ID_NOT_FOUND")
+        assert failure.message == "Group ghost was never seen."
+        assert failure.group == "ghost"
+
+
+def test_a_group_that_only_the_older_api_may_not_describe_fails_with_its_error() -> None:
+    with ScriptedCluster(groups={"old": Group(error=30)}) as cluster, cluster.admin() as admin:
+        failure = admin.describe_groups(["old"]).failed["old"]
+        assert (failure.code, failure.name) == (30, "GROUP_AUTHORIZATION_FAILED")
+
+
+def test_a_broker_that_has_the_new_describe_but_not_for_this_group_is_asked_by_the_old_one() -> None:
+    with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
+        cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "old", "error_code": 35}]))
+        assert admin.describe_groups(["old"]).all()["old"].type == "Classic"
+
+
+def test_a_topic_that_may_not_be_described_hides_the_members_of_a_new_group() -> None:
+    with ScriptedCluster(groups={"new": Group(type="Consumer", error=29)}) as cluster, cluster.admin() as admin:
+        failure = admin.describe_groups(["new"]).failed["new"]
+        assert (failure.code, failure.name) == (29, "TOPIC_AUTHORIZATION_FAILED")
+
+
+def test_a_group_of_kafka_connect_is_no_consumer_group() -> None:
+    groups = {"sink": Group(protocol_type="connect"), "orders": Group()}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        answers = admin.describe_groups(["sink", "orders"])
+        assert list(answers.found) == ["orders"]
+        assert answers.failed["sink"].name == "INCONSISTENT_GROUP_PROTOCOL"
+        assert answers.failed["sink"].message == "it is not a consumer group (connect)"
+
+
+def test_a_simple_group_without_a_protocol_is_described() -> None:
+    groups = {"simple": Group(protocol_type="", state="Empty", assignor="")}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        description = admin.describe_groups(["simple"]).all()["simple"]
+        assert (description.state, description.assignor, description.members) == ("Empty", None, ())
+
+
+@pytest.mark.parametrize("odd", [b"", b"\x00", b"not an assignment at all", ASSIGNMENT[:9]])
+def test_an_assignment_that_a_client_wrote_in_its_own_way_does_not_hide_its_group(odd: bytes) -> None:
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": odd}])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        assert admin.describe_groups(["old"]).all()["old"].members[0].assignment == ()
+
+
+def test_states_are_spelled_as_kafkas_tools_print_them_and_unknown_ones_stay() -> None:
+    groups = {"a": Group(state="PREPARINGREBALANCE"), "b": Group(state="Hibernating")}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        described = admin.describe_groups(["a", "b"]).all()
+        assert [group.state for group in described.values()] == ["PreparingRebalance", "Hibernating"]
+
+
+@pytest.mark.parametrize("code", [14, 15, 16])
+def test_a_coordinator_that_is_not_ready_is_asked_until_it_is(code: int) -> None:
+    with ScriptedCluster(groups={"new": Group(type="Consumer")}) as cluster, cluster.admin() as admin:
+        cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "new", "error_code": code}]))
+        assert admin.describe_groups(["new"]).all()["new"].type == "Consumer"
+        assert cluster.requests()["ConsumerGroupDescribe"] == 2
+
+
+def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() -> None:
+    def refuse_first(_asked: Asked, answer: Struct) -> Struct:
+        first, *rest = answer["coordinators"]
+        return {"coordinators": [{"key": first["key"], "error_code": 30}, *rest]}
+
+    with ScriptedCluster(groups={"orders": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
+        cluster.script("FindCoordinator", refuse_first)
+        answers = admin.describe_groups(["secret", "orders"])
+        assert list(answers.found) == ["orders"]
+        failure = answers.failed["secret"]
+        assert (failure.name, failure.broker, failure.group) == ("GROUP_AUTHORIZATION_FAILED", None, "secret")
+        assert failure.message == "not allowed: this needs Describe on the group"
+
+
+def test_a_throttled_description_is_still_a_description() -> None:
+    with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
+        cluster.script("DescribeGroups", throttled(1))
+        assert list(admin.describe_groups(["old"]).all()) == ["old"]
+
+
+def _says(message: str) -> object:
+    def react(_asked: Asked, answer: Struct) -> Struct:
+        return {"groups": [{**row, "error_message": message} for row in answer["groups"]]}
+
+    return react

@@ -1,0 +1,211 @@
+"""Brokers before the batches of KIP-699 and KIP-709: one group a request, many requests in flight."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.model import CommittedOffset, TopicPartition
+from tests.fakes.scripted_broker import changed
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+
+NAMES = [f"g{number}" for number in range(10)]
+# Kafka 2.8: the last before both batches.
+OLD = {"FindCoordinator": (0, 3), "OffsetFetch": (0, 7), "ConsumerGroupDescribe": (0, -1), "DescribeGroups": (0, 5)}
+
+
+def _groups() -> dict[str, Group]:
+    return {name: Group(coordinator=number % 2 + 1, commits={("t", 0): number}) for number, name in enumerate(NAMES)}
+
+
+def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
+    return ScriptedCluster(brokers=2, groups=_groups(), topics={"t": {0: 1}}, versions={**OLD, **versions})
+
+
+def test_each_group_is_looked_up_and_fetched_by_a_request_of_its_own() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert {name: dict(offsets)[TopicPartition("t", 0)] for name, offsets in answers.all().items()} == {
+            "g0": CommittedOffset(0, None, ""),
+            "g1": CommittedOffset(1, None, ""),
+            "g2": CommittedOffset(2, None, ""),
+            "g3": CommittedOffset(3, None, ""),
+            "g4": CommittedOffset(4, None, ""),
+            "g5": CommittedOffset(5, None, ""),
+            "g6": CommittedOffset(6, None, ""),
+            "g7": CommittedOffset(7, None, ""),
+            "g8": CommittedOffset(8, None, ""),
+            "g9": CommittedOffset(9, None, ""),
+        }
+        assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 10}
+        assert [asked.body["key"] for asked in cluster.asked("FindCoordinator")] == NAMES
+        assert {asked.version for asked in cluster.asked("OffsetFetch")} == {7}
+
+
+def test_many_single_requests_are_in_flight_at_once() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        # A broker that answers nothing before it has seen all: asked one by one, it would never answer.
+        cluster.brokers[1].hold("FindCoordinator", until=10)
+        cluster.brokers[1].hold("OffsetFetch", until=5)
+        cluster.brokers[2].hold("OffsetFetch", until=5)
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
+
+
+def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
+    names = [f"g{number}" for number in range(200)]
+    with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
+        cluster.brokers[1].hold("FindCoordinator", until=65)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout_s=0.4)
+        assert len(cluster.asked("FindCoordinator")) == 64
+        assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
+
+
+def test_more_requests_than_may_be_in_flight_are_all_answered_in_the_end() -> None:
+    names = [f"g{number}" for number in range(200)]
+    with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(names)).all()) == 200
+        assert cluster.requests() == {"FindCoordinator": 200, "OffsetFetch": 200}
+
+
+def test_retries_stay_single_and_concern_one_group() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", changed(error_code=14), brokers=[1])
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
+        assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 11}
+        first, *_, last = [asked.body["group_id"] for asked in cluster.asked("OffsetFetch") if asked.broker == 1]
+        assert first == last == "g0"
+
+
+def test_a_group_that_an_old_coordinator_disowns_is_looked_up_again_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", changed(error_code=16), brokers=[2])
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
+        assert [asked.body["key"] for asked in cluster.asked("FindCoordinator")][10:] == ["g1"]
+
+
+def test_an_error_of_an_old_look_up_is_the_error_of_its_group() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("FindCoordinator", changed(error_code=30, error_message=None))
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert list(answers.failed) == ["g0"]
+        assert answers.failed["g0"].name == "GROUP_AUTHORIZATION_FAILED"
+        assert len(answers.found) == 9
+
+
+@pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7])
+def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
+    commits = {("t", 0): 5, ("t", 1): Commit(offset=7, epoch=3, metadata="by hand"), ("u", 0): Commit(offset=1, error=29)}
+    groups = {"orders": Group(commits=commits)}
+    versions = {**OLD, "OffsetFetch": (0, version)}
+    with ScriptedCluster(brokers=1, groups=groups, versions=versions) as cluster, cluster.admin() as admin:
+        offsets = admin.list_consumer_group_offsets({"orders": None}).all()["orders"]
+        assert cluster.asked("OffsetFetch")[0].version == version
+        assert cluster.asked("OffsetFetch")[0].body["topics"] is None
+        assert {key: commit and commit.offset for key, commit in offsets.rows()} == {("t", 0): 5, ("t", 1): 7}
+        assert offsets[TopicPartition("t", 1)].metadata == "by hand"  # type: ignore[union-attr]
+        assert offsets.refused == {TopicPartition("u", 0): 29}
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(4, None), (5, 3), (6, 3)])
+def test_leader_epochs_are_told_since_version_5(version: int, epoch: int | None) -> None:
+    groups = {"orders": Group(commits={("t", 0): Commit(offset=7, epoch=3)})}
+    versions = {**OLD, "OffsetFetch": (0, version)}
+    with ScriptedCluster(brokers=1, groups=groups, versions=versions) as cluster, cluster.admin() as admin:
+        offsets = admin.list_consumer_group_offsets({"orders": None}).all()["orders"]
+        assert dict(offsets) == {TopicPartition("t", 0): CommittedOffset(7, epoch, "")}
+
+
+@pytest.mark.parametrize("version", [2, 7])
+def test_an_error_at_the_top_of_an_old_fetch_is_its_groups_error(version: int) -> None:
+    with _cluster(OffsetFetch=(0, version)) as cluster, cluster.admin() as admin:
+        cluster.groups["g3"].error = 30
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert {name: failure.name for name, failure in answers.failed.items()} == {"g3": "GROUP_AUTHORIZATION_FAILED"}
+        assert len(answers.found) == 9
+
+
+def test_version_1_cannot_tell_all_offsets_and_says_so_for_every_group() -> None:
+    with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
+        answers = admin.list_consumer_group_offsets({"g0": None, "g1": None})
+        assert {name: failure.name for name, failure in answers.failed.items()} == {
+            "g0": "UNSUPPORTED_VERSION",
+            "g1": "UNSUPPORTED_VERSION",
+        }
+        assert answers.failed["g0"].message == (
+            "the broker speaks OffsetFetch up to version 1; all offsets of a group are told "
+            "from version 2 on (Kafka 0.10.2)"
+        )
+        assert cluster.asked("OffsetFetch") == []
+
+
+def test_version_1_answers_named_partitions() -> None:
+    with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
+        offsets = admin.list_consumer_group_offsets({"g4": [("t", 0), ("t", 1)]}).all()["g4"]
+        assert dict(offsets) == {
+            TopicPartition("t", 0): CommittedOffset(4, None, ""),
+            TopicPartition("t", 1): None,
+        }
+
+
+def test_version_1_hides_a_groups_error_in_its_partitions_where_it_is_found() -> None:
+    with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
+        cluster.groups["g0"].commits = {("t", 0): Commit(offset=-1, error=30)}
+        cluster.groups["g2"].commits = {("t", 0): Commit(offset=-1, error=3)}
+        answers = admin.list_consumer_group_offsets({"g0": [("t", 0)], "g2": [("t", 0)]})
+        assert {name: failure.name for name, failure in answers.failed.items()} == {"g0": "GROUP_AUTHORIZATION_FAILED"}
+        assert answers.found["g2"].refused == {TopicPartition("t", 0): 3}
+
+
+def test_stability_cannot_be_required_below_version_7_and_is_not_silently_dropped() -> None:
+    with _cluster(OffsetFetch=(0, 6)) as cluster, cluster.admin() as admin:
+        answers = admin.list_consumer_group_offsets({"g0": None}, require_stable=True)
+        assert answers.failed["g0"].name == "UNSUPPORTED_VERSION"
+        assert "OffsetFetch 7 (Kafka 2.5)" in answers.failed["g0"].message
+
+
+def test_a_broker_that_offers_topic_ids_is_still_asked_by_name() -> None:
+    with ScriptedCluster(brokers=1, versions={"OffsetFetch": (1, 10)}) as cluster, cluster.admin() as admin:
+        admin.list_consumer_group_offsets({"orders": [("t", 0)]}).all()
+        assert cluster.asked("OffsetFetch")[0].version == 9
+
+
+def test_an_api_that_the_broker_lacks_is_told_as_unsupported() -> None:
+    with _cluster(ListGroups=(0, -1)) as cluster, cluster.admin() as admin:
+        failure = admin.list_groups().failed[1]
+        assert failure.name == "UNSUPPORTED_VERSION"
+        assert failure.message == "the broker has no ListGroups; this tool needs 0 to 5"
+
+
+def test_a_broker_too_new_or_too_old_for_an_api_is_told_with_both_ranges() -> None:
+    with _cluster(ListOffsets=(20, 22)) as cluster, cluster.admin() as admin:
+        failure = admin.list_offsets([("t", 0)]).failed[TopicPartition("t", 0)]
+        assert failure.name == "UNSUPPORTED_VERSION"
+        assert failure.message == "the broker speaks ListOffsets 20 to 22; this tool needs 1 to 10"
+
+
+def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:
+    with ScriptedCluster(brokers=2, groups=_groups()) as cluster, cluster.admin() as admin:
+        cluster.brokers[2].versions.update(OLD)
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
+        fetches = [(asked.broker, asked.version) for asked in cluster.asked("OffsetFetch")]
+        assert sorted(fetches) == [(1, 9), *[(2, 7)] * 5]
+
+
+def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        answers = admin.describe_groups(["g0", "absent"])
+        assert answers.found["g0"].type == "Classic"
+        assert (answers.failed["absent"].name, answers.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
+        assert cluster.requests()["DescribeGroups"] == 1
+        assert cluster.asked("ConsumerGroupDescribe") == []
+
+
+@pytest.mark.parametrize("version", [0, 1, 3, 4, 5])
+def test_an_absent_group_is_dead_to_an_old_describe_and_not_found_to_us(version: int) -> None:
+    with _cluster(DescribeGroups=(0, version)) as cluster, cluster.admin() as admin:
+        failure = admin.describe_groups(["absent"]).failed["absent"]
+        assert (failure.name, failure.message) == ("GROUP_ID_NOT_FOUND", "there is no such group")
+
+
+def test_a_broker_without_any_describe_is_unsupported() -> None:
+    with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin() as admin:
+        assert admin.describe_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"

@@ -1,0 +1,188 @@
+"""`kafka-groups list`: its screens, its filters, its ids for `xargs`."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from kafka_groups.model import GroupListing
+from tests.fakes.fake_admin import FakeCluster, run
+
+
+@pytest.fixture(autouse=True)
+def one_group_of_every_kind(cluster: FakeCluster) -> None:
+    """Six groups, sorted by nothing."""
+    cluster.add("share", state="Stable", kind="Share", protocol_type="share")
+    cluster.add("connect-sink", state="Stable", protocol_type="connect")
+    cluster.add("orders", state="Stable", kind="Consumer")
+    cluster.add("billing", state="Empty")
+    cluster.add("simple", state="Empty", protocol_type="")
+    cluster.add("flow", state="NotReady", kind="Streams", protocol_type="streams")
+
+
+def test_a_piped_list_is_bare_ids_of_every_kind_sorted() -> None:
+    assert run("list") == (0, "billing\nconnect-sink\nflow\norders\nshare\nsimple\n", "")
+
+
+def test_bare_flags_add_columns_in_one_order_whatever_theirs() -> None:
+    screen = dedent("""\
+        GROUP         TYPE      STATE     PROTOCOL
+        billing       Classic   Empty     consumer
+        connect-sink  Classic   Stable    connect
+        flow          Streams   NotReady  streams
+        orders        Consumer  Stable    consumer
+        share         Share     Stable    share
+        simple        Classic   Empty     -
+        """)
+    assert run("list", "--verbose", "--state", "--type") == (0, screen, "")
+    assert run("list", "--type", "--state", "--verbose") == (0, screen, "")
+
+
+@pytest.mark.parametrize("spelling", ["Stable", "stable", "STABLE", " stable ,", "Stable,stable"])
+def test_states_are_told_to_the_brokers_as_kafka_spells_them(cluster: FakeCluster, spelling: str) -> None:
+    run("list", "--state", spelling)
+    cluster.admin.list_groups.assert_called_once_with(states=("Stable",), types=None)
+
+
+def test_a_filter_keeps_the_column_that_it_is_about() -> None:
+    screen = dedent("""\
+        GROUP    STATE
+        billing  Empty
+        flow     NotReady
+        simple   Empty
+        """)
+    assert run("list", "--state", "Empty, notready,") == (0, screen, "")
+
+
+def test_both_filters_narrow_the_list() -> None:
+    screen = dedent("""\
+        GROUP   TYPE      STATE
+        orders  Consumer  Stable
+        """)
+    assert run("list", "--type", "consumer", "--state", "Stable") == (0, screen, "")
+
+
+def test_a_filter_that_nothing_passes_leaves_the_header_and_a_note() -> None:
+    assert run("list", "--state", "PreparingRebalance") == (0, "GROUP  STATE\n", "No group matches.\n")
+
+
+def test_a_cluster_without_groups_is_a_note(cluster: FakeCluster) -> None:
+    cluster.listings.clear()
+    assert run("list") == (0, "", "No groups.\n")
+
+
+STATES = "Stable, Empty, PreparingRebalance, CompletingRebalance, Assigning, Reconciling, NotReady, Dead"
+
+
+@pytest.mark.parametrize("text", ["", ",", "  , ,"])
+def test_an_empty_list_of_states_is_a_usage_error_that_names_the_valid_ones(text: str) -> None:
+    told = f"Error: --state {text!r}: the list is empty; valid are {STATES}; see kafka-groups list --help\n"
+    assert run("list", "--state", text) == (2, "", told)
+
+
+def test_an_unknown_state_is_a_usage_error_that_says_where_ids_go() -> None:
+    hint = "(a group id goes before a bare --state, or after --); see kafka-groups list --help"
+    told = f"Error: --state 'bad, Stable, wrong': 'bad', 'wrong' is not one; valid are {STATES} {hint}\n"
+    assert run("list", "--state", "bad, Stable, wrong") == (2, "", told)
+
+
+def test_an_unknown_type_is_a_usage_error_that_says_where_ids_go() -> None:
+    hint = "(a group id goes before a bare --type, or after --); see kafka-groups list --help"
+    told = f"Error: --type 'orders': 'orders' is not one; valid are Classic, Consumer, Share, Streams {hint}\n"
+    assert run("list", "--type", "orders") == (2, "", told)
+
+
+@pytest.mark.parametrize("arguments", [("orders", "--state"), ("--state", "--", "orders"), ("--state", "-g", "orders")])
+def test_ids_stand_before_a_bare_state_or_after_two_dashes(arguments: tuple[str, ...]) -> None:
+    assert run("list", *arguments) == (0, "GROUP   STATE\norders  Stable\n", "")
+
+
+def test_quiet_is_ids_whatever_the_filters() -> None:
+    assert run("list", "-q", "--verbose", "--type", "--state", "Empty") == (0, "billing\nsimple\n", "")
+
+
+def test_nul_ends_each_id() -> None:
+    assert run("list", "-q", "-0", "--state", "Empty") == (0, "billing\0simple\0", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-0",), "-0 goes with -q"),
+        (("-q", "--format", "json"), "-q prints bare ids and contradicts --format json"),
+        (("-q", "--format", "csv"), "-q prints bare ids and contradicts --format csv"),
+    ],
+)
+def test_contradicting_ways_to_print_are_usage_errors(arguments: tuple[str, ...], told: str) -> None:
+    assert run("list", *arguments) == (2, "", f"Error: {told}; see kafka-groups list --help\n")
+
+
+def test_csv_always_has_all_columns_and_an_empty_field_for_what_is_missing() -> None:
+    screen = dedent("""\
+        GROUP,TYPE,STATE,PROTOCOL
+        orders,Consumer,Stable,consumer
+        simple,Classic,Empty,
+        """)
+    assert run("list", "orders", "simple", "--format", "csv") == (0, screen, "")
+
+
+def test_json_always_has_all_keys() -> None:
+    outcome = run("list", "orders", "--format", "json")
+    assert json.loads(outcome.stdout) == {
+        "schema": "kafka-groups/list/1",
+        "status": "complete",
+        "groups": [{"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}],
+        "errors": [],
+    }
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+
+
+def test_json_of_no_groups_is_a_complete_document(cluster: FakeCluster) -> None:
+    cluster.listings.clear()
+    outcome = run("list", "--format", "json")
+    document = {"schema": "kafka-groups/list/1", "groups": [], "errors": [], "status": "complete"}
+    assert json.loads(outcome.stdout) == document
+    assert (outcome.exit_code, outcome.stderr) == (0, "No groups.\n")
+
+
+def test_ndjson_is_a_group_a_line() -> None:
+    screen = (
+        '{"group": "flow", "type": "Streams", "state": "NotReady", "protocol_type": "streams"}\n'
+        '{"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}\n'
+    )
+    assert run("list", "flow", "orders", "--format", "ndjson") == (0, screen, "")
+
+
+def test_kafka_format_has_the_padding_of_kafkas_tool() -> None:
+    screen = (
+        "GROUP                     TYPE                 STATE               \n"
+        "connect-sink              Classic              Stable              \n"
+        "orders                    Consumer             Stable              \n"
+    )
+    arguments = ("list", "orders", "connect-sink", "--state", "--type", "--format", "kafka")
+    assert run(*arguments) == (0, screen, "")
+
+
+def test_kafka_format_without_columns_is_bare_ids() -> None:
+    assert run("list", "--match", ".*s", "--format", "kafka") == (0, "orders\n", "")
+
+
+def test_a_type_and_a_state_that_old_brokers_do_not_tell_are_missing_values(cluster: FakeCluster) -> None:
+    cluster.listings = {
+        "old": GroupListing(group="old", type=None, state=None, protocol_type="consumer", coordinator=1)
+    }
+    assert run("list", "--state", "--type") == (0, "GROUP  TYPE  STATE\nold    -     -\n", "")
+    assert run("list", "--format", "csv") == (0, "GROUP,TYPE,STATE,PROTOCOL\nold,,,consumer\n", "")
+    line = '{"group": "old", "type": null, "state": null, "protocol_type": "consumer"}\n'
+    assert run("list", "--format", "ndjson") == (0, line, "")
+
+
+def test_a_named_group_of_another_state_is_no_error() -> None:
+    assert run("list", "billing", "-q", "--state", "Stable") == (0, "", "No group matches.\n")
+
+
+def test_a_named_group_that_no_broker_lists_is_an_error_also_under_a_filter() -> None:
+    outcome = run("list", "orders", "nope", "-q", "--state", "Stable")
+    assert outcome == (3, "orders\n", "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n")
