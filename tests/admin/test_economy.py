@@ -35,7 +35,7 @@ def test_offsets_of_named_groups_cost_one_look_up_and_one_fetch_a_coordinator() 
 def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_without_topics() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert [asked.broker for asked in cluster.asked("ApiVersions")] == [1, 2, 3]
+        assert sorted(asked.broker for asked in cluster.asked("ApiVersions")) == [1, 2, 3]
         assert [asked.body["topics"] for asked in cluster.asked("Metadata")] == [[]]
         assert sorted(admin.requests_sent) == [
             ("ApiVersions", 3),

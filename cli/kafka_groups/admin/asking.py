@@ -65,9 +65,11 @@ def settle(
         for route in routes:
             for ask in route.ready(now):
                 _send(fleet, route, ask, clock)
-        wakes = [wake for route in routes if (wake := route.wakes_at()) is not None]
-        for reply in fleet.poll(min([deadline, *wakes])):
-            _take(fleet, reply, clock())
+        # What cannot be asked was refused at once; where that settled everything, no reply will come.
+        if not all(route.is_done() for route in routes):
+            wakes = [wake for route in routes if (wake := route.wakes_at()) is not None]
+            for reply in fleet.poll(min([deadline, *wakes])):
+                _take(fleet, reply, clock())
         progress(sum(route.settled() for route in routes), total)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from kafka_groups.rendering.rows import MemberRow
 
@@ -15,8 +15,9 @@ class Column:
     """One column of a view.
 
     `least` is the width that Kafka's own tool gives it (`--format kafka`), 0 where it leaves the cell
-    unpadded; `is_measured` says that a longer cell widens the whole column there. `gives_way` marks a
-    text that a narrow terminal may fold; what identifies a row never does.
+    unpadded; `is_measured` says that a longer cell widens the whole column there. `when_narrow` says what
+    a terminal too narrow for the table may do to the text: cut it, fold it, or (None) nothing, as it
+    identifies the row.
     """
 
     header: str
@@ -24,15 +25,15 @@ class Column:
     is_number: bool = False
     least: int = 0
     is_measured: bool = False
-    gives_way: bool = False
+    when_narrow: Literal["cut", "fold"] | None = None
 
 
-def _name(header: str, attribute: str, *, least: int, gives_way: bool = False) -> Column:
-    return Column(header, attrgetter(attribute), least=least, is_measured=True, gives_way=gives_way)
+def _name(header: str, attribute: str, *, least: int, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
+    return Column(header, attrgetter(attribute), least=least, is_measured=True, when_narrow=when_narrow)
 
 
-def _word(header: str, attribute: str, *, least: int = 0, gives_way: bool = False) -> Column:
-    return Column(header, attrgetter(attribute), least=least, gives_way=gives_way)
+def _word(header: str, attribute: str, *, least: int = 0, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
+    return Column(header, attrgetter(attribute), least=least, when_narrow=when_narrow)
 
 
 def _number(header: str, attribute: str, *, least: int = 0) -> Column:
@@ -46,14 +47,14 @@ _PROTOCOL: Final = _word("PROTOCOL", "protocol_type", least=20)
 _TOPIC: Final = _name("TOPIC", "topic", least=15)
 _PARTITION: Final = _number("PARTITION", "partition", least=10)
 _LEADER_EPOCH: Final = _number("LEADER-EPOCH", "leader_epoch", least=15)
-_METADATA: Final = _word("METADATA", "metadata", gives_way=True)
+_METADATA: Final = _word("METADATA", "metadata", when_narrow="fold")
 _ENDS: Final = (
     _number("CURRENT-OFFSET", "committed_offset", least=15),
     _number("LOG-END-OFFSET", "log_end_offset", least=15),
     _number("LAG", "lag", least=15),
-    _name("CONSUMER-ID", "member_id", least=15, gives_way=True),
-    _name("HOST", "host", least=15, gives_way=True),
-    _word("CLIENT-ID", "client_id", gives_way=True),
+    _name("CONSUMER-ID", "member_id", least=15, when_narrow="cut"),
+    _name("HOST", "host", least=15, when_narrow="cut"),
+    _word("CLIENT-ID", "client_id", when_narrow="cut"),
 )
 
 OFFSETS: Final = (
@@ -88,8 +89,8 @@ def member_columns(*, instances: bool, verbose: bool, upgrades: bool) -> tuple[C
         _GROUP,
         _name("CONSUMER-ID", "member_id", least=15),
         *((_name("GROUP-INSTANCE-ID", "group_instance_id", least=17),) if instances else ()),
-        _name("HOST", "host", least=15, gives_way=True),
-        _name("CLIENT-ID", "client_id", least=15, gives_way=True),
+        _name("HOST", "host", least=15, when_narrow="cut"),
+        _name("CLIENT-ID", "client_id", least=15, when_narrow="cut"),
         _number("#PARTITIONS", "partitions", least=15),
         *(_member_details(upgrades=upgrades) if verbose else ()),
     )
@@ -123,9 +124,9 @@ def state_columns(*, verbose: bool) -> tuple[Column, ...]:
 def _member_details(*, upgrades: bool) -> tuple[Column, ...]:
     return (
         _number("CURRENT-EPOCH", "epoch", least=15),
-        _name("CURRENT-ASSIGNMENT", "assignment", least=20, gives_way=True),
+        _name("CURRENT-ASSIGNMENT", "assignment", least=20, when_narrow="fold"),
         _number("TARGET-EPOCH", "target_epoch", least=15),
-        _name("TARGET-ASSIGNMENT", "target_assignment", least=20, gives_way=True),
+        _name("TARGET-ASSIGNMENT", "target_assignment", least=20, when_narrow="fold"),
         *((_word("UPGRADED", "upgraded"),) if upgrades else ()),
     )
 

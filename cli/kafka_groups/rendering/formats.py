@@ -198,13 +198,13 @@ class JsonWriter:
 
 
 def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> None:
-    """A table: drawn by rich if it is for eyes and a screenful, else padded text at full width."""
+    """A table: drawn by rich if it is for eyes, a screenful, and fits the window; else padded text at full width."""
     if screen.out_is_terminal and len(rows) <= _MOST_DRAWN_ROWS:
         from kafka_groups.rendering.terminal import draw_table
 
-        draw_table(screen, columns, rows)
-    else:
-        screen.out.write(_grid(screen, columns).text_of(rows))
+        if draw_table(screen, columns, rows):
+            return
+    screen.out.write(_grid(screen, columns).text_of(rows))
 
 
 def _grid(screen: Screen, columns: Sequence[Column]) -> Grid:

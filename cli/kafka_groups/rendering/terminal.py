@@ -24,24 +24,34 @@ _STATE_STYLES: Final = {
     "Reconciling": "magenta",
 }
 _HEIGHT: Final = 100
+_GAP: Final = 2
+# So much of a cut or folded text still tells one from another.
+_LEAST_TEXT: Final = 12
 
 
-def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> None:
-    """Print rows as a table without a frame. Meant for a screenful: rich measures every cell many times."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
+def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> bool:
+    """Print rows as a table without a frame, if the window is wide enough for it when what may be cut or folded is.
+
+    Meant for a screenful: rich measures every cell many times.
+    """
+    # Names go in as Text: a group called "[red]" is not markup.
+    texts = [cells_of(column, rows, escaped=True) for column in columns]
+    if _least_width(columns, texts) > screen.width:
+        return False
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column, shown in zip(columns, texts, strict=True):
         table.add_column(
             Text(column.header),
             justify="right" if column.is_number else "left",
-            no_wrap=not column.gives_way,
-            overflow="fold",
+            no_wrap=column.when_narrow is None,
+            overflow="fold" if column.when_narrow == "fold" else "ellipsis",
+            min_width=_least_of(column, shown),
         )
-    # Names go in as Text: a group called "[red]" is not markup.
-    texts = [cells_of(column, rows, escaped=True) for column in columns]
     cells = [[_cell(column, text) for text in shown] for column, shown in zip(columns, texts, strict=True)]
     for line in zip(*cells, strict=True):
         table.add_row(*line)
-    _console(screen, _least_width(columns, texts)).print(table)
+    _console(screen).print(table)
+    return True
 
 
 def _cell(column: Column, text: str) -> Text:
@@ -52,12 +62,11 @@ def _cell(column: Column, text: str) -> Text:
     return Text(text, style="dim" if text == "-" else "")
 
 
-def _console(screen: Screen, least: int) -> Console:
-    # Only with both width and height does rich believe us and not the environment. What identifies a
-    # row is never cut: when it does not fit the window, the terminal itself wraps the line.
+def _console(screen: Screen) -> Console:
+    # Only with both width and height does rich believe us and not the environment.
     return Console(
         file=screen.out,
-        width=max(screen.width, least),
+        width=screen.width,
         height=_HEIGHT,
         force_terminal=True,
         no_color=not screen.colour,
@@ -65,17 +74,14 @@ def _console(screen: Screen, least: int) -> Console:
         highlight=False,
         markup=False,
         emoji=False,
-        soft_wrap=False,
     )
 
 
 def _least_width(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> int:
-    folded = 12
-    widths = [
-        max(
-            len(column.header),
-            folded if column.gives_way else max(map(cell_len, shown), default=0),
-        )
-        for column, shown in zip(columns, texts, strict=True)
-    ]
-    return sum(widths) + 2 * len(widths)
+    widths = [_least_of(column, shown) for column, shown in zip(columns, texts, strict=True)]
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _least_of(column: Column, shown: Sequence[str]) -> int:
+    widest = max(map(cell_len, shown), default=0)
+    return max(len(column.header), min(widest, _LEAST_TEXT) if column.when_narrow else widest)

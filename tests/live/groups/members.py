@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
-from groups.asking import admin_of
-from groups.raw import dismiss_static
-from groups.topics import fresh, quiet
-from groups.waiting import await_group, await_state, wait_until
+from tests.live.groups.raw import dismiss_static
+from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.waiting import await_group, await_state
 
 from kafka_groups.model import GroupDescription
 
@@ -88,25 +87,6 @@ def reconciling(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterato
 
 
 @contextmanager
-def share(bootstrap: str, topic: str) -> Iterator[str]:
-    """A live share group."""
-    group = fresh("share")
-    consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
-    try:
-        consumer.subscribe([topic])
-        with admin_of(bootstrap) as admin:
-
-            def is_listed() -> bool:
-                consumer.poll(0.1)
-                return group in admin.list_groups(states=["Stable"], types=["Share"]).found
-
-            wait_until(is_listed, lambda: f"share group {group} is not Stable")
-        yield group
-    finally:
-        consumer.close()
-
-
-@contextmanager
 def many_simple(bootstrap: str, number: int, *, commits: Commits) -> Iterator[list[str]]:
     """As many groups without members, with these commits in each."""
     groups = [fresh("many") for _ in range(number)]
@@ -137,11 +117,11 @@ def _unheeding(bootstrap: str, topic: str, *, state: str, commits: Commits, **se
     first = _join(bootstrap, group, 1, **{"max.poll.interval.ms": _DAY_MS}, **settings)
     second = _join(bootstrap, group, 2, **settings)
     with ExitStack() as leaving:
-        leaving.callback(first.close)
+        leaving.callback(second.close)
+        leaving.callback(first.close)  # first of the two: the other one's leave waits for it
         first.subscribe([topic], on_revoke=lambda *_: None)
         _settle(bootstrap, group, [first])
         _commit([first], commits)
-        leaving.callback(second.close)
         second.subscribe([topic])
         await_group(bootstrap, group, lambda found: found.state == state and len(found.members) == 2)
         yield group

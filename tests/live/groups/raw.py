@@ -9,8 +9,8 @@ import struct
 from types import TracebackType
 from typing import Any, Self
 
-from groups.asking import admin_of
-from groups.waiting import wait_until
+from tests.live.groups.asking import admin_of
+from tests.live.groups.waiting import wait_until
 from kio.schema.find_coordinator.v3.request import FindCoordinatorRequest
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.types import GroupId

@@ -13,9 +13,9 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from groups.raw import Wire, coordinator_of
-from groups.topics import fresh, quiet
-from groups.waiting import await_state, wait_until
+from tests.live.groups.raw import Wire, coordinator_of
+from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.waiting import await_state, wait_until
 from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest
 from kio.schema.join_group.v6.request import JoinGroupRequest, JoinGroupRequestProtocol
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity

@@ -9,8 +9,8 @@ from secrets import token_hex
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from groups.asking import admin_of
-from groups.waiting import wait_until
+from tests.live.groups.asking import admin_of
+from tests.live.groups.waiting import wait_until
 
 from kafka_groups.model import TopicPartition
 

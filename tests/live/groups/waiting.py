@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from groups.asking import admin_of
+from tests.live.groups.asking import admin_of
 
 from kafka_groups.model import GroupDescription
 

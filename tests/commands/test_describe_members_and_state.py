@@ -1,0 +1,167 @@
+"""`kafka-groups describe --members` and `--state`."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from kafka_groups.model import Assignment
+from tests.fakes.fake_admin import FakeCluster, member, run
+
+
+@pytest.fixture(autouse=True)
+def a_group_of_each_protocol(cluster: FakeCluster) -> None:
+    """`old` speaks the classic protocol, `new` KIP-848 with an upgraded and a classic member."""
+    owner = member("m-one", {"t": (0, 1), "u": (0,)})
+    cluster.add("old", state="Stable", members=[member("m-idle"), owner], assignor="range")
+    target = (Assignment(topic="t", partitions=(0,)),)
+    upgraded = member(
+        "m-new", {"t": (0,)}, epoch=5, target_epoch=6, target_assignment=target, upgraded=True, group_instance_id="i-1"
+    )
+    classic = member("m-old", epoch=5, target_epoch=6, target_assignment=(), upgraded=False)
+    epochs = {"group_epoch": 6, "target_assignment_epoch": 6, "assignor": "uniform"}
+    cluster.add("new", state="Reconciling", kind="Consumer", members=[classic, upgraded], **epochs)
+    cluster.add("gone", state="Empty")
+
+
+def test_members_with_most_partitions_come_first_and_idle_ones_stand_too() -> None:
+    screen = dedent("""\
+
+        GROUP  CONSUMER-ID  HOST       CLIENT-ID  #PARTITIONS
+        old    m-one        /10.0.0.1  client               3
+        old    m-idle       /10.0.0.1  client               0
+        """)
+    assert run("describe", "old", "--members") == (0, screen, "")
+
+
+def test_verbose_members_show_assignments_and_dashes_for_a_classic_group() -> None:
+    outcome = run("describe", "old", "--members", "--verbose")
+    assert [line.split() for line in outcome.stdout.splitlines()[2:]] == [
+        ["old", "m-one", "/10.0.0.1", "client", "3", "-", "t:0,1;u:0", "-", "-"],
+        ["old", "m-idle", "/10.0.0.1", "client", "0", "-", "-", "-", "-"],
+    ]
+    assert outcome.stdout.splitlines()[1].split()[-4:] == [
+        "CURRENT-EPOCH",
+        "CURRENT-ASSIGNMENT",
+        "TARGET-EPOCH",
+        "TARGET-ASSIGNMENT",
+    ]
+
+
+def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_kinds_do() -> None:
+    outcome = run("describe", "new", "--members", "--verbose")
+    assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
+        "GROUP CONSUMER-ID GROUP-INSTANCE-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT "
+        "TARGET-EPOCH TARGET-ASSIGNMENT UPGRADED".split(),
+        ["new", "m-new", "i-1", "/10.0.0.1", "client", "1", "5", "t:0", "6", "t:0", "True"],
+        ["new", "m-old", "-", "/10.0.0.1", "client", "0", "5", "-", "6", "-", "False"],
+    ]
+
+
+def test_members_of_an_empty_group_are_a_header() -> None:
+    screen = "\nGROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n"
+    assert run("describe", "gone", "--members") == (0, screen, "Consumer group 'gone' has no active members.\n")
+
+
+def test_csv_members_have_the_same_columns_for_every_group() -> None:
+    screen = dedent("""\
+        GROUP,CONSUMER-ID,GROUP-INSTANCE-ID,HOST,CLIENT-ID,#PARTITIONS
+        new,m-new,i-1,/10.0.0.1,client,1
+        new,m-old,,/10.0.0.1,client,0
+        old,m-one,,/10.0.0.1,client,3
+        old,m-idle,,/10.0.0.1,client,0
+        """)
+    assert run("describe", "old", "new", "--members", "--format", "csv").stdout == screen
+
+
+def test_ndjson_members_carry_the_keys_of_the_document_and_their_group() -> None:
+    outcome = run("describe", "new", "--members", "--format", "ndjson")
+    assert json.loads(outcome.stdout.splitlines()[-1]) == {
+        "group": "new",
+        "member_id": "m-new",
+        "group_instance_id": "i-1",
+        "host": "/10.0.0.1",
+        "client_id": "client",
+        "epoch": 5,
+        "assignment": [{"topic": "t", "partitions": [0]}],
+        "target_epoch": 6,
+        "target_assignment": [{"topic": "t", "partitions": [0]}],
+        "upgraded": True,
+    }
+
+
+def test_kafka_format_pads_members_as_kafkas_tool() -> None:
+    screen = (
+        "\n"
+        "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS    \n"
+        "old             m-one           /10.0.0.1       client          3              \n"
+        "old             m-idle          /10.0.0.1       client          0              \n"
+    )
+    assert run("describe", "old", "--members", "--format", "kafka") == (0, screen, "")
+
+
+def test_the_state_of_groups_of_both_protocols() -> None:
+    screen = dedent("""\
+
+        GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE        #MEMBERS
+        new    b1:9092  (1)      uniform              Reconciling         2
+
+        GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE   #MEMBERS
+        old    b1:9092  (1)      range                Stable         2
+        """)
+    told = "Warning: Consumer group 'new' is rebalancing.\n"
+    assert run("describe", "old", "new", "--state") == (0, screen, told)
+
+
+def test_verbose_state_puts_epochs_before_the_members() -> None:
+    outcome = run("describe", "old", "new", "--state", "--verbose", "--format", "csv")
+    screen = dedent("""\
+        GROUP,COORDINATOR (ID),ASSIGNMENT-STRATEGY,STATE,GROUP-EPOCH,TARGET-ASSIGNMENT-EPOCH,#MEMBERS
+        new,b1:9092  (1),uniform,Reconciling,6,6,2
+        old,b1:9092  (1),range,Stable,,,2
+        """)
+    assert outcome.stdout == screen
+
+
+def test_the_state_of_an_empty_group_is_a_row_and_a_note() -> None:
+    screen = dedent("""\
+
+        GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE  #MEMBERS
+        gone   b1:9092  (1)      -                    Empty         0
+        """)
+    assert run("describe", "gone", "--state") == (0, screen, "Consumer group 'gone' has no active members.\n")
+
+
+def test_kafka_format_pads_states_as_kafkas_tool() -> None:
+    screen = (
+        "\n"
+        "GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                "
+        "GROUP-EPOCH     TARGET-ASSIGNMENT-EPOCH   #MEMBERS\n"
+        "new             b1:9092  (1)              uniform              Reconciling          "
+        "6               6                         2\n"
+    )
+    assert run("describe", "new", "--state", "--verbose", "--format", "kafka").stdout == screen
+
+
+def test_ndjson_states_carry_the_number_of_members() -> None:
+    outcome = run("describe", "old", "--state", "--format", "ndjson")
+    assert json.loads(outcome.stdout) == {
+        "group": "old",
+        "type": "Classic",
+        "state": "Stable",
+        "protocol_type": "consumer",
+        "coordinator": {"id": 1, "host": "b1", "port": 9092},
+        "assignor": "range",
+        "group_epoch": None,
+        "target_assignment_epoch": None,
+        "members": 2,
+    }
+
+
+@pytest.mark.parametrize("view", ["--members", "--state"])
+def test_views_without_offsets_do_not_ask_for_them(cluster: FakeCluster, view: str) -> None:
+    run("describe", "old", view)
+    cluster.admin.list_consumer_group_offsets.assert_not_called()
+    cluster.admin.list_offsets.assert_not_called()

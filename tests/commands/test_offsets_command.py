@@ -1,0 +1,150 @@
+"""`kafka-groups offsets`: what was committed, and nothing else asked."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from kafka_groups.model import CommittedOffset
+from tests.fakes.fake_admin import FakeCluster, failure, run
+
+
+@pytest.fixture(autouse=True)
+def two_groups(cluster: FakeCluster) -> None:
+    """Group `a` has commits on two topics, `b` on one; nobody is told of members."""
+    cluster.add("a", state="Stable", commits={("u", 10): 4, ("u", 9): 3, ("t", 0): CommittedOffset(5, 2, "note")})
+    cluster.add("b", commits={("t", 1): 7})
+    cluster.end("t", 10, 10)
+
+
+def test_commits_stand_in_one_table_by_group_topic_and_number() -> None:
+    screen = dedent("""\
+        GROUP  TOPIC  PARTITION  COMMITTED-OFFSET  LEADER-EPOCH  METADATA
+        a      t              0                 5             2  note
+        a      u              9                 3             -  -
+        a      u             10                 4             -  -
+        b      t              1                 7             -  -
+        """)
+    assert run("offsets", "b", "a") == (0, screen, "")
+
+
+def test_csv_has_empty_fields_for_what_is_missing() -> None:
+    screen = dedent("""\
+        GROUP,TOPIC,PARTITION,COMMITTED-OFFSET,LEADER-EPOCH,METADATA
+        b,t,0,,,
+        b,t,1,7,,
+        """)
+    assert run("offsets", "b", "--topic", "t", "--format", "csv") == (0, screen, "")
+
+
+def test_ndjson_is_a_partition_a_line() -> None:
+    line = '{"group": "b", "topic": "t", "partition": 1, "committed_offset": 7, "leader_epoch": null, "metadata": ""}\n'
+    assert run("offsets", "b", "--format", "ndjson") == (0, line, "")
+
+
+def test_json_is_one_document() -> None:
+    outcome = run("offsets", "b", "--format", "json", "--topic", "t:0")
+    commit = {"topic": "t", "partition": 0, "committed_offset": None, "leader_epoch": None, "metadata": None}
+    assert json.loads(outcome.stdout) == {
+        "schema": "kafka-groups/offsets/1",
+        "status": "complete",
+        "groups": [{"group": "b", "offsets": [commit]}],
+        "errors": [],
+    }
+    assert (outcome.exit_code, outcome.stderr) == (0, "Consumer group 'b' has no committed offsets.\n")
+
+
+def test_a_named_topic_has_a_row_for_each_partition_committed_or_not() -> None:
+    screen = dedent("""\
+        GROUP  TOPIC  PARTITION  COMMITTED-OFFSET  LEADER-EPOCH  METADATA
+        a      t              0                 5             2  note
+        a      t              1                 -             -  -
+        """)
+    assert run("offsets", "a", "--topic", "t") == (0, screen, "")
+
+
+@pytest.mark.parametrize("topics", [("u:9,10",), ("u:10", "u:9"), ("u:10,9,10,",)])
+def test_named_partitions_are_told_once_and_in_order(topics: tuple[str, ...]) -> None:
+    arguments = [part for topic in topics for part in ("--topic", topic)]
+    outcome = run("offsets", "a", *arguments, "--format", "csv")
+    assert outcome.stdout.splitlines()[1:] == ["a,u,9,3,,", "a,u,10,4,,"]
+
+
+def test_a_topic_named_whole_is_whole_whatever_else_is_said_of_it() -> None:
+    outcome = run("offsets", "a", "--topic", "t:1", "--topic", "t", "--topic", "t:1", "--format", "csv")
+    assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "a,t,1,,,"]
+
+
+def test_an_unknown_topic_is_its_own_error() -> None:
+    screen = "GROUP,TOPIC,PARTITION,COMMITTED-OFFSET,LEADER-EPOCH,METADATA\na,t,1,,,\n"
+    outcome = run("offsets", "a", "--topic", "t:1", "--topic", "nope", "--format", "csv")
+    error = "Error: topic 'nope': the topic does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
+    assert outcome == (3, screen, "Consumer group 'a' has no committed offsets.\n" + error)
+
+
+def test_if_no_topic_is_known_nothing_is_answered() -> None:
+    error = "Error: topic 'nope': the topic does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
+    assert run("offsets", "a", "--topic", "nope") == (1, "", error)
+
+
+@pytest.mark.parametrize(("flags", "stable"), [((), False), (("--stable",), True)])
+def test_stable_is_asked_of_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
+    run("offsets", "a", *flags)
+    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable)
+
+
+def test_neither_members_nor_log_ends_are_asked_for(cluster: FakeCluster) -> None:
+    run("offsets", "a", "b")
+    cluster.admin.describe_groups.assert_not_called()
+    cluster.admin.list_offsets.assert_not_called()
+
+
+def test_a_named_group_without_commits_is_told_from_one_that_does_not_exist(cluster: FakeCluster) -> None:
+    cluster.add("new")
+    told = (
+        "Consumer group 'new' has no committed offsets.\n"
+        "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
+    )
+    outcome = run("offsets", "a", "new", "nope", "--topic", "t:0", "--format", "csv")
+    assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "new,t,0,,,"]
+    assert (outcome.exit_code, outcome.stderr) == (3, told)
+    cluster.admin.describe_groups.assert_called_once_with(["new", "nope"])
+
+
+def test_a_missing_group_alone_leaves_stdout_empty() -> None:
+    assert run("offsets", "nope") == (1, "", "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n")
+
+
+def test_listed_groups_without_commits_are_no_matter(cluster: FakeCluster) -> None:
+    cluster.add("new")
+    assert run("offsets", "--match", "new|b", "--format", "ndjson").exit_code == 0
+    cluster.admin.describe_groups.assert_not_called()
+
+
+def test_a_refused_partition_is_one_error_and_hides_no_other(cluster: FakeCluster) -> None:
+    cluster.add("a", commits={("t", 0): 5}, refused={("secret", 0): 29})
+    outcome = run("offsets", "a", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert [row["topic"] for row in document["groups"][0]["offsets"]] == ["t"]
+    assert document["errors"] == [
+        {
+            "group": "a",
+            "topic": "secret",
+            "partition": 0,
+            "broker": None,
+            "code": 29,
+            "name": "TOPIC_AUTHORIZATION_FAILED",
+            "message": "not allowed: this needs Describe on the topic",
+        }
+    ]
+    told = "group 'a', partition secret-0: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
+    assert (outcome.exit_code, document["status"], outcome.stderr) == (3, "partial", f"Error: {told}\n")
+
+
+def test_a_denied_group_fails_alone(cluster: FakeCluster) -> None:
+    cluster.unfetchable["a"] = failure(group="a")
+    outcome = run("offsets", "a", "b", "--format", "csv")
+    assert outcome.stdout.splitlines()[1:] == ["b,t,1,7,,"]
+    assert (outcome.exit_code, outcome.stderr) == (3, "Error: group 'a': refused (GROUP_AUTHORIZATION_FAILED)\n")

@@ -1,0 +1,88 @@
+"""Groups that are listed, and that consumer-group commands do not describe: share and streams groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka import ShareConsumer
+from tests.live.groups.asking import admin_of
+from tests.live.groups.raw import coordinator_of
+from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.waiting import wait_until
+from kio.schema.streams_group_heartbeat.v0.request import StreamsGroupHeartbeatRequest, Subtopology, Topology
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32, i32Timedelta
+
+_MINUTE = i32Timedelta.parse(timedelta(minutes=1))
+_JOIN, _LEAVE = 0, -1
+
+
+@contextmanager
+def share(bootstrap: str, topic: str) -> Iterator[str]:
+    """A Stable share group."""
+    group = fresh("share")
+    consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
+    try:
+        consumer.subscribe([topic])
+        with admin_of(bootstrap) as admin:
+
+            def is_listed() -> bool:
+                consumer.poll(0.1)
+                return group in admin.list_groups(states=["Stable"], types=["Share"]).found
+
+            wait_until(is_listed, lambda: f"share group {group} is not Stable")
+        yield group
+    finally:
+        consumer.close()
+
+
+@contextmanager
+def streams(bootstrap: str, topic: str) -> Iterator[str]:
+    """A streams group (KIP-1071) whose topology reads a topic that is there; its member only joined."""
+    group, member = fresh("streams"), str(uuid4())
+    with coordinator_of(bootstrap, group) as wire:
+        answers: list[Any] = []
+
+        def joins() -> bool:
+            answers[:] = [wire.ask(_heartbeat(group, member, _JOIN, topology=_reading(topic)))]
+            return not int(answers[0].error_code)
+
+        wait_until(joins, lambda: f"streams group {group} did not take a member: {answers}")
+        try:
+            yield group
+        finally:
+            wire.ask(_heartbeat(group, member, _LEAVE, topology=None))
+
+
+def _reading(topic: str) -> Topology:
+    part = Subtopology(
+        subtopology_id="0",
+        source_topics=(TopicName(topic),),
+        state_changelog_topics=(),
+        repartition_source_topics=(),
+        copartition_groups=(),
+    )
+    return Topology(epoch=i32(0), subtopologies=(part,))
+
+
+def _heartbeat(group: str, member: str, epoch: int, *, topology: Topology | None) -> StreamsGroupHeartbeatRequest:
+    nothing: Any = () if epoch == _JOIN else None
+    return StreamsGroupHeartbeatRequest(
+        group_id=GroupId(group),
+        member_id=member,
+        member_epoch=i32(epoch),
+        endpoint_information_epoch=i32(0),
+        rebalance_timeout=_MINUTE,
+        topology=topology,
+        active_tasks=nothing,
+        standby_tasks=nothing,
+        warmup_tasks=nothing,
+        process_id="p1" if epoch == _JOIN else None,
+        client_tags=nothing,
+        task_offsets=None,
+        task_end_offsets=None,
+    )
