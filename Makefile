@@ -12,7 +12,7 @@ help:
 	@echo "make bench        the measurements of the README; make bench-large takes 65,000 groups"
 
 demo: $(READY)
-	$(BIN)/kafka-groups sandbox demo
+	$(BIN)/kafka-groups sandbox demo --port 0
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -43,9 +43,7 @@ class Contender:
 def listing() -> list[Contender]:
     """Who lists groups."""
     return [
-        Contender(
-            name=OURS, about="list", command=lambda b: [_ours(), "list", "-b", b], digest=_ids
-        ),
+        Contender(name=OURS, about="list", command=lambda b: [_ours(), "list", "-b", b], digest=_ids),
         Contender(
             name=KAFKAS,
             about="--list",

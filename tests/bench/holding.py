@@ -22,7 +22,7 @@ from typing import Any, Final
 from kafka_groups.admin.wire.messages import FIND_COORDINATOR, OFFSET_FETCH
 
 from .cluster import tell, three_brokers
-from .fill import group_name
+from .fill import PARTITIONS, group_name
 from .report import machine, table
 from .wire import FIND_COORDINATOR_VERSION, Line, by_coordinator, frame_of
 
@@ -31,7 +31,13 @@ _FETCH_SIZES: Final = (1, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 _LOOK_UP_SIZES: Final = (1, 1_000, 5_000, 10_000, 20_000, 65_000)
 _TIMES: Final = 5
 _PAUSE_S: Final = 0.2
-_HEADER: Final = ("in one request", "it takes, median (max)", "others wait, median", "others wait, max", "all, one after the other")
+_HEADER: Final = (
+    "in one request",
+    "it takes, median (max)",
+    "others wait, median",
+    "others wait, max",
+    "all, one after the other",
+)
 _Frames = Callable[[Sequence[str]], bytes]
 
 
@@ -43,9 +49,7 @@ class Waits:
 
     def during(self, spans: Sequence[tuple[float, float]]) -> list[float]:
         """The waits that fall together with one of these spans, in seconds."""
-        return [
-            took for at, took in self.asked if any(at < end and at + took > start for start, end in spans)
-        ]
+        return [took for at, took in self.asked if any(at < end and at + took > start for start, end in spans)]
 
 
 def main() -> None:
@@ -63,19 +67,27 @@ def hold(bootstrap: str, groups: int) -> None:
     """Print both tables."""
     names = [group_name(number) for number in range(groups)]
     coordinator, own = max(by_coordinator(bootstrap, names).items(), key=lambda item: len(item[1]))
-    _print(f"OffsetFetch (12 partitions a group), {len(own):,} groups on the coordinator", coordinator, own, own[0], _FETCH_SIZES, _fetch_frame)
-    _print("FindCoordinator", coordinator, names, own[0], _LOOK_UP_SIZES, _look_up_frame)
+    probe = own[0]
+    title = f"OffsetFetch, {PARTITIONS} partitions a group, {len(own):,} groups on the coordinator"
+    _print(title, _measure_all(coordinator, own, probe, _FETCH_SIZES, _fetch_frame))
+    _print("FindCoordinator", _measure_all(coordinator, names, probe, _LOOK_UP_SIZES, _look_up_frame))
 
 
-def _print(title: str, broker: str, names: Sequence[str], probe: str, sizes: Sequence[int], frame: _Frames) -> None:
-    rows = [_HEADER]
+def _print(title: str, rows: Sequence[Sequence[str]]) -> None:
+    sys.stdout.write("\n".join([f"### {title}", "", *table(rows), "", ""]))
+    sys.stdout.flush()
+
+
+def _measure_all(
+    broker: str, names: Sequence[str], probe: str, sizes: Sequence[int], frame: _Frames
+) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [_HEADER]
     for size in sizes:
         if size > len(names):
             break
-        tell(f"{title}: {size:,}")
+        tell(f"{size:,} in one request")
         rows.append(_measure(broker, names, probe, size, frame))
-    sys.stdout.write("\n".join([f"### {title}", "", *table(rows), "", ""]))
-    sys.stdout.flush()
+    return rows
 
 
 def _measure(broker: str, names: Sequence[str], probe: str, size: int, frame: _Frames) -> tuple[str, ...]:

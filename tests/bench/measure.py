@@ -67,7 +67,9 @@ def run_checked(contender: Contender, bootstrap: str, *, expected: Digest, scrat
     return Run(seconds=told["seconds"], peak_mib=told["peak_bytes"] / _MIB)
 
 
-def interleave(contenders: Sequence[Contender], run: Callable[[Contender], Run], *, times: Callable[[Contender], int]) -> dict[str, list[Run]]:
+def interleave(
+    contenders: Sequence[Contender], run: Callable[[Contender], Run], *, times: Callable[[Contender], int]
+) -> dict[str, list[Run]]:
     """Runs by contender, taken in turns: a machine that is busy for a while is so for all."""
     runs: dict[str, list[Run]] = {contender.name: [] for contender in contenders}
     for turn in range(max(map(times, contenders))):

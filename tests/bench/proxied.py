@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from collections import Counter
@@ -50,11 +51,8 @@ def proxy_before(bootstrap: str, *, delay_ms: float) -> Iterator[Proxy]:
 
 def round_trip_ms(bootstrap: str) -> float:
     """The median time that a line takes to answer ApiVersions, the cheapest question."""
-    times = []
     with Line(bootstrap.split(",", maxsplit=1)[0]) as line:
-        for _ in range(_LOOKS):
-            times.append(line.time(API_VERSIONS, 0, {}))
-    return sorted(times)[_LOOKS // 2] * 1000
+        return statistics.median(line.time(API_VERSIONS, 0, {}) for _ in range(_LOOKS)) * 1000
 
 
 def _line(stream: IO[str] | None) -> str:

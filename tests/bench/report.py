@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import starmap
 from typing import Final
 
 from kafka_groups import sandbox
@@ -17,7 +18,7 @@ from .contenders import CONFLUENT, KAFKAS, OURS
 from .measure import Measured
 from .scenarios import DESCRIBE, LIST, Outcome
 
-_HEADER: Final = ("", "requests", "wall time, median (min–max)", "runs", "peak memory", "times ours")
+_HEADER: Final = ("", "requests", "wall time, median (min to max)", "runs", "peak memory", "times ours")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +166,11 @@ def section(outcome: Outcome) -> str:
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """A markdown table; the first row is its header, and all but the first column stand to the right."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = [
-        "| " + " | ".join(_padded(cell, width, at) for at, (cell, width) in enumerate(zip(row, widths, strict=True))) + " |"
-        for row in rows
+    rule = ["-" * width if at == 0 else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
+    return [
+        f"| {' | '.join(starmap(_padded, zip(row, widths, range(len(row)), strict=True)))} |"
+        for row in (rows[0], rule, *rows[1:])
     ]
-    rule = "|" + "|".join("-" * (width + 2) if at == 0 else "-" * (width + 1) + ":" for at, width in enumerate(widths)) + "|"
-    return [lines[0], rule, *lines[1:]]
 
 
 def conclusion(reached: Sequence[Verdict]) -> str:
@@ -200,7 +200,7 @@ def _cells(measured: Measured, ours: Measured) -> tuple[str, ...]:
     return (
         f"{measured.name} ({measured.about})",
         "not counted" if measured.requests is None else f"{measured.requests.total():,}",
-        f"{median:.2f} s" if len(measured.runs) == 1 else f"{median:.2f} s ({low:.2f}–{high:.2f})",
+        f"{median:.2f} s" if len(measured.runs) == 1 else f"{median:.2f} s ({low:.2f} to {high:.2f})",
         str(len(measured.runs)),
         f"{measured.peak_mib():.0f} MiB",
         f"{median / ours.median_s():.1f}",

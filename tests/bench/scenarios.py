@@ -131,9 +131,7 @@ def _delayed(scenario: Scenario, _: str, proxy: Proxy, patience: Patience, scrat
     return _gather(scenario, interleave(scenario.contenders(), run, times=partial(patience.times, scenario)), requests)
 
 
-def _gather(
-    scenario: Scenario, runs: dict[str, list[Run]], requests: dict[str, Counter[str]]
-) -> list[Measured]:
+def _gather(scenario: Scenario, runs: dict[str, list[Run]], requests: dict[str, Counter[str]]) -> list[Measured]:
     return [
         Measured(name=each.name, about=each.about, runs=runs[each.name], requests=requests.get(each.name))
         for each in scenario.contenders()

@@ -94,7 +94,7 @@ class Line:
     def exchange(self, frame: bytes) -> bytes:
         """The answer to a request that is encoded already."""
         self._socket.sendall(frame)
-        size = _SIZE.unpack(self._file.read(_SIZE.size))[0]
+        size: int = _SIZE.unpack(self._file.read(_SIZE.size))[0]
         return self._file.read(size)
 
 

@@ -53,7 +53,10 @@ def test_json_is_one_document() -> None:
         "groups": [{"group": "b", "offsets": [commit]}],
         "errors": [],
     }
-    assert (outcome.exit_code, outcome.stderr) == (0, "Consumer group 'b' has no committed offsets.\n")
+    assert (outcome.exit_code, outcome.stderr) == (
+        0,
+        "Consumer group 'b' has no committed offsets on the named partitions.\n",
+    )
 
 
 def test_a_named_topic_has_a_row_for_each_partition_committed_or_not() -> None:
@@ -81,7 +84,7 @@ def test_an_unknown_topic_is_its_own_error() -> None:
     screen = "GROUP,TOPIC,PARTITION,COMMITTED-OFFSET,LEADER-EPOCH,METADATA\na,t,1,,,\n"
     outcome = run("offsets", "a", "--topic", "t:1", "--topic", "nope", "--format", "csv")
     error = "Error: topic 'nope': the topic does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
-    assert outcome == (3, screen, "Consumer group 'a' has no committed offsets.\n" + error)
+    assert outcome == (3, screen, "Consumer group 'a' has no committed offsets on the named partitions.\n" + error)
 
 
 def test_if_no_topic_is_known_nothing_is_answered() -> None:
@@ -104,13 +107,19 @@ def test_neither_members_nor_log_ends_are_asked_for(cluster: FakeCluster) -> Non
 def test_a_named_group_without_commits_is_told_from_one_that_does_not_exist(cluster: FakeCluster) -> None:
     cluster.add("new")
     told = (
-        "Consumer group 'new' has no committed offsets.\n"
+        "Consumer group 'new' has no committed offsets on the named partitions.\n"
         "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
     )
     outcome = run("offsets", "a", "new", "nope", "--topic", "t:0", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "new,t,0,,,"]
     assert (outcome.exit_code, outcome.stderr) == (3, told)
     cluster.admin.describe_groups.assert_called_once_with(["new", "nope"])
+
+
+def test_a_named_group_that_never_committed_is_a_note(cluster: FakeCluster) -> None:
+    cluster.add("new")
+    outcome = run("offsets", "new", "--format", "ndjson")
+    assert outcome == (0, "", "Consumer group 'new' has no committed offsets.\n")
 
 
 def test_a_missing_group_alone_leaves_stdout_empty() -> None:

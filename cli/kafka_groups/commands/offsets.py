@@ -84,7 +84,7 @@ def _fetch(
     )
     asked.failures += without_vanished(asked, selection, answers.failed)
     asked.failures += refusals(answers.found)
-    missing = _missing(asked, selection, answers.found)
+    missing = _missing(asked, selection, answers.found, where=" on the named partitions" if topics else "")
     return {
         group: answers.found[group] for group in selection.groups if group in answers.found and group not in missing
     }
@@ -101,7 +101,7 @@ def _partitions(asked: Session, topics: Mapping[str, tuple[int, ...]]) -> list[T
     ]
 
 
-def _missing(asked: Session, selection: Selection, found: Mapping[str, GroupOffsets]) -> set[str]:
+def _missing(asked: Session, selection: Selection, found: Mapping[str, GroupOffsets], *, where: str) -> set[str]:
     """Of the ids that were named and have no commit, those that do not exist: OffsetFetch does not tell (KIP-709)."""
     doubtful = [
         group
@@ -121,7 +121,7 @@ def _missing(asked: Session, selection: Selection, found: Mapping[str, GroupOffs
     asked.failures += failed.values()
     for group in doubtful:
         if group not in failed:
-            asked.note(f"Consumer group '{group}' has no committed offsets.")
+            asked.note(f"Consumer group '{group}' has no committed offsets{where}.")
     return set(failed)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import ShareConsumer
+from kio.schema.streams_group_heartbeat.v0.request import StreamsGroupHeartbeatRequest, Subtopology, Topology
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32, i32Timedelta
 from tests.live.groups.asking import admin_of
 from tests.live.groups.raw import coordinator_of
 from tests.live.groups.topics import fresh, quiet
 from tests.live.groups.waiting import wait_until
-from kio.schema.streams_group_heartbeat.v0.request import StreamsGroupHeartbeatRequest, Subtopology, Topology
-from kio.schema.types import GroupId, TopicName
-from kio.static.primitive import i32, i32Timedelta
 
 _MINUTE = i32Timedelta.parse(timedelta(minutes=1))
 _JOIN, _LEAVE = 0, -1

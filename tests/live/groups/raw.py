@@ -9,13 +9,13 @@ import struct
 from types import TracebackType
 from typing import Any, Self
 
-from tests.live.groups.asking import admin_of
-from tests.live.groups.waiting import wait_until
 from kio.schema.find_coordinator.v3.request import FindCoordinatorRequest
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.types import GroupId
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32
+from tests.live.groups.asking import admin_of
+from tests.live.groups.waiting import wait_until
 
 _TIMEOUT_S = 30
 _CORRELATION = i32(7)

@@ -13,16 +13,15 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-from tests.live.groups.raw import Wire, coordinator_of
-from tests.live.groups.topics import fresh, quiet
-from tests.live.groups.waiting import await_state, wait_until
 from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest
 from kio.schema.join_group.v6.request import JoinGroupRequest, JoinGroupRequestProtocol
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i32Timedelta
-
+from tests.live.groups.raw import Wire, coordinator_of
+from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.waiting import await_state, wait_until
 
 _TIMEOUT_S = 30
 _LONG = i32Timedelta.parse(timedelta(minutes=10))

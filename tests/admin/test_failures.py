@@ -1,0 +1,261 @@
+"""What goes wrong between us and the brokers: each item fails alone, or is asked again where that helps."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kafka_groups.admin.questions import fetch_offsets
+from kafka_groups.codec import Struct
+from kafka_groups.errors import AdminError, BrokerError
+from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent, throttled
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
+
+
+def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
+    groups = {name: Group(coordinator=at, commits={("t", 0): 5}) for name, at in PLACES.items()}
+    return ScriptedCluster(groups=groups, topics={"t": {0: 1, 1: 2, 2: 3}}, versions=versions)
+
+
+def _with_error(group: str, code: int, *, rows: str = "groups", key: str = "group_id") -> Reaction:
+    """The answer as it would be, but one of its rows is replaced by an error."""
+
+    def react(_asked: Asked, answer: Struct) -> Struct:
+        return {rows: [{key: group, "error_code": code} if row[key] == group else row for row in answer[rows]]}
+
+    return react
+
+
+def _without(group: str, *, rows: str = "groups", key: str = "group_id") -> Reaction:
+    return lambda _asked, answer: {rows: [row for row in answer[rows] if row[key] != group]}
+
+
+def _fetched(cluster: ScriptedCluster) -> list[tuple[int, list[str]]]:
+    return [
+        (asked.broker, [group["group_id"] for group in asked.body["groups"]]) for asked in cluster.asked("OffsetFetch")
+    ]
+
+
+def test_each_group_of_one_answer_has_its_own_error() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.groups |= {"x": Group(error=30), "y": Group(error=69), "z": Group(error=24), "w": Group(error=113)}
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(["a", "x", "y", "z", "w"]))
+        assert list(answers.found) == ["a"]
+        assert {name: failure.name for name, failure in answers.failed.items()} == {
+            "x": "GROUP_AUTHORIZATION_FAILED",
+            "y": "GROUP_ID_NOT_FOUND",
+            "z": "INVALID_GROUP_ID",
+            "w": "STALE_MEMBER_EPOCH",
+        }
+        assert {failure.broker for failure in answers.failed.values()} == {1}
+
+
+def test_all_or_nothing_raises_the_first_failure_as_an_error() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.groups["b"].error = 30
+        with pytest.raises(BrokerError, match="not allowed: this needs Describe on the group") as caught:
+            admin.list_consumer_group_offsets(dict.fromkeys("abc")).all()
+        assert (caught.value.name, caught.value.code) == ("GROUP_AUTHORIZATION_FAILED", 30)
+
+
+@pytest.mark.parametrize("code", [15, 16])
+def test_a_group_whose_coordinator_moves_midway_is_looked_up_and_fetched_alone(code: int) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", _with_error("b", code), brokers=[2])
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
+        look_ups = [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")]
+        assert look_ups == [["a", "b", "c", "d"], ["b"]]
+        assert _fetched(cluster)[-1] == (2, ["b"])
+
+
+def test_a_group_that_its_coordinator_still_loads_is_asked_for_again_there() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", _with_error("c", 14), _with_error("c", 14), brokers=[2])
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
+        assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 5}
+        first, second = [asked.at for asked in cluster.asked("OffsetFetch") if asked.broker == 2][-2:]
+        assert second - first >= 0.16
+
+
+@pytest.mark.parametrize("code", [14, 15])
+def test_a_group_without_a_coordinator_yet_is_looked_up_again_while_the_others_go_on(code: int) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("FindCoordinator", _with_error("a", code, rows="coordinators", key="key"), brokers=[1])
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
+        assert cluster.asked("FindCoordinator")[1].body["coordinator_keys"] == ["a"]
+        assert _fetched(cluster)[-1] == (1, ["a"])
+        assert cluster.asked("FindCoordinator")[1].at - cluster.asked("FindCoordinator")[0].at >= 0.08
+
+
+def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        reactions = [_with_error("a", 15, rows="coordinators", key="key")] * 20
+        cluster.script("FindCoordinator", *reactions, brokers=[1])
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.4)
+        assert sorted(answers.found) == ["b", "c", "d"]
+        assert answers.failed["a"].name == "TIMEOUT"
+        assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
+        assert len(cluster.asked("FindCoordinator")) <= 4
+
+
+def test_a_group_that_an_answer_lacks_fails_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", _without("b"), brokers=[2])
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(answers.found) == ["a", "c", "d"]
+        assert (answers.failed["b"].name, answers.failed["b"].broker) == ("MISSING_FROM_ANSWER", 2)
+
+
+def test_a_group_that_a_look_up_lacks_fails_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("FindCoordinator", _without("b", rows="coordinators", key="key"), brokers=[1])
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(answers.found) == ["a", "c", "d"]
+        assert answers.failed["b"].name == "MISSING_FROM_ANSWER"
+
+
+def test_a_broker_that_hangs_up_during_a_fetch_is_looked_up_and_asked_again() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", drops, brokers=[2])
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
+        look_ups = [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")]
+        assert look_ups == [["a", "b", "c", "d"], ["b", "c"]]
+
+
+def test_groups_of_a_broker_that_hangs_up_reach_the_coordinator_that_took_over() -> None:
+    def takes_over(_asked: Asked, _answer: Struct) -> None:
+        cluster.groups["b"].coordinator = cluster.groups["c"].coordinator = 3
+
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", takes_over, brokers=[2])
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
+        assert _fetched(cluster)[-1] == (3, ["b", "c"])
+
+
+def test_a_bootstrap_broker_that_hangs_up_later_is_replaced_by_another() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.stop(1)
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("bcd")).all()) == ["b", "c", "d"]
+
+
+def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are_answered() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.stop(3)
+        started = time.monotonic()
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert time.monotonic() - started < 5
+        assert sorted(answers.found) == ["a", "b", "c"]
+        assert (answers.failed["d"].name, answers.failed["d"].broker) == ("CONNECTION_FAILED", 3)
+        assert answers.failed["d"].message == (
+            f"broker 3 at {cluster.brokers[3].endpoint}: connection refused; that address is what "
+            f"{cluster.brokers[1].endpoint} advertises for it (advertised.listeners)"
+        )
+
+
+def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounded_time() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.stop(2)
+        started = time.monotonic()
+        answers = admin.list_groups()
+        assert time.monotonic() - started < 5
+        assert sorted(answers.found) == ["a", "d"]
+        assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "CONNECTION_FAILED"}
+
+
+def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadline() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", silent, brokers=[2])
+        started = time.monotonic()
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.4)
+        assert 0.35 <= time.monotonic() - started < 2
+        assert sorted(answers.found) == ["a", "d"]
+        assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "TIMEOUT", "c": "TIMEOUT"}
+
+
+def test_an_answer_that_comes_too_late_does_not_disturb_the_next_question() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", delayed(0.4), brokers=[2])
+        late = admin.list_consumer_group_offsets({"b": None}, timeout_s=0.2)
+        next_ = admin.list_consumer_group_offsets({"c": None})
+        assert (list(late.found), list(late.failed)) == ([], ["b"])
+        assert list(next_.all()) == ["c"]
+
+
+def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", garbage, brokers=[2])
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(answers.found) == ["a", "d"]
+        assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "BAD_ANSWER", "c": "BAD_ANSWER"}
+        assert answers.failed["b"].message.startswith("the broker's answer to OffsetFetch cannot be read: ")
+
+
+def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_offsets, "MOST_GROUPS", 1)
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", plain, garbage, brokers=[2])
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert (sorted(answers.found), list(answers.failed)) == (["a", "b", "d"], ["c"])
+
+
+def test_a_throttled_client_holds_back_from_that_broker_and_from_no_other() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        cluster.script("OffsetFetch", throttled(400), brokers=[2])
+        admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        asked_again = time.monotonic()
+        admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()
+        waited = {asked.broker: asked.at - asked_again for asked in cluster.asked("OffsetFetch")[3:]}
+        assert waited[1] < 0.2
+        assert waited[3] < 0.2
+        assert 0.3 < waited[2] < 2
+        assert time.monotonic() - asked_again < 2
+
+
+def test_a_throttle_beyond_the_deadline_times_out() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", throttled(60_000), brokers=[2])
+        admin.list_groups()
+        answers = admin.list_groups(timeout_s=0.3)
+        assert sorted(answers.found) == ["a", "d"]
+        assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "TIMEOUT"}
+
+
+def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
+    names = [f"g{number}" for number in range(100)]
+    with ScriptedCluster(brokers=1, versions={"FindCoordinator": (0, 3)}) as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("FindCoordinator", delayed(0.6), brokers=[1])
+        before = time.thread_time()
+        admin.list_consumer_group_offsets(dict.fromkeys(names)).all()
+        assert time.thread_time() - before < 0.3
+
+
+@pytest.mark.parametrize("bad", ["not utf-8 \udcff", "x" * 40_000])
+def test_a_group_id_that_no_request_can_carry_fails_alone(bad: str) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        answers = admin.list_consumer_group_offsets({"a": None, bad: None})
+        assert list(answers.found) == ["a"]
+        assert answers.failed[bad].group == bad
+
+
+def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
+    with _cluster() as cluster:
+        admin = cluster.admin(timeout_s=0.4)
+        clock = iter([0.0])
+        del clock
+        admin.close()
+
+
+def test_nothing_reachable_is_raised_and_not_answered() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        for number in cluster.brokers:
+            cluster.stop(number)
+        with pytest.raises(AdminError, match="connection refused") as caught:
+            admin.list_consumer_group_offsets({"a": None})
+        assert caught.value.name == "CONNECTION_FAILED"
+        assert str(cluster.brokers[1].endpoint) in str(caught.value)
