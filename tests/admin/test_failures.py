@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.questions import fetch_offsets
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BrokerError
@@ -244,11 +245,31 @@ def test_a_group_id_that_no_request_can_carry_fails_alone(bad: str) -> None:
 
 
 def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
-    with _cluster() as cluster:
-        admin = cluster.admin(timeout_s=0.4)
-        clock = iter([0.0])
-        del clock
-        admin.close()
+    with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4), one_deadline=True) as admin:
+        cluster.script("ListGroups", silent, silent, brokers=[2])
+        started = time.monotonic()
+        assert list(admin.list_groups().failed) == [2]
+        assert list(admin.list_groups(timeout_s=5.0).failed) == [1, 2, 3]
+        assert time.monotonic() - started < 0.8
+
+
+def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:
+    with _cluster() as cluster, cluster.admin(timeout_s=0.3) as admin:
+        cluster.script("ListGroups", silent, brokers=[2])
+        assert list(admin.list_groups().failed) == [2]
+        cluster.brokers[2].hang_up()
+        assert sorted(admin.list_groups(timeout_s=5.0).all()) == ["a", "b", "c", "d"]
+
+
+def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        for broker in cluster.brokers.values():
+            broker.hang_up(rudely=True)
+        assert sorted(admin.list_groups().all()) == ["a", "b", "c", "d"]
+        for broker in cluster.brokers.values():
+            broker.hang_up(rudely=True)
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(["a", "x"])).all()) == ["a", "x"]
 
 
 def test_nothing_reachable_is_raised_and_not_answered() -> None:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from .contenders import Digest, digest_of_ids
 from .wire import OFFSET_COMMIT, Line, by_coordinator

@@ -7,6 +7,7 @@ GROUP_ID_NOT_FOUND, and filters leave out what the brokers would leave out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from click.testing import CliRunner
@@ -29,6 +30,7 @@ from kafka_groups.model import (
     Member,
     TopicPartition,
 )
+from kafka_groups.rendering.screen import Screen, look_at_streams
 
 _VERSION = OFFSET_FETCH.highest
 _write_row = compile_writer(PARTITION, version=_VERSION, flexible=True)
@@ -191,3 +193,12 @@ class FakeCluster:
 def unreachable() -> AdminError:
     """What the door raises when no broker answers."""
     return ConnectionFailedError("no broker answered at b1:9092; is it running?")
+
+
+def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
+    """From now on commands take their stdout for a terminal without colours."""
+
+    def look(_colour: str) -> Screen:
+        return replace(look_at_streams("never"), out_is_terminal=True, width=width)
+
+    mocker.patch("kafka_groups.commands.session.look_at_streams", side_effect=look)

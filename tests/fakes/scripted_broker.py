@@ -149,10 +149,15 @@ class ScriptedBroker:
             thread.join(timeout=5)
         assert not self.faults, self.faults
 
-    def hang_up(self) -> None:
-        """Close all connections, and go on listening."""
-        for connection in self._open:
-            _shut(connection)
+    def hang_up(self, *, rudely: bool = False) -> None:
+        """Close all connections, and go on listening; rudely with a reset, as a broker that dies does."""
+        connections, self._open = self._open, []
+        for connection in connections:
+            if rudely:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                _shut(connection, how=socket.SHUT_RD)
+            else:
+                _shut(connection)
 
     def _start(self, target: Callable[..., None], *args: Any) -> None:
         thread = threading.Thread(target=target, args=args, daemon=True)
@@ -237,8 +242,8 @@ def encode_answer(api: Api, version: int, answer: Struct) -> bytes:
     return bytes(out)
 
 
-def _shut(sock: socket.socket) -> None:
+def _shut(sock: socket.socket, how: int = socket.SHUT_RDWR) -> None:
     # It may not be connected, or the other side was quicker.
     with contextlib.suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+        sock.shutdown(how)
     sock.close()
