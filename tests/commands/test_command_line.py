@@ -127,6 +127,7 @@ def test_a_usage_error_is_one_line_that_says_where_help_is(arguments: tuple[str,
     assert told in outcome.stderr
 
 
+ROOT = Path(__file__).parents[2]
 # A process of its own, because only a real pipe can break: 50,000 groups behind the fake door.
 CROWD = """
 import sys
@@ -146,7 +147,7 @@ main()
 @pytest.mark.parametrize("output", ["table", "json", "ndjson", "csv"])
 def test_a_reader_that_has_read_enough_ends_the_command_quietly(output: str) -> None:
     command = [sys.executable, "-c", CROWD, "--format", output]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() != ""
@@ -156,10 +157,13 @@ def test_a_reader_that_has_read_enough_ends_the_command_quietly(output: str) -> 
 
 
 def test_json_stays_json_where_the_stream_cannot_show_a_name() -> None:
-    program = CROWD.replace("50_000", "0").replace("sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] =")
+    program = CROWD.replace("50_000", "0").replace(
+        "sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] ="
+    )
     outcome = subprocess.run(
         [sys.executable, "-c", program, "--format", "json"],
-        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": "."},
+        cwd=ROOT,
+        env={"PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=True,
     )

@@ -78,7 +78,7 @@ def test_csv_members_have_the_same_columns_for_every_group() -> None:
 
 def test_ndjson_members_carry_the_keys_of_the_document_and_their_group() -> None:
     outcome = run("describe", "new", "--members", "--format", "ndjson")
-    assert json.loads(outcome.stdout.splitlines()[-1]) == {
+    assert json.loads(outcome.stdout.splitlines()[0]) == {
         "group": "new",
         "member_id": "m-new",
         "group_instance_id": "i-1",
@@ -90,6 +90,13 @@ def test_ndjson_members_carry_the_keys_of_the_document_and_their_group() -> None
         "target_assignment": [{"topic": "t", "partitions": [0]}],
         "upgraded": True,
     }
+
+
+def test_members_have_one_order_in_every_format() -> None:
+    document = json.loads(run("describe", "old", "--format", "json").stdout)
+    assert [told["member_id"] for told in document["groups"][0]["members"]] == ["m-one", "m-idle"]
+    lines = run("describe", "old", "--members", "--format", "ndjson").stdout.splitlines()
+    assert [json.loads(line)["member_id"] for line in lines] == ["m-one", "m-idle"]
 
 
 def test_kafka_format_pads_members_as_kafkas_tool() -> None:

@@ -141,7 +141,9 @@ def test_json_is_one_document() -> None:
 
 @pytest.mark.parametrize("view", ["--offsets", "--members", "--state"])
 def test_json_says_the_same_in_every_view(view: str) -> None:
-    assert run("describe", "busy", view, "--format", "json").stdout == run("describe", "busy", "--format", "json").stdout
+    assert (
+        run("describe", "busy", view, "--format", "json").stdout == run("describe", "busy", "--format", "json").stdout
+    )
 
 
 def log_starts(stdout: str) -> list[Any]:

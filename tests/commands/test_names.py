@@ -36,7 +36,9 @@ every_table = pytest.mark.parametrize(
 
 
 @every_name
-@pytest.mark.parametrize("command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join
+)
 def test_json_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
     cluster.add(name, commits={("t", 0): 1})
     outcome = run(*command, "--format", "json")
@@ -45,7 +47,9 @@ def test_json_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ..
 
 
 @every_name
-@pytest.mark.parametrize("command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join
+)
 def test_csv_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
     cluster.add(name, commits={("t", 0): 1})
     rows = list(csv.reader(io.StringIO(run(*command, "--format", "csv").stdout, newline="")))

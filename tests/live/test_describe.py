@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.live.groups.asking import admin_of, ask
-from tests.live.groups.members import delete_group, empty, preparing_rebalance, reconciling, simple, stable
-from tests.live.groups.other_kinds import share, streams
-from tests.live.groups.raw_members import assigning, completing_rebalance, connect
+from tests.live.groups.asking import ask, member_ids
+from tests.live.groups.members import empty, preparing_rebalance, reconciling, simple, stable
+from tests.live.groups.raw_members import assigning, completing_rebalance
 from tests.live.groups.together import together
 from tests.live.groups.topics import make_topic
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-OFFSETS = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID".split()
+OFFSETS = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"]
 HOST = "/127.0.0.1"
 
 
@@ -53,19 +51,6 @@ def held(cluster: Cluster, topic: str, other_topic: str) -> Iterator[dict[str, s
         yield groups
 
 
-@pytest.fixture(scope="module")
-def other_kinds(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
-    where = cluster.bootstrap
-    with together(connect=connect(where), share=share(where, topic), streams=streams(where, topic)) as groups:
-        yield groups
-
-
-def _members(cluster: Cluster, group: str) -> dict[str, str]:
-    """The ids of a group's members, by client id."""
-    with admin_of(cluster.bootstrap) as admin:
-        return {m.client_id: m.member_id for m in admin.describe_groups([group]).found[group].members}
-
-
 @pytest.mark.parametrize("kind", ["classic", "consumer"])
 def test_a_live_groups_partitions_are_told_with_their_member(
     cluster: Cluster, held: dict[str, str], topic: str, kind: str
@@ -73,7 +58,7 @@ def test_a_live_groups_partitions_are_told_with_their_member(
     group = held[kind]
     answer = ask(cluster.bootstrap, "describe", group)
 
-    ((client, member),) = _members(cluster, group).items()
+    ((client, member),) = member_ids(cluster.bootstrap, group).items()
     assert answer.rows == [
         OFFSETS,
         [group, topic, "0", "3", "5", "2", member, HOST, client],
@@ -126,7 +111,7 @@ def test_a_live_group_shows_commits_on_partitions_that_no_member_owns(
     group = held["wandering"]
     answer = ask(cluster.bootstrap, "describe", group)
 
-    ((client, member),) = _members(cluster, group).items()
+    ((client, member),) = member_ids(cluster.bootstrap, group).items()
     assert answer.rows[1:] == [
         [group, other_topic, "0", "4", "4", "0", member, HOST, client],
         [group, topic, "1", "2", "5", "3", "-", "-", "-"],
@@ -167,7 +152,7 @@ def test_static_members_are_told_by_their_instance(cluster: Cluster, held: dict[
     answer = ask(cluster.bootstrap, "describe", group, "--members")
     without = ask(cluster.bootstrap, "describe", held["classic"], "--members")
 
-    members = _members(cluster, group)
+    members = member_ids(cluster.bootstrap, group)
     expected = [[group, members[f"{group}-c{n}"], f"{group}-i{n}", HOST, f"{group}-c{n}", "1"] for n in (1, 2)]
     assert answer.rows[0] == ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
     assert sorted(answer.rows[1:]) == expected
@@ -189,10 +174,16 @@ def test_the_state_view_of_a_classic_group(cluster: Cluster, held: dict[str, str
     answer = ask(cluster.bootstrap, "describe", held[kind], "--state", "--verbose")
 
     header, row = answer.rows
-    assert (
-        header
-        == "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE GROUP-EPOCH TARGET-ASSIGNMENT-EPOCH #MEMBERS".split()
-    )
+    assert header == [
+        "GROUP",
+        "COORDINATOR",
+        "(ID)",
+        "ASSIGNMENT-STRATEGY",
+        "STATE",
+        "GROUP-EPOCH",
+        "TARGET-ASSIGNMENT-EPOCH",
+        "#MEMBERS",
+    ]
     assert row[1] in cluster.bootstrap.split(",")
     assert row[2] in {"(1)", "(2)", "(3)"}
     assert row[3:] == cells
@@ -232,82 +223,40 @@ def test_assignments_lag_behind_the_epoch_of_a_group_that_is_assigning(cluster: 
     assert state.err == members.err == f"Warning: Consumer group '{group}' is rebalancing.\n"
 
 
-@pytest.mark.parametrize(
-    ("kind", "owned"), [("preparing", [["0", "3", "5", "2", "-"]]), ("completing", []), ("reconciling", None)]
-)
-def test_a_rebalancing_group_is_warned_of_and_still_shows_its_rows(
-    cluster: Cluster, held: dict[str, str], kind: str, owned: list[list[str]] | None
-) -> None:
+@pytest.mark.parametrize("kind", ["preparing", "completing", "reconciling"])
+def test_a_rebalancing_group_is_warned_of(cluster: Cluster, held: dict[str, str], kind: str) -> None:
     answer = ask(cluster.bootstrap, "describe", held[kind])
 
     assert answer.notes[0] == f"Warning: Consumer group '{held[kind]}' is rebalancing."
     assert answer.code == 0
-    assert owned in ([row[2:7] for row in answer.rows[1:]], None)
 
 
-def test_partitions_that_are_to_be_given_up_stay_with_their_member(
+def test_a_rebalancing_group_without_assignments_has_no_rows_and_says_so(
+    cluster: Cluster, held: dict[str, str]
+) -> None:
+    answer = ask(cluster.bootstrap, "describe", held["completing"])
+
+    assert answer.out == ""
+    assert answer.notes[1] == (
+        f"Consumer group '{held['completing']}' has no committed offsets and no assigned partitions."
+    )
+
+
+@pytest.mark.parametrize("kind", ["preparing", "reconciling"])
+def test_partitions_stay_with_the_member_that_has_not_given_them_up(
+    cluster: Cluster, held: dict[str, str], kind: str
+) -> None:
+    group = held[kind]
+    answer = ask(cluster.bootstrap, "describe", group)
+
+    owner = member_ids(cluster.bootstrap, group)[f"{group}-c1"]
+    assert [row[2:7] for row in answer.rows[1:]] == [["0", "3", "5", "2", owner], ["1", "-", "5", "-", owner]]
+
+
+def test_a_target_that_is_not_reached_stands_beside_what_is_owned(
     cluster: Cluster, held: dict[str, str], topic: str
 ) -> None:
-    group = held["reconciling"]
-    offsets = ask(cluster.bootstrap, "describe", group)
-    members = ask(cluster.bootstrap, "describe", group, "--members", "--verbose")
+    first, second = ask(cluster.bootstrap, "describe", held["reconciling"], "--members", "--verbose").rows[1:]
 
-    owner = _members(cluster, group)[f"{group}-c1"]
-    assert [row[2:7] for row in offsets.rows[1:]] == [["0", "3", "5", "2", owner], ["1", "-", "5", "-", owner]]
-    first, second = members.rows[1:]
     assert (first[4], first[6], second[4], second[6]) == ("2", f"{topic}:0,1", "0", "-")
     assert {first[8], second[8]} == {f"{topic}:0", f"{topic}:1"}
-
-
-def test_a_group_that_does_not_exist_is_an_error(cluster: Cluster) -> None:
-    answer = ask(cluster.bootstrap, "describe", "no-such-group")
-
-    assert (answer.out, answer.code) == ("", 1)
-    assert answer.err == "Error: group 'no-such-group': Group no-such-group not found. (GROUP_ID_NOT_FOUND)\n"
-
-
-@pytest.mark.parametrize("view", [[], ["--members"], ["--state", "--verbose"], ["--format", "kafka"]])
-def test_a_missing_group_does_not_hide_the_other(cluster: Cluster, held: dict[str, str], view: list[str]) -> None:
-    alone = ask(cluster.bootstrap, "describe", held["consumer"], *view)
-    both = ask(cluster.bootstrap, "describe", held["consumer"], "no-such-group", *view)
-
-    assert both.out == alone.out
-    assert both.err.startswith("Error: group 'no-such-group'")
-    assert (alone.code, both.code) == (0, 3)
-
-
-def test_a_deleted_group_is_not_found(cluster: Cluster, topic: str) -> None:
-    with simple(cluster.bootstrap, commits=[(topic, 0, 1)]) as group:
-        delete_group(cluster.bootstrap, group)
-        answer = ask(cluster.bootstrap, "describe", group, "--format", "json")
-
-    assert [(each["group"], each["code"], each["name"]) for each in answer.json["errors"]] == [
-        (group, 69, "GROUP_ID_NOT_FOUND")
-    ]
-    assert (answer.json["status"], answer.json["groups"], answer.code) == ("failed", [], 1)
-
-
-@pytest.mark.parametrize("kind", ["connect", "share", "streams"])
-def test_a_group_of_another_kind_is_an_error_only_if_it_was_named(
-    cluster: Cluster, held: dict[str, str], other_kinds: dict[str, str], kind: str
-) -> None:
-    named = ask(cluster.bootstrap, "describe", other_kinds[kind], held["simple"])
-    matched = ask(cluster.bootstrap, "describe", "--match", f"{other_kinds[kind]}|{held['simple']}")
-
-    assert named.notes[-1].startswith(f"Error: group '{other_kinds[kind]}'")
-    assert "is not a consumer group" in named.notes[-1]
-    assert named.code == 3
-    assert matched.notes[0].startswith("1 groups of other kinds are left out")
-    assert (matched.out, matched.code) == (named.out, 0)
-
-
-def test_describing_makes_no_group_and_joins_none(cluster: Cluster, held: dict[str, str]) -> None:
-    before = ask(cluster.bootstrap, "list", "--state", "--type", "--verbose")
-    seen = _members(cluster, held["consumer"]), _members(cluster, held["classic"])
-
-    for view in ("--offsets", "--members", "--state"):
-        ask(cluster.bootstrap, "describe", held["consumer"], held["classic"], "never-made", view, "--verbose")
-    ask(cluster.bootstrap, "offsets", held["consumer"], "never-made")
-
-    assert ask(cluster.bootstrap, "list", "--state", "--type", "--verbose") == before
-    assert seen == (_members(cluster, held["consumer"]), _members(cluster, held["classic"]))

@@ -18,6 +18,7 @@ from kafka_groups.commands.options import (
 from kafka_groups.commands.selection import select_groups
 from kafka_groups.commands.session import Session, session
 from kafka_groups.commands.survey import Survey, survey_groups
+from kafka_groups.lag import in_order_of_work
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupDescription, OffsetRow
 from kafka_groups.rendering.columns import Column, member_columns, member_columns_of, offsets_columns, state_columns
 from kafka_groups.rendering.documents import Document, description_document, member_document
@@ -85,7 +86,7 @@ def describe(
         )
         asked.bar.stop()
         tell_states(asked.screen, survey.descriptions.values(), named=selection.named)
-        asked.show(writer, shape.entries(asked, survey, named=selection.named))
+        asked.show(writer, shape.entries(asked, survey, named=selection.named), total=len(survey.descriptions))
 
 
 def _one_view(**flags: bool) -> str:
@@ -167,7 +168,7 @@ class View:
 
     def _records(self, description: GroupDescription, rows: Sequence[OffsetRow]) -> Iterator[Mapping[str, object]]:
         if self.name == "members":
-            for member in description.members:
+            for member in in_order_of_work(description.members):
                 yield {"group": description.group, **member_document(member)}
         elif self.name == "state":
             whole: Document = description_document(description, ())

@@ -102,7 +102,12 @@ def list_groups(
                 "No groups." if selectors.is_empty() and not (wanted_states or wanted_types) else "No group matches."
             )
         entries = (_entry(selection, group, columns) for group in selection.groups)
-        asked.show(writer, entries, answered=_anything(selection, brokers=len(asked.admin.brokers())))
+        asked.show(
+            writer,
+            entries,
+            total=len(selection.groups),
+            answered=_anything(selection, brokers=len(asked.admin.brokers())),
+        )
 
 
 def _all_unless_narrowed(selectors: Selectors) -> Selectors:

@@ -70,7 +70,12 @@ def offsets(
         asked.failures += [*selection.failures, *map(not_found, selection.absent)]
         tell_skipped(asked, selection)
         found = _fetch(asked, selection, wanted_topics, stable=stable)
-        asked.show(writer, _entries(found), answered=bool(found) or (not selection.groups and not asked.failures))
+        asked.show(
+            writer,
+            _entries(found),
+            total=len(found),
+            answered=bool(found) or (not selection.groups and not asked.failures),
+        )
 
 
 def _fetch(

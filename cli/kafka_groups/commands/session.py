@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,8 @@ from kafka_groups.rendering.notices import note, tell_failures
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, look_at_streams
 from kafka_groups.settings import resolve_settings
+
+_PROGRESS_EVERY = 256
 
 
 @dataclass(kw_only=True)
@@ -32,8 +34,8 @@ class Session:
         self.bar.stop()
         note(self.screen, text)
 
-    def show(self, writer: Writer, entries: Iterator[Entry] | Sequence[Entry], *, answered: bool | None = None) -> None:
-        """Write all entries, tell the failures, and raise IncompleteAnswerError if there are any.
+    def show(self, writer: Writer, entries: Iterable[Entry], *, total: int, answered: bool | None = None) -> None:
+        """Write all entries (`total` of them), tell the failures, and raise IncompleteAnswerError if there are any.
 
         `answered` says whether anything was answered where the number of entries does not.
         """
@@ -42,6 +44,10 @@ class Session:
         for entry in entries:
             writer.add(entry)
             written += 1
+            # Rows on a terminal are progress enough, and a bar between them is none.
+            if written % _PROGRESS_EVERY == 0 and not self.screen.out_is_terminal:
+                self.bar("writing groups", written, total)
+        self.bar.stop()
         anything = written > 0 if answered is None else answered
         writer.end(self.failures, status=_status(self.failures, anything_answered=anything))
         self.screen.out.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from kafka_groups.lag import in_order_of_work
 from kafka_groups.model import Assignment, Failure, GroupDescription, GroupListing, Member, OffsetRow
 from kafka_groups.rendering.rows import CommitRow
 
@@ -38,7 +39,7 @@ def description_document(description: GroupDescription, rows: Iterable[OffsetRow
         "group_epoch": description.group_epoch,
         "target_assignment_epoch": description.target_assignment_epoch,
         "offsets": [dict(zip(_OFFSET_KEYS, row[1:], strict=True)) for row in rows],
-        "members": [member_document(member) for member in description.members],
+        "members": [member_document(member) for member in in_order_of_work(description.members)],
     }
 
 

@@ -60,3 +60,9 @@ def admin_of(bootstrap: str, *, timeout_s: float = 20.0) -> Iterator[GroupAdmin]
     settings = ConnectionSettings(bootstrap=parse_bootstrap(bootstrap), timeout_s=timeout_s)
     with GroupAdmin(settings) as admin:
         yield admin
+
+
+def member_ids(bootstrap: str, group: str) -> dict[str, str]:
+    """The ids of a group's members, by client id."""
+    with admin_of(bootstrap) as admin:
+        return {member.client_id: member.member_id for member in admin.describe_groups([group]).found[group].members}

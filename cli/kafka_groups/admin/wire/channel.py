@@ -39,6 +39,7 @@ class Channel:
         self._in = bytearray()
         self._frames = 0
         self._connect_error: OSError | None = None
+        self._end: AdminError | None = None
         self._is_connected = False
         self.is_open = False
         self.socket = self._start_next()
@@ -118,23 +119,32 @@ class Channel:
 
     def _read_frames(self) -> list[bytes]:
         frames: list[bytes] = []
-        while True:
-            try:
-                piece = self.socket.recv(_READ_SIZE)
-            except self.would_block:
-                return frames
-            except OSError as error:
-                raise self._lost(_reason(error)) from error
-            if not piece:
-                if frames:
-                    # What came whole is delivered; the next call meets the end of the stream again.
-                    return frames
-                raise self._lost("it closed the connection")
-            self._in += piece
-            frames += self._cut_frames()
+        try:
+            while piece := self._receive():
+                self._in += piece
+                self._cut_frames(frames)
+        except AdminError as error:
+            # What came whole is delivered first; the next call tells the end.
+            if not frames:
+                raise
+            self._end = error
+        return frames
 
-    def _cut_frames(self) -> list[bytes]:
-        frames: list[bytes] = []
+    def _receive(self) -> bytes:
+        """What has come; nothing if that would mean to wait."""
+        if self._end is not None:
+            raise self._end
+        try:
+            piece = self.socket.recv(_READ_SIZE)
+        except self.would_block:
+            return b""
+        except OSError as error:
+            raise self._lost(_reason(error)) from error
+        if not piece:
+            raise self._lost("it closed the connection")
+        return piece
+
+    def _cut_frames(self, frames: list[bytes]) -> None:
         at = 0
         while len(self._in) - at >= _SIZE_BYTES:
             size = self._checked_size(bytes(self._in[at : at + _SIZE_BYTES]))
@@ -145,7 +155,6 @@ class Channel:
             self._frames += 1
             at = end
         del self._in[:at]
-        return frames
 
     def _checked_size(self, head: bytes) -> int:
         size = int.from_bytes(head, "big", signed=True)

@@ -86,6 +86,7 @@ class Connection:
         self._waiting: deque[tuple[_Flight, Mapping[str, Any]]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
+        self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
         self._resolution = None if addresses else Resolution(endpoint, resolve=resolve, wake=wake)
         if addresses:
@@ -102,6 +103,8 @@ class Connection:
 
     def advance(self, now: float) -> list[Reply]:
         """Go on as far as it goes without waiting. AdminError means that this connection is lost."""
+        if self._loss is not None:
+            raise self._loss
         if self._resolution is not None:
             if not self._resolution.is_done():
                 return self._check_patience(now)
@@ -110,10 +113,16 @@ class Connection:
             self._open(self._resolution.addresses or [])
             self._resolution = None
         replies: list[Reply] = []
-        if self.channel is not None:
-            for payload in self.channel.advance():
-                replies += self._take(payload, now)
-        self._send_waiting(now)
+        try:
+            if self.channel is not None:
+                for payload in self.channel.advance():
+                    replies += self._take(payload, now)
+            self._send_waiting(now)
+        except AdminError as error:
+            # What was answered is told first, and the loss by the next call.
+            if not replies:
+                raise
+            self._loss = error
         return replies or self._check_patience(now)
 
     def wakes_at(self) -> float | None:

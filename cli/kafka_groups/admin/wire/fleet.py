@@ -109,7 +109,11 @@ class Fleet:
         except AdminError as error:
             told = self._explain(broker, error, reached=False)
             return [Reply(request=request, part=None, version=-1, payload=b"", error=told)]
-        replies = connection.submit(request, now)
+        try:
+            replies = connection.submit(request, now)
+        except AdminError as error:
+            # It was lost since it was last used; what was asked is among the replies.
+            return self._drop(broker, error)
         self._watch.renew(connection)
         return replies
 

@@ -1,0 +1,157 @@
+"""`kafka-groups schema COMMAND` describes what the command really prints, to the last key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from kafka_groups.errors import AdminError
+from kafka_groups.model import Assignment, CommittedOffset, GroupListing, TopicPartition
+from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+
+every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+Json = dict[str, Any]
+
+
+def schema_of(command: str) -> Json:
+    """The schema that the tool prints."""
+    outcome = run("schema", command, bootstrap=None)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    schema: Json = json.loads(outcome.stdout)
+    return schema
+
+
+def check(document: str, schema: Json) -> None:
+    """Raise ValidationError if the text is no such document."""
+    Draft202012Validator(schema).validate(json.loads(document))
+
+
+@pytest.fixture(autouse=True)
+def groups_with_everything(cluster: FakeCluster) -> None:
+    """Both protocols, members of both kinds, commits with and without all that they may have."""
+    targets = (Assignment(topic="t", partitions=(0, 1)),)
+    upgraded = member("m1", {"t": (0,)}, epoch=3, target_epoch=4, target_assignment=targets, upgraded=True)
+    classic = member("m2", {"t": (1,)}, group_instance_id="i", epoch=3, target_epoch=4, target_assignment=())
+    epochs = {"group_epoch": 4, "target_assignment_epoch": 4, "assignor": "uniform"}
+    commits = {("t", 0): CommittedOffset(9, 2, "note"), ("gone", 0): 1}
+    cluster.add("new", state="Stable", kind="Consumer", members=[upgraded, classic], commits=commits, **epochs)
+    cluster.add("old", state="Stable", members=[member("m3", {"t": (0,)})])
+    cluster.add("lost", coordinator=None, commits={("t", 0): 1})
+    cluster.end("t", 5, 5, starts=(1, 1))
+
+
+@every_command
+def test_schemas_are_valid_and_name_their_document(command: str) -> None:
+    schema = schema_of(command)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["properties"]["schema"]["const"] == f"kafka-groups/{command}/1"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "--all-groups"),
+        ("list", "new", "nope"),
+        ("describe", "--all-groups"),
+        ("describe", "--all-groups", "--verbose"),
+        ("describe", "new", "nope", "--members"),
+        ("describe", "nope"),
+        ("offsets", "--all-groups"),
+        ("offsets", "new", "nope", "--topic", "t", "--topic", "nope"),
+    ],
+    ids=" ".join,
+)
+def test_what_commands_print_is_as_the_schema_says(arguments: tuple[str, ...]) -> None:
+    check(run(*arguments, "--format", "json").stdout, schema_of(arguments[0]))
+
+
+def test_a_partial_document_is_as_the_schema_says(cluster: FakeCluster) -> None:
+    cluster.unfetchable["old"] = failure("TIMEOUT", code=None, group="old", broker=1)
+    cluster.leaderless[TopicPartition("t", 1)] = failure("LEADER_NOT_AVAILABLE", code=5, topic="t", partition=1)
+    text = run("describe", "--all-groups", "--format", "json").stdout
+    assert len(json.loads(text)["errors"]) == 2
+    check(text, schema_of("describe"))
+
+
+@every_command
+def test_a_failed_document_is_as_the_schema_says(cluster: FakeCluster, command: str) -> None:
+    cluster.refuse(unreachable())
+    check(run(command, "new", "--format", "json").stdout, schema_of(command))
+
+
+@every_command
+def test_an_error_of_ours_has_a_name_that_the_contract_lists(cluster: FakeCluster, command: str) -> None:
+    cluster.refuse(AdminError("something else"))
+    with pytest.raises(ValidationError, match="'UNKNOWN_SERVER_ERROR' is not one of"):
+        check(run(command, "new", "--format", "json").stdout, schema_of(command))
+
+
+def test_what_old_brokers_do_not_tell_is_null(cluster: FakeCluster) -> None:
+    cluster.listings = {"g": GroupListing(group="g", type=None, state=None, protocol_type="", coordinator=1)}
+    check(run("list", "--format", "json").stdout, schema_of("list"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "row"),
+    [
+        (("list",), "row"),
+        (("describe", "--all-groups", "--verbose"), "offsets_row"),
+        (("describe", "--all-groups", "--members"), "members_row"),
+        (("describe", "--all-groups", "--state"), "state_row"),
+        (("offsets", "--all-groups"), "row"),
+    ],
+)
+def test_a_line_of_ndjson_is_as_the_schema_says(arguments: tuple[str, ...], row: str) -> None:
+    schema = schema_of(arguments[0])["$defs"][row]
+    lines = run(*arguments, "--format", "ndjson").stdout.splitlines()
+    assert len(lines) >= 3
+    assert [list(Draft202012Validator(schema).iter_errors(json.loads(line))) for line in lines] == [[]] * len(lines)
+
+
+def objects_in(schema: Any) -> Iterator[Json]:
+    """Every schema of an object inside this one, itself included."""
+    told = schema if isinstance(schema, dict) else {}
+    yield from [told][: "required" in told]
+    for value in told.values():
+        yield from objects_in(value)
+
+
+@every_command
+def test_every_key_is_required_described_and_typed(command: str) -> None:
+    objects = list(objects_in(schema_of(command)))
+    assert len(objects) >= 4
+    assert [set(told["required"]) ^ set(told["properties"]) for told in objects] == [set()] * len(objects)
+    keys = [key for told in objects for key in told["properties"].values()]
+    assert [key for key in keys if not key.get("description", "").strip() and "enum" not in key] == []
+    assert [key for key in keys if not {"type", "enum", "const"} & set(key)] == []
+
+
+@every_command
+def test_readers_must_expect_more_keys(command: str) -> None:
+    assert {told["additionalProperties"] for told in objects_in(schema_of(command))} == {True}
+
+
+@every_command
+@pytest.mark.parametrize("key", ["schema", "status", "groups", "errors"])
+def test_a_document_that_lacks_a_key_is_refused(command: str, key: str) -> None:
+    document = json.loads(run(command, "new", "--format", "json").stdout)
+    del document[key]
+    with pytest.raises(ValidationError, match=f"'{key}' is a required property"):
+        check(json.dumps(document), schema_of(command))
+
+
+def test_minus_one_is_refused_where_null_is_meant() -> None:
+    document = json.loads(run("describe", "new", "--format", "json").stdout)
+    document["groups"][0]["offsets"][0]["committed_offset"] = -1
+    with pytest.raises(ValidationError, match="-1 is less than the minimum of 0"):
+        check(json.dumps(document), schema_of("describe"))
+
+
+def test_an_unknown_command_is_a_usage_error_that_names_the_known_ones() -> None:
+    told = "Error: Invalid value for '{list|describe|offsets}': 'nope' is not one of 'list', 'describe', 'offsets'"
+    assert run("schema", "nope") == (2, "", f"{told}; see kafka-groups schema --help\n")
