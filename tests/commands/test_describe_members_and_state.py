@@ -53,8 +53,8 @@ def test_verbose_members_show_assignments_and_dashes_for_a_classic_group() -> No
 def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_kinds_do() -> None:
     outcome = run("describe", "new", "--members", "--verbose")
     assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
-        "GROUP CONSUMER-ID GROUP-INSTANCE-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT "
-        "TARGET-EPOCH TARGET-ASSIGNMENT UPGRADED".split(),
+        ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
+        + ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"],
         ["new", "m-new", "i-1", "/10.0.0.1", "client", "1", "5", "t:0", "6", "t:0", "True"],
         ["new", "m-old", "-", "/10.0.0.1", "client", "0", "5", "-", "6", "-", "False"],
     ]

@@ -54,18 +54,19 @@ def test_each_group_has_its_block_in_the_order_of_ids() -> None:
 
 
 def test_verbose_adds_leader_epochs_log_starts_and_metadata() -> None:
-    head = "GROUP  TOPIC  PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST       "
-    outcome = run("describe", "busy", "--verbose")
-    assert outcome.stdout.splitlines()[:5] == [
-        "",
-        head + "CLIENT-ID  LOG-START-OFFSET  METADATA",
-        "busy   t              0             -               3              10    7  m-two        /10.0.0.1  "
-        "client                    0  -",
-        "busy   t              1             -               -              10    -  m-two        /10.0.0.1  "
-        "client                    0  -",
-        "busy   t              2             4              12              10   -2  m-one        /10.0.0.1  "
-        "client                    2  note",
-    ]
+    screen = dedent("""\
+
+        GROUP  TOPIC  PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID \
+         LOG-START-OFFSET  METADATA
+        idle   t              1             -               7              10    3  -            -     -         \
+                        0  -
+        """)
+    assert run("describe", "idle", "--verbose").stdout == screen
+
+
+def test_a_commits_leader_epoch_and_metadata_stand_in_its_row() -> None:
+    rows = [line.split() for line in run("describe", "busy", "--verbose").stdout.splitlines()[2:]]
+    assert rows[2] == ["busy", "t", "2", "4", "12", "10", "-2", "m-one", "/10.0.0.1", "client", "2", "note"]
 
 
 def test_csv_has_one_header_and_empty_fields() -> None:

@@ -131,7 +131,12 @@ def test_a_broker_that_does_not_list_is_one_line_beside_the_rows(
 
 def test_while_a_broker_is_silent_no_group_is_called_missing(cluster: FakeCluster) -> None:
     cluster.unlistable[3] = failure("TIMEOUT", code=None, broker=3)
-    assert run("list", "a", "elsewhere") == (3, "a\n", "Error: broker 3: refused (TIMEOUT)\n")
+    assert run("list", "a", "elsewhere") == (
+        3,
+        "a\n",
+        "Error: broker 3: refused (TIMEOUT)\n"
+        "Error: group 'elsewhere': no broker lists it, and not every broker answered (MISSING_FROM_ANSWER)\n",
+    )
 
 
 def test_an_empty_list_of_the_other_brokers_is_an_answer(cluster: FakeCluster) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import TYPE_CHECKING
 
 import pytest
-from pytest_mock import MockerFixture
 
 from tests.fakes.fake_admin import FakeCluster, member, pretend_terminal, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 MARKUP = "[red]x[/red]:fire:"
 EVIL = "one\ntwo\x1b[31m\x7f\x9b31m"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
-from pytest_mock import MockerFixture
 
 from kafka_groups.__main__ import cli
 from kafka_groups.admin import EARLIEST, GroupOffsets
@@ -31,6 +30,9 @@ from kafka_groups.model import (
     TopicPartition,
 )
 from kafka_groups.rendering.screen import Screen, look_at_streams
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 _VERSION = OFFSET_FETCH.highest
 _write_row = compile_writer(PARTITION, version=_VERSION, flexible=True)
@@ -86,7 +88,7 @@ def _run(key: tuple[str, int], commit: int | CommittedOffset | None, code: int) 
             "error_code": code,
         },
     )
-    return Run(key[0], _VERSION, 1, False, bytes(out))  # noqa: FBT003 - a tuple of bytes and counts
+    return Run(key[0], _VERSION, 1, False, bytes(out))
 
 
 class FakeCluster:

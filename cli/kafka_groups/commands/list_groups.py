@@ -15,10 +15,11 @@ from kafka_groups.commands.options import (
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import Selection, select_groups
+from kafka_groups.commands.selection import Selection, list_selected
 from kafka_groups.commands.session import session
 from kafka_groups.commands.survey import not_found
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
+from kafka_groups.errors import MissingFromAnswerError
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing
 from kafka_groups.rendering.columns import Column, list_columns
 from kafka_groups.rendering.documents import listing_document
 from kafka_groups.rendering.formats import (
@@ -93,10 +94,8 @@ def list_groups(
         return _writer(screen, columns, output_format)
 
     with session(connection, colour=colour, writer=make_writer) as (asked, writer):
-        selection = select_groups(
-            asked.admin, _all_unless_narrowed(selectors), states=wanted_states, types=wanted_types, consumers_only=False
-        )
-        asked.failures += [*selection.failures, *map(not_found, selection.absent)]
+        selection = list_selected(asked.admin, selectors, states=wanted_states, types=wanted_types)
+        asked.failures += [*selection.failures, *map(not_found, selection.absent), *map(_not_told, selection.unsure)]
         if not selection.groups and not asked.failures:
             asked.note(
                 "No groups." if selectors.is_empty() and not (wanted_states or wanted_types) else "No group matches."
@@ -110,21 +109,13 @@ def list_groups(
         )
 
 
-def _all_unless_narrowed(selectors: Selectors) -> Selectors:
-    # Ids alone must be listed too here, not only believed.
-    if selectors.named and not selectors.match:
-        import re
-
-        ids = "|".join(map(re.escape, selectors.named))
-        return Selectors(named=selectors.named, match=re.compile(ids), every=False, exclude=selectors.exclude)
-    if selectors.is_empty():
-        return Selectors(named=(), match=None, every=True, exclude=selectors.exclude)
-    return selectors
-
-
 def _anything(selection: Selection, *, brokers: int) -> bool:
     """Whether anything was answered: a group, or an empty list of a broker that could be asked."""
     return bool(selection.groups) or (not selection.absent and len(selection.failures) < brokers)
+
+
+def _not_told(group: str) -> Failure:
+    return Failure.of(MissingFromAnswerError("no broker lists it, and not every broker answered"), group=group)
 
 
 def _entry(selection: Selection, group: str, columns: Sequence[Column]) -> Entry:

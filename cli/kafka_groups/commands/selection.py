@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Selectors
@@ -14,7 +14,8 @@ from kafka_groups.model import Failure, GroupListing
 class Selection:
     """The groups to ask about, by id. `listings` has those that were listed, `skipped` other kinds than can be asked.
 
-    `absent` are ids that were named and that no broker lists; `failures` are brokers that did not list.
+    `absent` are ids that were named and that no broker lists; `unsure` those that were not listed while a
+    broker failed to list; `failures` are those brokers'.
     """
 
     groups: tuple[str, ...]
@@ -22,6 +23,7 @@ class Selection:
     listings: Mapping[str, GroupListing] = field(default_factory=dict)
     skipped: tuple[GroupListing, ...] = ()
     absent: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
 
 
@@ -31,40 +33,43 @@ def select_groups(
     *,
     states: Collection[str] | None = None,
     types: Collection[str] | None = None,
-    consumers_only: bool = True,
 ) -> Selection:
-    """Resolve selectors. Ids that were named, and nothing else, cost no listing.
+    """Groups to ask about. Ids that were named, and nothing else, cost no listing.
 
-    With `consumers_only`, groups of other kinds (share, streams, Connect) are left out unless they were named.
+    Groups of other kinds than consumer groups (share, streams, Connect) are left out unless they were named.
     """
     if not (selectors.every or selectors.match or states or types):
         groups = tuple(sorted(group for group in selectors.named if not _is_excluded(group, selectors)))
         return Selection(groups=groups, named=frozenset(selectors.named))
-    answers = admin.list_groups(states=states, types=types)
-    wanted = {group: listing for group, listing in answers.found.items() if _is_wanted(group, selectors)}
-    named = frozenset(selectors.named)
+    listed = list_selected(admin, selectors, states=states, types=types)
     skipped = tuple(
-        listing
-        for group, listing in wanted.items()
-        if consumers_only and group not in named and not _is_consumer(listing)
+        listing for group, listing in listed.listings.items() if group not in listed.named and not _is_consumer(listing)
     )
     left_out = {listing.group for listing in skipped}
-    failures = tuple(answers.failed.values())
-    absent = _absent(admin, selectors, wanted, filtered=bool(states or types)) if not failures else ()
+    # A broker that did not list may be the one that has a named group: it is asked about all the same.
+    asked = [group for group in (*listed.groups, *listed.unsure) if group not in left_out]
+    return replace(listed, groups=tuple(sorted(asked)), skipped=skipped, unsure=())
+
+
+def list_selected(
+    admin: GroupAdmin, selectors: Selectors, *, states: Collection[str] | None, types: Collection[str] | None
+) -> Selection:
+    """Listed groups of every kind; all of them if nothing is selected."""
+    answers = admin.list_groups(states=states, types=types)
+    wanted = {group: listing for group, listing in answers.found.items() if _is_wanted(group, selectors)}
+    missing = [group for group in selectors.named if group not in wanted and not _is_excluded(group, selectors)]
+    absent = () if answers.failed else _absent(admin, missing, filtered=bool(states or types))
     return Selection(
-        groups=tuple(sorted(group for group in wanted if group not in left_out)),
-        named=named,
-        listings={group: listing for group, listing in wanted.items() if group not in left_out},
-        skipped=skipped,
+        groups=tuple(sorted(wanted)),
+        named=frozenset(selectors.named),
+        listings=wanted,
         absent=absent,
-        failures=failures,
+        unsure=tuple(missing) if answers.failed and not (states or types) else (),
+        failures=tuple(answers.failed.values()),
     )
 
 
-def _absent(
-    admin: GroupAdmin, selectors: Selectors, wanted: Mapping[str, GroupListing], *, filtered: bool
-) -> tuple[str, ...]:
-    missing = [group for group in selectors.named if group not in wanted and not _is_excluded(group, selectors)]
+def _absent(admin: GroupAdmin, missing: Sequence[str], *, filtered: bool) -> tuple[str, ...]:
     if not missing or not filtered:
         return tuple(missing)
     # The brokers filtered: only a listing without filters tells a group of another state from none at all.

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents that commands print; keys are only ever added, so readers skip what they do not know.
+"""The JSON Schemas of the documents that commands print. Keys are only ever added: readers skip what they do not know.
 
 A row of `--format ndjson` stands under `$defs` of the document whose command prints it.
 """

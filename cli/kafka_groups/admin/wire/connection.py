@@ -97,9 +97,10 @@ class Connection:
         if self.versions is None:
             self._unversioned.append(request)
             return []
-        refused = self._plan(request)
+        if refused := self._plan(request):
+            return refused
         self._send_waiting(now)
-        return refused
+        return []
 
     def advance(self, now: float) -> list[Reply]:
         """Go on as far as it goes without waiting. AdminError means that this connection is lost."""
