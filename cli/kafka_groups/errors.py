@@ -12,6 +12,7 @@ KafkaGroupsError                  carries the exit code that the root command us
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
+    ├── UnaskableError            INVALID_REQUEST, with Kafka's code
     ├── MissingFromAnswerError    MISSING_FROM_ANSWER
     └── BadAnswerError            BAD_ANSWER
 """
@@ -89,6 +90,13 @@ class UnsupportedVersionError(AdminError):
     """The broker is too old for what was asked."""
 
     name = "UNSUPPORTED_VERSION"
+
+
+class UnaskableError(AdminError):
+    """A name that no request can carry; a broker would call it an invalid request, so it is called that."""
+
+    name = "INVALID_REQUEST"
+    code = 42
 
 
 class MissingFromAnswerError(AdminError):

@@ -253,7 +253,7 @@ def _timeout(text: str | None) -> float:
 
 def _milliseconds(merged: Mapping[str, str], key: str, default: int) -> int:
     text = merged.get(key, str(default))
-    if not text.isdigit() or int(text) == 0:
+    if not text.isdecimal() or int(text) == 0:
         msg = f"{key}={text}: write a number of milliseconds"
         raise SettingsError(msg)
     return int(text)

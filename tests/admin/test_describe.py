@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.fakes.scripted_broker import Asked, Reaction, changed, throttled
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.codec import Struct
 from kafka_groups.model import Assignment, Member
-from tests.fakes.scripted_broker import Asked, changed, throttled
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 # ConsumerProtocolAssignment, version 0: topic "b" with partitions 3 and 1, then topic "a" with 0; no user data.
 ASSIGNMENT = bytes.fromhex("0000 00000002 0001 62 00000002 00000003 00000001 0001 61 00000001 00000000 ffffffff")
@@ -54,7 +54,11 @@ def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> N
     groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER], assignor="uniform", epoch=4)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         description = admin.describe_groups(["new"]).all()["new"]
-        assert (description.type, description.protocol_type, description.assignor) == ("Consumer", "consumer", "uniform")
+        assert (description.type, description.protocol_type, description.assignor) == (
+            "Consumer",
+            "consumer",
+            "uniform",
+        )
         assert (description.group_epoch, description.target_assignment_epoch) == (4, 4)
         assert description.members == (
             Member(
@@ -180,7 +184,7 @@ def test_a_throttled_description_is_still_a_description() -> None:
         assert list(admin.describe_groups(["old"]).all()) == ["old"]
 
 
-def _says(message: str) -> object:
+def _says(message: str) -> Reaction:
     def react(_asked: Asked, answer: Struct) -> Struct:
         return {"groups": [{**row, "error_message": message} for row in answer["groups"]]}
 

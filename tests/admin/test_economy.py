@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.admin import EARLIEST, asking
 from kafka_groups.admin.questions import describe_groups, fetch_offsets
-from tests.fakes.scripted_broker import Asked
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+if TYPE_CHECKING:
+    from tests.fakes.scripted_broker import Asked
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
 PLACES = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 3}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent, throttled
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.questions import fetch_offsets
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BrokerError
-from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent, throttled
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from kafka_groups.model import TopicPartition
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 
@@ -95,11 +96,11 @@ def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         reactions = [_with_error("a", 15, rows="coordinators", key="key")] * 20
         cluster.script("FindCoordinator", *reactions, brokers=[1])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.4)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
         assert sorted(answers.found) == ["b", "c", "d"]
         assert answers.failed["a"].name == "TIMEOUT"
         assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
-        assert len(cluster.asked("FindCoordinator")) <= 4
+        assert len(cluster.asked("FindCoordinator")) <= 5
 
 
 def test_a_group_that_an_answer_lacks_fails_alone() -> None:
@@ -171,8 +172,8 @@ def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadl
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", silent, brokers=[2])
         started = time.monotonic()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.4)
-        assert 0.35 <= time.monotonic() - started < 2
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
+        assert 0.75 <= time.monotonic() - started < 2
         assert sorted(answers.found) == ["a", "d"]
         assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "TIMEOUT", "c": "TIMEOUT"}
 
@@ -191,7 +192,10 @@ def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -
         cluster.script("OffsetFetch", garbage, brokers=[2])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
         assert sorted(answers.found) == ["a", "d"]
-        assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "BAD_ANSWER", "c": "BAD_ANSWER"}
+        assert {name: failure.name for name, failure in answers.failed.items()} == {
+            "b": "BAD_ANSWER",
+            "c": "BAD_ANSWER",
+        }
         assert answers.failed["b"].message.startswith("the broker's answer to OffsetFetch cannot be read: ")
 
 
@@ -221,7 +225,7 @@ def test_a_throttle_beyond_the_deadline_times_out() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListGroups", throttled(60_000), brokers=[2])
         admin.list_groups()
-        answers = admin.list_groups(timeout_s=0.3)
+        answers = admin.list_groups(timeout_s=0.6)
         assert sorted(answers.found) == ["a", "d"]
         assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "TIMEOUT"}
 
@@ -234,14 +238,6 @@ def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
         before = time.thread_time()
         admin.list_consumer_group_offsets(dict.fromkeys(names)).all()
         assert time.thread_time() - before < 0.3
-
-
-@pytest.mark.parametrize("bad", ["not utf-8 \udcff", "x" * 40_000])
-def test_a_group_id_that_no_request_can_carry_fails_alone(bad: str) -> None:
-    with _cluster() as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets({"a": None, bad: None})
-        assert list(answers.found) == ["a"]
-        assert answers.failed[bad].group == bad
 
 
 def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
@@ -280,3 +276,18 @@ def test_nothing_reachable_is_raised_and_not_answered() -> None:
             admin.list_consumer_group_offsets({"a": None})
         assert caught.value.name == "CONNECTION_FAILED"
         assert str(cluster.brokers[1].endpoint) in str(caught.value)
+
+
+def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
+    with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.stop(1)
+        failure = admin.list_consumer_group_offsets({"a": None}).failed["a"]
+        assert failure.name == "CONNECTION_FAILED"
+        assert failure.message == f"{cluster.brokers[1].endpoint}: connection refused"
+
+
+def test_a_leader_that_is_none_of_the_brokers_is_told_as_such() -> None:
+    with ScriptedCluster(brokers=1, topics={"t": {0: 9}}) as cluster, cluster.admin() as admin:
+        failure = admin.list_offsets([("t", 0)], timeout_s=0.3).failed[TopicPartition("t", 0)]
+        assert failure.message.endswith("; last: broker 9 is not among the brokers that the cluster names")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-from kafka_groups.admin import GroupOffsets
-from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
-COMMITS = {
+from kafka_groups.admin import GroupOffsets
+from kafka_groups.model import CommittedOffset, TopicPartition
+
+COMMITS: dict[tuple[str, int], int | Commit] = {
     ("payments", 0): 5,
     ("payments", 1): Commit(offset=7, epoch=3, metadata="by hand"),
     ("refunds", 0): Commit(offset=-1),
@@ -108,11 +108,11 @@ def test_an_unstable_offset_is_asked_for_again_until_its_transaction_ends() -> N
 def test_an_offset_that_stays_unstable_times_out_and_says_why() -> None:
     groups = {"stuck": Group(commits={("payments", 0): Commit(offset=-1, error=88)}), "fine": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.brokers()
         answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout_s=0.5)
         assert list(answers.found) == ["fine"]
         assert answers.failed["stuck"].name == "TIMEOUT"
         assert answers.failed["stuck"].message == (
             "no answer within 0.5 s; last: a transaction that commits offsets here is still open"
         )
-        repeated = cluster.asked("OffsetFetch")[1:]
-        assert [[group["group_id"] for group in asked.body["groups"]] for asked in repeated][0] == ["stuck"]
+        assert [group["group_id"] for group in cluster.asked("OffsetFetch")[1].body["groups"]] == ["stuck"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+
+from kafka_groups.model import CommittedOffset, TopicPartition
 
 NAMES = [f"g{number}" for number in range(10)]
 # Kafka 2.8: the last before both batches.
@@ -54,7 +54,7 @@ def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
     names = [f"g{number}" for number in range(200)]
     with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
         cluster.brokers[1].hold("FindCoordinator", until=65)
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout_s=0.4)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout_s=0.8)
         assert len(cluster.asked("FindCoordinator")) == 64
         assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
 
@@ -93,7 +93,11 @@ def test_an_error_of_an_old_look_up_is_the_error_of_its_group() -> None:
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7])
 def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
-    commits = {("t", 0): 5, ("t", 1): Commit(offset=7, epoch=3, metadata="by hand"), ("u", 0): Commit(offset=1, error=29)}
+    commits: dict[tuple[str, int], int | Commit] = {
+        ("t", 0): 5,
+        ("t", 1): Commit(offset=7, epoch=3, metadata="by hand"),
+        ("u", 0): Commit(offset=1, error=29),
+    }
     groups = {"orders": Group(commits=commits)}
     versions = {**OLD, "OffsetFetch": (0, version)}
     with ScriptedCluster(brokers=1, groups=groups, versions=versions) as cluster, cluster.admin() as admin:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pytest
+from tests.fakes.silent_question import Silent, only, route_of
 
 from kafka_groups.admin.routing import Ask, Route, Sorted
 from kafka_groups.admin.wire.error_codes import broker_error
@@ -16,31 +14,6 @@ from kafka_groups.errors import (
     ConnectionFailedError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Failure
-
-
-class Silent:
-    """A question that is never built nor read: the tests are its brokers."""
-
-    api = None
-
-    def bodies(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        raise NotImplementedError
-
-    def read(self, keys: Sequence[str], version: int, payload: bytes) -> Sorted[str, Any]:
-        raise NotImplementedError
-
-    def blame(self, key: str, error: AdminError, broker: int | None) -> Failure:
-        return Failure.of(error, group=key, broker=broker)
-
-
-def _route(*keys: str, known: Mapping[str, int] | None = None, jitter: float = 0.5) -> Route[str, str]:
-    return Route(keys, question=Silent(), look_up=Silent(), known=known or {}, jitter=lambda: jitter)
-
-
-def _one(asks: list[Ask[str]]) -> Ask[str]:
-    assert len(asks) == 1
-    return asks[0]
 
 
 def _asks(route: Route[str, str], now: float) -> list[tuple[int | None, tuple[str, ...]]]:
@@ -52,29 +25,29 @@ def _failures(route: Route[str, str]) -> dict[str, tuple[int | None, str]]:
 
 
 def test_one_look_up_carries_all_keys() -> None:
-    assert _asks(_route("a", "b", "c"), 0.0) == [(None, ("a", "b", "c"))]
+    assert _asks(route_of("a", "b", "c"), 0.0) == [(None, ("a", "b", "c"))]
 
 
 def test_a_key_that_was_given_twice_is_asked_about_once() -> None:
-    route = _route("a", "b", "a")
+    route = route_of("a", "b", "a")
     assert _asks(route, 0.0) == [(None, ("a", "b"))]
     assert route.total() == 2
 
 
 def test_keys_known_beforehand_need_no_look_up() -> None:
-    route = _route("a", "b", "c", known={"a": 1, "c": 1})
+    route = route_of("a", "b", "c", known={"a": 1, "c": 1})
     assert _asks(route, 0.0) == [(1, ("a", "c")), (None, ("b",))]
 
 
 def test_keys_of_one_coordinator_are_asked_about_in_one_request() -> None:
-    route = _route("a", "b", "c")
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"a": 1, "b": 2, "c": 1}), 0.0)
+    route = route_of("a", "b", "c")
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"a": 1, "b": 2, "c": 1}), 0.0)
     assert _asks(route, 0.0) == [(1, ("a", "c")), (2, ("b",))]
 
 
 def test_keys_looked_up_separately_but_found_at_one_broker_share_a_request() -> None:
-    route = _route("a", "b")
-    look_up = _one(route.ready(0.0))
+    route = route_of("a", "b")
+    look_up = only(route.ready(0.0))
     route.sort_in(Ask(broker=None, keys=("a",)), Sorted(done={"a": 1}), 0.0)
     route.sort_in(Ask(broker=None, keys=("b",)), Sorted(done={"b": 1}), 0.0)
     assert look_up.keys == ("a", "b")
@@ -82,39 +55,39 @@ def test_keys_looked_up_separately_but_found_at_one_broker_share_a_request() -> 
 
 
 def test_what_is_out_is_not_asked_again() -> None:
-    route = _route("a", known={"a": 1})
+    route = route_of("a", known={"a": 1})
     route.ready(0.0)
     assert route.ready(100.0) == []
     assert route.wakes_at() is None
 
 
 def test_answered_keys_are_found_and_settle_the_route() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"a": "A", "b": "B"}), 0.0)
+    route = route_of("a", "b", known={"a": 1, "b": 1})
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"a": "A", "b": "B"}), 0.0)
     assert route.is_done()
     assert route.answers().found == {"a": "A", "b": "B"}
     assert route.answers().failed == {}
 
 
 def test_a_key_whose_coordinator_is_not_available_is_looked_up_again_alone() -> None:
-    route = _route("a", "b")
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": 2}, again={"a": "no coordinator"}), 0.0)
+    route = route_of("a", "b")
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": 2}, again={"a": "no coordinator"}), 0.0)
     assert _asks(route, 0.0) == [(2, ("b",))]
     assert _asks(route, 0.1) == [(None, ("a",))]
 
 
 def test_a_key_refused_at_look_up_fails_alone_and_blames_no_broker() -> None:
-    route = _route("a", "b")
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": 2}, failed={"a": broker_error(30)}), 0.0)
+    route = route_of("a", "b")
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": 2}, failed={"a": broker_error(30)}), 0.0)
     assert _failures(route) == {"a": (None, "GROUP_AUTHORIZATION_FAILED")}
     assert route.failed["a"].group == "a"
     assert _asks(route, 0.0) == [(2, ("b",))]
 
 
 def test_one_answer_can_fail_its_keys_differently_and_answer_others() -> None:
-    route = _route("a", "b", "c", "d", known=dict.fromkeys("abcd", 3))
-    refused = {"a": broker_error(30), "b": broker_error(24), "c": broker_error(25)}
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"d": "D"}, failed=refused), 0.0)
+    route = route_of("a", "b", "c", "d", known=dict.fromkeys("abcd", 3))
+    refused: dict[str, AdminError] = {"a": broker_error(30), "b": broker_error(24), "c": broker_error(25)}
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"d": "D"}, failed=refused), 0.0)
     assert _failures(route) == {
         "a": (3, "GROUP_AUTHORIZATION_FAILED"),
         "b": (3, "INVALID_GROUP_ID"),
@@ -125,9 +98,9 @@ def test_one_answer_can_fail_its_keys_differently_and_answer_others() -> None:
 
 
 def test_only_the_keys_whose_coordinator_moved_go_back_to_look_up() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": "B"}, moved={"a": "not coordinator"}), 0.0)
-    look_up = _one(route.ready(0.1))
+    route = route_of("a", "b", known={"a": 1, "b": 1})
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": "B"}, moved={"a": "not coordinator"}), 0.0)
+    look_up = only(route.ready(0.1))
     assert (look_up.broker, look_up.keys) == (None, ("a",))
     route.sort_in(look_up, Sorted(done={"a": 2}), 0.2)
     assert _asks(route, 0.2) == [(2, ("a",))]
@@ -135,41 +108,41 @@ def test_only_the_keys_whose_coordinator_moved_go_back_to_look_up() -> None:
 
 
 def test_a_loading_coordinator_is_asked_again_without_a_look_up() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": "B"}, again={"a": "loading"}), 0.0)
+    route = route_of("a", "b", known={"a": 1, "b": 1})
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": "B"}, again={"a": "loading"}), 0.0)
     assert _asks(route, 0.1) == [(1, ("a",))]
 
 
 def test_loading_then_moved_then_unavailable_then_answered_takes_its_turns() -> None:
-    route = _route("a", known={"a": 1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(again={"a": "loading"}), 0.0)
-    route.sort_in(_one(route.ready(1.0)), Sorted(moved={"a": "not coordinator"}), 1.0)
-    look_up = _one(route.ready(2.0))
+    route = route_of("a", known={"a": 1})
+    route.sort_in(only(route.ready(0.0)), Sorted(again={"a": "loading"}), 0.0)
+    route.sort_in(only(route.ready(1.0)), Sorted(moved={"a": "not coordinator"}), 1.0)
+    look_up = only(route.ready(2.0))
     assert look_up.broker is None
     route.sort_in(look_up, Sorted(again={"a": "not available"}), 2.0)
-    route.sort_in(_one(route.ready(3.0)), Sorted(done={"a": 2}), 3.0)
-    fetch = _one(route.ready(3.0))
+    route.sort_in(only(route.ready(3.0)), Sorted(done={"a": 2}), 3.0)
+    fetch = only(route.ready(3.0))
     assert fetch.broker == 2
     route.sort_in(fetch, Sorted(done={"a": "A"}), 3.0)
     assert route.found == {"a": "A"}
 
 
 def test_a_key_that_an_answer_lacks_fails_alone() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": "B"}), 0.0)
+    route = route_of("a", "b", known={"a": 1, "b": 1})
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": "B"}), 0.0)
     assert _failures(route) == {"a": (1, "MISSING_FROM_ANSWER")}
     assert route.found == {"b": "B"}
 
 
 def test_a_key_that_a_look_up_lacks_fails_alone() -> None:
-    route = _route("a", "b")
-    route.sort_in(_one(route.ready(0.0)), Sorted(done={"b": 1}), 0.0)
+    route = route_of("a", "b")
+    route.sort_in(only(route.ready(0.0)), Sorted(done={"b": 1}), 0.0)
     assert _failures(route) == {"a": (None, "MISSING_FROM_ANSWER")}
     assert _asks(route, 0.0) == [(1, ("b",))]
 
 
 def test_a_key_that_nobody_asked_about_is_no_answer() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 2})
+    route = route_of("a", "b", known={"a": 1, "b": 2})
     first, _second = route.ready(0.0)
     route.sort_in(first, Sorted(done={"a": "A", "stranger": "S"}, failed={"other": broker_error(3)}), 0.0)
     assert not route.is_done()
@@ -178,74 +151,41 @@ def test_a_key_that_nobody_asked_about_is_no_answer() -> None:
 
 
 def test_an_answer_that_comes_after_the_deadline_changes_nothing() -> None:
-    route = _route("a", known={"a": 1})
-    late = _one(route.ready(0.0))
+    route = route_of("a", known={"a": 1})
+    late = only(route.ready(0.0))
     route.expire(5.0)
     route.sort_in(late, Sorted(done={"a": "A"}), 6.0)
     assert route.answers().found == {}
     assert _failures(route) == {"a": (None, "TIMEOUT")}
 
 
-@pytest.mark.parametrize(("tries", "wait"), [(1, 0.1), (2, 0.2), (3, 0.4), (4, 0.8), (5, 1.0), (6, 1.0), (200, 1.0)])
-def test_each_repetition_waits_longer_from_a_tenth_of_a_second_up_to_one(tries: int, wait: float) -> None:
-    route = _route("a", known={"a": 1})
-    now = 0.0
-    for _ in range(tries - 1):
-        route.sort_in(_one(route.ready(now)), Sorted(again={"a": "loading"}), now)
-        now += 10.0
-    route.sort_in(_one(route.ready(now)), Sorted(again={"a": "loading"}), now)
-    assert route.wakes_at() == pytest.approx(now + wait)
-    assert route.ready(now + wait - 0.01) == []
-    assert len(route.ready(now + wait)) == 1
-
-
-@pytest.mark.parametrize(("jitter", "wait"), [(0.0, 0.08), (0.25, 0.09), (1.0, 0.12)])
-def test_a_wait_is_drawn_from_a_fifth_below_to_a_fifth_above(jitter: float, wait: float) -> None:
-    route = _route("a", known={"a": 1}, jitter=jitter)
-    route.sort_in(_one(route.ready(0.0)), Sorted(again={"a": "loading"}), 0.0)
-    assert route.wakes_at() == pytest.approx(wait)
-
-
-def test_look_ups_wait_before_they_are_repeated_too() -> None:
-    route = _route("a")
-    route.sort_in(_one(route.ready(0.0)), Sorted(again={"a": "no coordinator"}), 0.0)
-    assert route.ready(0.05) == []
-    assert route.wakes_at() == pytest.approx(0.1)
-
-
-def test_nothing_waits_after_a_success() -> None:
-    route = _route("a", "b")
-    route.sort_in(_one(route.ready(5.0)), Sorted(done={"a": 1, "b": 2}), 5.0)
-    assert len(route.ready(5.0)) == 2
-
-
 def test_a_lost_connection_sends_its_keys_back_to_look_up() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 2})
+    route = route_of("a", "b", known={"a": 1, "b": 2})
     asks = {ask.broker: ask for ask in route.ready(0.0)}
     route.lost(asks[1], ("a",), ConnectionFailedError("it closed the connection"), 0.0)
-    look_up = _one(route.ready(0.1))
+    look_up = only(route.ready(0.1))
     assert (look_up.broker, look_up.keys) == (None, ("a",))
     route.sort_in(look_up, Sorted(done={"a": 3}), 0.1)
     assert _asks(route, 0.1) == [(3, ("a",))]
 
 
 def test_a_coordinator_that_takes_no_connection_is_given_up_at_the_sixth_time() -> None:
-    route = _route("a", known={"a": 1})
+    route = route_of("a", known={"a": 1})
     error = ConnectionFailedError("connection refused")
     for turn in range(5):
-        ask = _one(route.ready(turn * 10.0))
+        ask = only(route.ready(turn * 10.0))
         assert ask.broker == 1
         route.lost(ask, ask.keys, error, turn * 10.0)
-        route.sort_in(_one(route.ready(turn * 10.0 + 5)), Sorted(done={"a": 1}), turn * 10.0 + 5)
+        route.sort_in(only(route.ready(turn * 10.0 + 5)), Sorted(done={"a": 1}), turn * 10.0 + 5)
     assert not route.is_done()
-    last = _one(route.ready(90.0))
+    last = only(route.ready(90.0))
     route.lost(last, last.keys, error, 90.0)
     assert _failures(route) == {"a": (1, "CONNECTION_FAILED")}
 
 
 @pytest.mark.parametrize("error", [UnsupportedVersionError("old"), BadAnswerError("odd"), AuthenticationFailedError()])
 def test_an_error_that_a_repetition_cannot_cure_fails_its_keys_at_once(error: AdminError) -> None:
-    route = _route("a", "b", known={"a": 1, "b": 2})
+    route = route_of("a", "b", known={"a": 1, "b": 2})
     asks = {ask.broker: ask for ask in route.ready(0.0)}
     route.lost(asks[1], ("a",), error, 0.0)
     assert _failures(route) == {"a": (1, error.name)}
@@ -253,8 +193,8 @@ def test_an_error_that_a_repetition_cannot_cure_fails_its_keys_at_once(error: Ad
 
 
 def test_a_part_of_an_ask_can_be_lost_while_the_rest_is_answered() -> None:
-    route = _route("a", "b", known={"a": 1, "b": 1})
-    ask = _one(route.ready(0.0))
+    route = route_of("a", "b", known={"a": 1, "b": 1})
+    ask = only(route.ready(0.0))
     route.sort_in(Ask(broker=1, keys=("a",)), Sorted(done={"a": "A"}), 0.0)
     route.lost(ask, ask.keys, BadAnswerError("odd"), 0.0)
     assert route.found == {"a": "A"}
@@ -262,8 +202,8 @@ def test_a_part_of_an_ask_can_be_lost_while_the_rest_is_answered() -> None:
 
 
 def test_at_the_deadline_open_keys_fail_with_what_a_broker_said_last() -> None:
-    route = _route("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
-    ask = _one(route.ready(0.0))
+    route = route_of("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
+    ask = only(route.ready(0.0))
     route.sort_in(ask, Sorted(done={"c": "C"}, again={"a": "still loading"}, moved={"b": "not coordinator"}), 0.0)
     route.expire(30.0)
     assert route.failed["a"].name == "TIMEOUT"
@@ -274,7 +214,7 @@ def test_at_the_deadline_open_keys_fail_with_what_a_broker_said_last() -> None:
 
 
 def test_at_the_deadline_a_key_of_which_no_broker_spoke_says_only_how_long_it_waited() -> None:
-    route = _route("a", known={"a": 1})
+    route = route_of("a", known={"a": 1})
     route.ready(0.0)
     route.expire(0.500213)
     assert route.failed["a"].message == "no answer within 0.5 s"
@@ -290,20 +230,20 @@ def test_without_a_look_up_moved_and_lost_keys_stay_with_their_broker() -> None:
 
 
 def test_a_negative_broker_id_stands_for_any_broker_and_is_not_blamed() -> None:
-    route = _route("a", known={"a": -1})
-    route.sort_in(_one(route.ready(0.0)), Sorted(failed={"a": broker_error(3)}), 0.0)
+    route = route_of("a", known={"a": -1})
+    route.sort_in(only(route.ready(0.0)), Sorted(failed={"a": broker_error(3)}), 0.0)
     assert _failures(route) == {"a": (None, "UNKNOWN_TOPIC_OR_PARTITION")}
 
 
 def test_progress_counts_answered_and_failed_keys() -> None:
-    route = _route("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
+    route = route_of("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
     outcome: Sorted[str, str] = Sorted(done={"a": "A"}, failed={"b": broker_error(30)}, again={"c": "loading"})
-    route.sort_in(_one(route.ready(0.0)), outcome, 0.0)
+    route.sort_in(only(route.ready(0.0)), outcome, 0.0)
     assert (route.settled(), route.total()) == (2, 3)
     assert not route.is_done()
 
 
 def test_a_route_without_keys_is_done() -> None:
-    route = _route()
+    route = route_of()
     assert route.is_done()
     assert route.ready(0.0) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 import time
@@ -40,6 +41,8 @@ class Filling:
 @contextmanager
 def three_brokers(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]:
     """A cluster with the topic and no groups, and a directory for scratch files."""
+    # Told to terminate, it ends as with Ctrl-C: what it started ends first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         try:

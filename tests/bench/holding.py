@@ -29,14 +29,13 @@ from .wire import FIND_COORDINATOR_VERSION, Line, by_coordinator, frame_of
 _FETCH_VERSION: Final = 8
 _FETCH_SIZES: Final = (1, 100, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 _LOOK_UP_SIZES: Final = (1, 1_000, 5_000, 10_000, 20_000, 65_000)
-_TIMES: Final = 5
+_TIMES: Final = 9
 _PAUSE_S: Final = 0.2
 _HEADER: Final = (
     "in one request",
     "it takes, median (max)",
-    "others wait, median",
-    "others wait, max",
-    "all, one after the other",
+    "longest wait of another client meanwhile, median (max)",
+    "all groups, one request after the other",
 )
 _Frames = Callable[[Sequence[str]], bytes]
 
@@ -47,9 +46,9 @@ class Waits:
 
     asked: list[tuple[float, float]] = field(default_factory=list)
 
-    def during(self, spans: Sequence[tuple[float, float]]) -> list[float]:
-        """The waits that fall together with one of these spans, in seconds."""
-        return [took for at, took in self.asked if any(at < end and at + took > start for start, end in spans)]
+    def longest(self, start: float, end: float) -> float:
+        """The longest wait that falls together with this span, in seconds."""
+        return max((took for at, took in self.asked if at < end and at + took > start), default=0.0)
 
 
 def main() -> None:
@@ -101,13 +100,10 @@ def _measure(broker: str, names: Sequence[str], probe: str, size: int, frame: _F
         for part in parts:
             line.exchange(part)
         whole = time.perf_counter() - whole
-    took = [end - start for start, end in spans]
-    met = waits.during(spans) or [0.0]
     return (
         f"{size:,}",
-        f"{_ms(statistics.median(took))} ({_ms(max(took))})",
-        _ms(statistics.median(met)),
-        _ms(max(met)),
+        _median_and_max([end - start for start, end in spans]),
+        _median_and_max([waits.longest(start, end) for start, end in spans]),
         f"{whole:.2f} s" if parts else "-",
     )
 
@@ -152,8 +148,8 @@ def _look_up_frame(groups: Sequence[str]) -> bytes:
     return frame_of(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, {"key_type": 0, "coordinator_keys": groups})
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms"
+def _median_and_max(seconds: Sequence[float]) -> str:
+    return f"{statistics.median(seconds) * 1000:.1f} ms ({max(seconds) * 1000:.1f})"
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from .contenders import Contender, Digest
 
 _STOPWATCH: Final = str(Path(__file__).with_name("stopwatch.py"))
 _MIB: Final = 1024 * 1024
+_TIMEOUT_S: Final = 3600
 
 
 class WrongAnswerError(Exception):
@@ -57,11 +59,11 @@ def run_checked(contender: Contender, bootstrap: str, *, expected: Digest, scrat
     """Run it once; WrongAnswerError if what it printed does not add up to what is expected."""
     output = scratch / "answer.txt"
     command = [sys.executable, "-I", "-S", _STOPWATCH, str(output), *contender.command(bootstrap)]
-    done = subprocess.run(command, check=True, env=_environment(), text=True, capture_output=True)
-    told = json.loads(done.stdout)
+    stdout, stderr = _finish(command)
+    told = json.loads(stdout)
     found = contender.digest(output) if told["exit_code"] == 0 else None
     if found != expected:
-        said = done.stderr.strip().splitlines()[-1:]
+        said = stderr.strip().splitlines()[-1:]
         msg = f"{contender.name} ended with {told['exit_code']}, {found} instead of {expected} {said}"
         raise WrongAnswerError(msg)
     return Run(seconds=told["seconds"], peak_mib=told["peak_bytes"] / _MIB)
@@ -77,6 +79,23 @@ def interleave(
             if turn < times(contender):
                 runs[contender.name].append(run(contender))
     return runs
+
+
+def _finish(command: Sequence[str]) -> tuple[str, str]:
+    """What a program wrote; whatever interrupts us ends it, too, with those that it started."""
+    with subprocess.Popen(
+        command,
+        env=_environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            return process.communicate(timeout=_TIMEOUT_S)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def _environment() -> dict[str, str]:

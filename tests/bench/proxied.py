@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Final
 
 from kafka_groups.admin.wire.messages import ALL, API_VERSIONS
@@ -42,7 +43,9 @@ def proxy_before(bootstrap: str, *, delay_ms: float) -> Iterator[Proxy]:
     """A proxy in front of all of these brokers, whose answers it holds back for `delay_ms`."""
     ports = [address.rpartition(":")[2] for address in bootstrap.split(",")]
     command = [sys.executable, "-m", f"{__package__}.proxy", str(delay_ms), *ports]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_directory_of_package()
+    ) as process:
         own = json.loads(_line(process.stdout))
         yield Proxy(bootstrap=",".join(f"{_HOST}:{port}" for port in own), _process=process)
         assert process.stdin is not None
@@ -53,6 +56,12 @@ def round_trip_ms(bootstrap: str) -> float:
     """The median time that a line takes to answer ApiVersions, the cheapest question."""
     with Line(bootstrap.split(",", maxsplit=1)[0]) as line:
         return statistics.median(line.time(API_VERSIONS, 0, {}) for _ in range(_LOOKS)) * 1000
+
+
+def _directory_of_package() -> Path:
+    """Where `python -m` finds this package, from wherever the bench was started."""
+    assert __package__ is not None
+    return Path(__file__).resolve().parents[__package__.count(".") + 1]
 
 
 def _line(stream: IO[str] | None) -> str:

@@ -1,4 +1,4 @@
-"""The proxy's process: a port in front of each broker, a delay on every answer, a tally on request.
+"""The proxy's process: a port in front of each broker, a delay on every answer, a tally of requests.
 
     python -m tests.bench.proxy DELAY_MS PORT…
 

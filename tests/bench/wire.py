@@ -6,14 +6,13 @@ import socket
 import struct
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, Final, Self
 
 from kafka_groups.admin.wire.messages import FIND_COORDINATOR, Api
 from kafka_groups.codec import INT16, INT32, INT64, STRING, Array, Field
 
 _SIZE: Final = struct.Struct(">i")
 _TIMEOUT_S: Final = 120
-_BUFFER: Final = 1 << 18
 _MOST_LOOK_UPS: Final = 10_000
 FIND_COORDINATOR_VERSION: Final = 4
 
@@ -72,7 +71,7 @@ class Line:
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=_TIMEOUT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._file: BinaryIO = self._socket.makefile("rb", buffering=_BUFFER)
+        self._file = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:
         return self

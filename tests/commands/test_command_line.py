@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -156,6 +157,16 @@ def test_a_reader_that_has_read_enough_ends_the_command_quietly(output: str) -> 
         assert process.wait() == 0
 
 
+def test_a_reader_that_never_read_is_no_error_either() -> None:
+    command = [sys.executable, "-c", CROWD.replace("50_000", "1")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 0
+
+
 def test_json_stays_json_where_the_stream_cannot_show_a_name() -> None:
     program = CROWD.replace("50_000", "0").replace(
         "sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] ="
@@ -163,7 +174,7 @@ def test_json_stays_json_where_the_stream_cannot_show_a_name() -> None:
     outcome = subprocess.run(
         [sys.executable, "-c", program, "--format", "json"],
         cwd=ROOT,
-        env={"PYTHONIOENCODING": "ascii"},
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=True,
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from kafka_groups.model import Assignment
 from tests.fakes.fake_admin import FakeCluster, member, run
+
+HEADER = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +24,7 @@ def a_group_of_each_protocol(cluster: FakeCluster) -> None:
         "m-new", {"t": (0,)}, epoch=5, target_epoch=6, target_assignment=target, upgraded=True, group_instance_id="i-1"
     )
     classic = member("m-old", epoch=5, target_epoch=6, target_assignment=(), upgraded=False)
-    epochs = {"group_epoch": 6, "target_assignment_epoch": 6, "assignor": "uniform"}
+    epochs: dict[str, Any] = {"group_epoch": 6, "target_assignment_epoch": 6, "assignor": "uniform"}
     cluster.add("new", state="Reconciling", kind="Consumer", members=[classic, upgraded], **epochs)
     cluster.add("gone", state="Empty")
 
@@ -53,8 +56,7 @@ def test_verbose_members_show_assignments_and_dashes_for_a_classic_group() -> No
 def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_kinds_do() -> None:
     outcome = run("describe", "new", "--members", "--verbose")
     assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
-        ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
-        + ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"],
+        [*HEADER, "CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"],
         ["new", "m-new", "i-1", "/10.0.0.1", "client", "1", "5", "t:0", "6", "t:0", "True"],
         ["new", "m-old", "-", "/10.0.0.1", "client", "0", "5", "-", "6", "-", "False"],
     ]

@@ -10,13 +10,13 @@ import pytest
 
 from kafka_groups.admin import EARLIEST
 from kafka_groups.model import CommittedOffset
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.fake_admin import Commits, FakeCluster, member, run
 
 
 @pytest.fixture(autouse=True)
 def a_busy_and_an_empty_group(cluster: FakeCluster) -> None:
     """`busy` has two members and commits that nobody owns; `idle` has commits only."""
-    commits = {("t", 0): 3, ("t", 2): CommittedOffset(12, 4, "note"), ("u", 10): 9, ("u", 9): 1}
+    commits: Commits = {("t", 0): 3, ("t", 2): CommittedOffset(12, 4, "note"), ("u", 10): 9, ("u", 9): 1}
     members = [member("m-one", {"t": (2,)}), member("m-two", {"t": (0, 1)})]
     cluster.add("busy", state="Stable", members=members, commits=commits)
     cluster.add("idle", commits={("t", 1): 7})
@@ -54,13 +54,13 @@ def test_each_group_has_its_block_in_the_order_of_ids() -> None:
 
 
 def test_verbose_adds_leader_epochs_log_starts_and_metadata() -> None:
-    screen = dedent("""\
-
-        GROUP  TOPIC  PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID \
-         LOG-START-OFFSET  METADATA
-        idle   t              1             -               7              10    3  -            -     -         \
-                        0  -
-        """)
+    screen = (
+        "\n"
+        "GROUP  TOPIC  PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID"
+        "  LOG-START-OFFSET  METADATA\n"
+        "idle   t              1             -               7              10    3  -            -     -        "
+        "                 0  -\n"
+    )
     assert run("describe", "idle", "--verbose").stdout == screen
 
 

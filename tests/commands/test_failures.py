@@ -12,6 +12,7 @@ from kafka_groups.model import Broker, Failure, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
 
 MISSING = "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
+UNSURE = "Error: group 'elsewhere': no broker lists it, and not every broker answered (MISSING_FROM_ANSWER)\n"
 UNREACHABLE = "Error: no broker answered at b1:9092; is it running?\n"
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 
@@ -41,6 +42,11 @@ def test_a_missing_group_hides_no_other_and_is_exit_3(command: str) -> None:
 @every_command
 def test_a_missing_group_alone_is_exit_1_and_one_line(command: str) -> None:
     assert run(command, "nope") == (1, "", MISSING)
+
+
+@every_command
+def test_a_missing_group_that_was_named_twice_is_told_once(command: str) -> None:
+    assert run(command, "nope", "nope", "-g", "nope") == (1, "", MISSING)
 
 
 @every_command
@@ -131,12 +137,16 @@ def test_a_broker_that_does_not_list_is_one_line_beside_the_rows(
 
 def test_while_a_broker_is_silent_no_group_is_called_missing(cluster: FakeCluster) -> None:
     cluster.unlistable[3] = failure("TIMEOUT", code=None, broker=3)
-    assert run("list", "a", "elsewhere") == (
-        3,
-        "a\n",
-        "Error: broker 3: refused (TIMEOUT)\n"
-        "Error: group 'elsewhere': no broker lists it, and not every broker answered (MISSING_FROM_ANSWER)\n",
-    )
+    assert run("list", "a", "elsewhere") == (3, "a\n", "Error: broker 3: refused (TIMEOUT)\n" + UNSURE)
+
+
+@pytest.mark.parametrize("command", ["describe", "offsets"])
+def test_a_named_group_is_asked_about_though_a_broker_failed_to_list(cluster: FakeCluster, command: str) -> None:
+    cluster.unlistable[3] = failure("TIMEOUT", code=None, broker=3)
+    del cluster.listings["a"]
+    outcome = run(command, "a", "--match", "z.*", "--format", "csv")
+    assert {line.split(",")[0] for line in outcome.stdout.splitlines()} == {"GROUP", "a"}
+    assert (outcome.exit_code, outcome.stderr) == (3, "Error: broker 3: refused (TIMEOUT)\n")
 
 
 def test_an_empty_list_of_the_other_brokers_is_an_answer(cluster: FakeCluster) -> None:

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Assignment, CommittedOffset, GroupListing, TopicPartition
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, run, unreachable
 
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 Json = dict[str, Any]
@@ -36,8 +36,8 @@ def groups_with_everything(cluster: FakeCluster) -> None:
     targets = (Assignment(topic="t", partitions=(0, 1)),)
     upgraded = member("m1", {"t": (0,)}, epoch=3, target_epoch=4, target_assignment=targets, upgraded=True)
     classic = member("m2", {"t": (1,)}, group_instance_id="i", epoch=3, target_epoch=4, target_assignment=())
-    epochs = {"group_epoch": 4, "target_assignment_epoch": 4, "assignor": "uniform"}
-    commits = {("t", 0): CommittedOffset(9, 2, "note"), ("gone", 0): 1}
+    epochs: dict[str, Any] = {"group_epoch": 4, "target_assignment_epoch": 4, "assignor": "uniform"}
+    commits: Commits = {("t", 0): CommittedOffset(9, 2, "note"), ("gone", 0): 1}
     cluster.add("new", state="Stable", kind="Consumer", members=[upgraded, classic], commits=commits, **epochs)
     cluster.add("old", state="Stable", members=[member("m3", {"t": (0,)})])
     cluster.add("lost", coordinator=None, commits={("t", 0): 1})

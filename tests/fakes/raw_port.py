@@ -51,6 +51,19 @@ def speaking(*pieces: bytes, after: int = 1, then: Callable[[socket.socket], Non
         thread.join(timeout=5)
 
 
+def after_frames(*script: tuple[int, bytes]) -> Callable[[socket.socket], None]:
+    """For `then` of a port that waits for no bytes: each piece leaves when that many more requests have come."""
+
+    def run(connection: socket.socket) -> None:
+        for frames, piece in script:
+            for _ in range(frames):
+                size = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+                connection.recv(size, socket.MSG_WAITALL)
+            connection.sendall(piece)
+
+    return run
+
+
 @contextlib.contextmanager
 def accepting_only() -> Iterator[Endpoint]:
     """A port that takes connections and says nothing."""

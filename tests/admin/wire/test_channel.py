@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from tests.fakes.raw_port import accepting_only, refusing, speaking
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, TlsFailedError
 from kafka_groups.settings import Endpoint
-from tests.fakes.raw_port import accepting_only, refusing, speaking
 
 pytestmark = pytest.mark.timeout(20)
 

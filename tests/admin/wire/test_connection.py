@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.fakes.raw_port import accepting_only, after_frames, not_taking, speaking
+from tests.fakes.scripted_broker import Asked, ScriptedBroker, changed, drops, encode_answer, garbage
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
@@ -15,8 +17,6 @@ from kafka_groups.admin.wire.messages import API_VERSIONS, FIND_COORDINATOR, LIS
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
 from kafka_groups.settings import Endpoint
-from tests.fakes.raw_port import accepting_only, not_taking, speaking
-from tests.fakes.scripted_broker import Asked, ScriptedBroker, changed, drops, encode_answer, garbage
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -68,9 +68,10 @@ def _in_pieces(*bodies: tuple[int, bytes]) -> bytes:
     return b"".join(struct.pack(">ii", len(body) + 4, correlation) + body for correlation, body in bodies)
 
 
-def _versions_answer(**answer: Any) -> bytes:
-    rows = [{"api_key": LIST_GROUPS.key, "min_version": 0, "max_version": 5}]
-    return encode_answer(API_VERSIONS, 3, {"api_keys": rows, **answer})
+# The answer to the first question, which asks for versions in version 3.
+VERSIONS = _in_pieces(
+    (1, encode_answer(API_VERSIONS, 3, {"api_keys": [{"api_key": 16, "min_version": 0, "max_version": 5}]}))
+)
 
 
 def test_versions_are_agreed_on_before_anything_is_asked() -> None:
@@ -113,7 +114,8 @@ def test_bodies_are_built_for_the_version_that_both_sides_speak() -> None:
 
 def test_a_question_that_cannot_be_asked_in_this_version_is_refused_and_others_go_on() -> None:
     def refuse(version: int) -> list[tuple[Any, Mapping[str, Any]]]:
-        raise UnsupportedVersionError(f"not in {version}")
+        msg = f"not in {version}"
+        raise UnsupportedVersionError(msg)
 
     with ScriptedBroker(lambda _asked: LISTED) as broker:
         connection = _connect(broker.endpoint)
@@ -132,9 +134,8 @@ def test_answers_find_their_questions_in_whatever_order_they_come() -> None:
     def answer(correlation: int, group: str) -> tuple[int, bytes]:
         return correlation, encode_answer(LIST_GROUPS, 5, {"groups": [{"group_id": group}]})
 
-    pieces = [_in_pieces((1, _versions_answer())), _in_pieces(answer(3, "second"), answer(2, "first"))]
-    # The second piece is due when both questions have come.
-    with speaking(pieces[0], then=lambda sock: (sock.recv(1), time.sleep(0.1), sock.sendall(pieces[1]))) as endpoint:
+    swapped = _in_pieces(answer(3, "second"), answer(2, "first"))
+    with speaking(after=0, then=after_frames((1, VERSIONS), (2, swapped))) as endpoint:
         connection = _connect(endpoint)
         connection.submit(_listing("token", "one", "two"), time.monotonic())
         replies = _drive(connection, replies=2)
@@ -145,7 +146,7 @@ def test_answers_find_their_questions_in_whatever_order_they_come() -> None:
 
 
 def test_an_answer_to_no_question_ends_the_connection() -> None:
-    with speaking(_in_pieces((77, _versions_answer()))) as endpoint:
+    with speaking(_in_pieces((77, b"12345678"))) as endpoint:
         error = _loss(endpoint)
     assert type(error) is BadAnswerError
     assert str(error) == "an answer came to a question that was never asked"
@@ -154,7 +155,7 @@ def test_an_answer_to_no_question_ends_the_connection() -> None:
 def test_an_answer_in_front_of_a_stray_one_is_delivered_before_the_connection_ends() -> None:
     answer = encode_answer(LIST_GROUPS, 5, LISTED)
     stray = _in_pieces((2, answer), (99, answer))
-    with speaking(_in_pieces((1, _versions_answer())), then=lambda sock: (sock.recv(1), sock.sendall(stray))) as endpoint:
+    with speaking(after=0, then=after_frames((1, VERSIONS), (1, stray))) as endpoint:
         connection = _connect(endpoint)
         connection.submit(_listing("asked"), time.monotonic())
         assert [reply.request.token for reply in _drive(connection, replies=1)] == ["asked"]

@@ -55,6 +55,22 @@ def stable(
 
 
 @contextmanager
+def mixed(bootstrap: str, topic: str) -> Iterator[str]:
+    """A KIP-848 group on its way from the classic protocol: one member speaks each."""
+    group = fresh("mixed")
+    newer = _join(bootstrap, group, 1, **{"group.protocol": "consumer"})
+    older = _join(bootstrap, group, 2, **{"partition.assignment.strategy": "cooperative-sticky"})
+    with ExitStack() as leaving:
+        joined: list[Consumer] = []
+        for consumer in (newer, older):
+            leaving.callback(consumer.close)
+            consumer.subscribe([topic])
+            joined.append(consumer)
+            _settle(bootstrap, group, joined)
+        yield group
+
+
+@contextmanager
 def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: bool = False) -> Iterator[str]:
     """A group whose only member committed and left."""
     group = fresh("empty")

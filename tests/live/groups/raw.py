@@ -11,9 +11,14 @@ from typing import Any, Self
 
 from kio.schema.find_coordinator.v3.request import FindCoordinatorRequest
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
-from kio.schema.types import GroupId
+from kio.schema.offset_commit.v8.request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i32
+from kio.static.primitive import i8, i32, i64
 from tests.live.groups.asking import admin_of
 from tests.live.groups.waiting import wait_until
 
@@ -65,6 +70,25 @@ def coordinator_of(bootstrap: str, group: str) -> Wire:
 
         wait_until(look, lambda: f"no coordinator for {group}: {found}")
     return Wire(found[0].host, found[0].port)
+
+
+def commit_annotated(
+    bootstrap: str, group: str, topic: str, *, partition: int, offset: int, leader_epoch: int, metadata: str
+) -> None:
+    """Commit for a group without members, with all that a commit may carry.
+
+    librdkafka ends metadata with a NUL that nobody wrote, so this is said by hand.
+    """
+    commit = OffsetCommitRequestPartition(
+        partition_index=i32(partition),
+        committed_offset=i64(offset),
+        committed_leader_epoch=i32(leader_epoch),
+        committed_metadata=metadata,
+    )
+    topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=(commit,)),)
+    with coordinator_of(bootstrap, group) as wire:
+        answer = wire.ask(OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics))
+    assert not int(answer.topics[0].partitions[0].error_code), answer
 
 
 def dismiss_static(bootstrap: str, group: str, instance: str) -> None:

@@ -12,21 +12,25 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest
+from kio.schema.incremental_alter_configs.v1.request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kio.schema.join_group.v6.request import JoinGroupRequest, JoinGroupRequestProtocol
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
-from kio.static.primitive import i32, i32Timedelta
+from kio.static.primitive import i8, i32, i32Timedelta
 from tests.live.groups.raw import Wire, coordinator_of
-from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.topics import fresh
 from tests.live.groups.waiting import await_state, wait_until
 
-_TIMEOUT_S = 30
 _LONG = i32Timedelta.parse(timedelta(minutes=10))
 _MEMBER_ID_REQUIRED = 79
 _JOIN, _LEAVE = 0, -1
+_SET, _GROUP_RESOURCE = 0, 32
 
 
 @contextmanager
@@ -133,9 +137,10 @@ def _heartbeat(group: str, member: str, epoch: int, *topics: str) -> ConsumerGro
 
 
 def _configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> None:
-    entries = [
-        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
-    ]
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
-    client = AdminClient(quiet(bootstrap))
-    client.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
+    changes = tuple(
+        AlterableConfig(name=name, config_operation=i8(_SET), value=value) for name, value in settings.items()
+    )
+    resource = AlterConfigsResource(resource_type=i8(_GROUP_RESOURCE), resource_name=group, configs=changes)
+    with coordinator_of(bootstrap, group) as wire:
+        answer = wire.ask(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False))
+    assert not int(answer.responses[0].error_code), answer

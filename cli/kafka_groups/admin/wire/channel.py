@@ -40,13 +40,13 @@ class Channel:
         self._frames = 0
         self._connect_error: OSError | None = None
         self._end: AdminError | None = None
-        self._is_connected = False
+        self.is_connected = False
         self.is_open = False
         self.socket = self._start_next()
 
     def wanted_events(self) -> int:
         """What the selector is to wait for."""
-        if not self._is_connected:
+        if not self.is_connected:
             return selectors.EVENT_WRITE
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
 
@@ -58,7 +58,7 @@ class Channel:
 
     def advance(self) -> list[bytes]:
         """Go on as far as it goes: connect, shake hands, write, read. Returns whole frames."""
-        if not self._is_connected and not self._finish_connect():
+        if not self.is_connected and not self._finish_connect():
             return []
         if not self.is_open:
             self.is_open = self.shake_hands()
@@ -104,7 +104,7 @@ class Channel:
         except OSError:
             # No error and no peer: it is still connecting.
             return False
-        self._is_connected = True
+        self.is_connected = True
         return True
 
     def _flush(self) -> None:

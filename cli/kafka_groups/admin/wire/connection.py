@@ -11,7 +11,13 @@ from kafka_groups import __version__
 from kafka_groups.admin.wire.messages import API_VERSIONS, Api
 from kafka_groups.admin.wire.resolving import Resolution, numeric_addresses
 from kafka_groups.codec import INT16, INT32, CodecError, Cursor
-from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
+from kafka_groups.errors import (
+    AdminError,
+    BadAnswerError,
+    ConnectionFailedError,
+    UnaskableError,
+    UnsupportedVersionError,
+)
 
 if TYPE_CHECKING:
     from kafka_groups.admin.wire.channel import Channel
@@ -83,7 +89,7 @@ class Connection:
         self._patience_s = patience_s
         self._correlation = 0
         self._flights: dict[int, _Flight] = {}
-        self._waiting: deque[tuple[_Flight, Mapping[str, Any]]] = deque()
+        self._waiting: deque[tuple[int, _Flight, bytes]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
         self._loss: AdminError | None = None
@@ -98,6 +104,7 @@ class Connection:
             self._unversioned.append(request)
             return []
         if refused := self._plan(request):
+            # What else it asks leaves with the next `advance`.
             return refused
         self._send_waiting(now)
         return []
@@ -138,7 +145,7 @@ class Connection:
         if self.channel is not None:
             self.channel.close()
         asked = [flight for flight in self._flights.values() if flight.request is not _HANDSHAKE]
-        flights = [*asked, *(flight for flight, _ in self._waiting)]
+        flights = [*asked, *(flight for _, flight, _ in self._waiting)]
         lost = [Reply(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
         return lost + [
             Reply(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
@@ -150,15 +157,20 @@ class Connection:
 
     def _ask_versions(self, version: int) -> None:
         body = {"client_software_name": "kafka-groups", "client_software_version": __version__}
-        self._transmit(_Flight(request=_HANDSHAKE, part=None, version=version), body)
+        flight = _Flight(request=_HANDSHAKE, part=None, version=version)
+        self._transmit(*self._framed(flight, body))
 
-    def _transmit(self, flight: _Flight, body: Mapping[str, Any]) -> None:
-        assert self.channel is not None
-        api = flight.request.api
+    def _framed(self, flight: _Flight, body: Mapping[str, Any]) -> tuple[int, _Flight, bytes]:
         self._correlation += 1
-        frame = api.frame(flight.version, correlation_id=self._correlation, client_id=self._client_id, body=body)
-        self._flights[self._correlation] = flight
-        self.sent.append((api.name, flight.version))
+        frame = flight.request.api.frame(
+            flight.version, correlation_id=self._correlation, client_id=self._client_id, body=body
+        )
+        return self._correlation, flight, frame
+
+    def _transmit(self, correlation: int, flight: _Flight, frame: bytes) -> None:
+        assert self.channel is not None
+        self._flights[correlation] = flight
+        self.sent.append((flight.request.api.name, flight.version))
         self.channel.send(frame)
 
     def _has_room(self) -> bool:
@@ -166,8 +178,7 @@ class Connection:
 
     def _send_waiting(self, now: float) -> None:
         while self._waiting and self._has_room() and now >= self._throttled_until:
-            flight, body = self._waiting.popleft()
-            self._transmit(flight, body)
+            self._transmit(*self._waiting.popleft())
 
     def _take(self, payload: bytes, now: float) -> list[Reply]:
         flight = self._flights.pop(INT32.read(False, False)(Cursor(payload)), None)
@@ -199,12 +210,16 @@ class Connection:
         try:
             version = self.agreed_version(request.api)
             bodies = request.bodies(version)
-        except (UnsupportedVersionError, CodecError) as error:
-            shown = error if isinstance(error, AdminError) else BadAnswerError(str(error))
-            return [Reply(request=request, part=None, version=-1, payload=b"", error=shown)]
+        except UnsupportedVersionError as error:
+            return [Reply(request=request, part=None, version=-1, payload=b"", error=error)]
+        refused: list[Reply] = []
         for part, body in bodies:
-            self._waiting.append((_Flight(request=request, part=part, version=version), body))
-        return []
+            try:
+                self._waiting.append(self._framed(_Flight(request=request, part=part, version=version), body))
+            except CodecError as error:
+                told = UnaskableError(f"it cannot be put into a request: {error}")
+                refused.append(Reply(request=request, part=part, version=version, payload=b"", error=told))
+        return refused
 
     def agreed_version(self, api: Api) -> int:
         """The highest version that both sides speak; UnsupportedVersionError if there is none."""
@@ -222,7 +237,7 @@ class Connection:
                 "its name was not resolved"
                 if self._resolution is not None
                 else "it took the connection but did not answer"
-                if self.channel and self.channel.is_open
+                if self.channel and self.channel.is_connected
                 else "it did not take the connection"
             )
             msg = f"{doing} within {self._patience_s:g} s"

@@ -69,9 +69,10 @@ class Fleet:
         The servers are tried in their order. Raises the AdminError of the last one when none answers.
         """
         failures: list[AdminError] = []
-        for endpoint in self._settings.bootstrap:
+        servers = self._settings.bootstrap
+        for turn, endpoint in enumerate(servers, start=1):
             try:
-                self._connect(ANY_BROKER, endpoint)
+                self._connect(ANY_BROKER, endpoint, patience_s=self._share_s(deadline, len(servers) - turn))
                 self._advertised_by = endpoint
                 self.refresh(deadline)
             except AdminError as error:
@@ -188,12 +189,12 @@ class Fleet:
         self._advertised_by = others[0] if others else self._settings.bootstrap[0]
         return self._advertised_by
 
-    def _connect(self, broker: int, endpoint: Endpoint) -> Connection:
+    def _connect(self, broker: int, endpoint: Endpoint, *, patience_s: float | None = None) -> Connection:
         connection = Connection(
             endpoint,
             client_id=self._settings.client_id,
             make_channel=self._make_channel,
-            patience_s=self._patience_s(broker),
+            patience_s=patience_s or self._settings.connect_timeout_s,
             now=self._clock(),
             resolve=self._resolve,
             wake=self._watch.ring,
@@ -202,10 +203,13 @@ class Fleet:
         self._watch.renew(connection)
         return connection
 
-    def _patience_s(self, broker: int) -> float:
+    def _share_s(self, deadline: float, left: int) -> float:
+        """How long a bootstrap server may be silent, so that the `left` ones after it have their turn."""
         whole = self._settings.connect_timeout_s
-        # A bootstrap server that is silent must leave time for the others.
-        return whole if broker != ANY_BROKER else max(1.0, whole / len(self._settings.bootstrap))
+        if left == 0:
+            return whole
+        turns = left + 1
+        return max(0.1, round(min(max(1.0, whole / turns), (deadline - self._clock()) / turns), 1))
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
@@ -229,6 +233,9 @@ class Fleet:
     def _explain(self, broker: int, error: AdminError, *, reached: bool) -> AdminError:
         """Put the address in, and where it came from: an address that nobody can reach is the commonest fault."""
         if broker == ANY_BROKER:
+            # While the cluster is being opened, who opens it names the server.
+            return type(error)(f"{self._advertised_by}: {error}") if self.brokers else error
+        if broker not in self.brokers:
             return error
         text = f"{self.address_of(broker)}: {error}"
         if not reached and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):

@@ -1,0 +1,79 @@
+"""Every command explains itself: what it does, and every option that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from kafka_groups.__main__ import cli
+from tests.fakes.fake_admin import run
+
+
+def commands_in(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command below a group, with the words that call it."""
+    context = click.Context(group)
+    found = [((*path, name), group.get_command(context, name)) for name in group.list_commands(context)]
+    yield from ((words, command) for words, command in found if command is not None)
+    for words, inner in [(words, command) for words, command in found if isinstance(command, click.Group)]:
+        yield from commands_in(inner, *words)
+
+
+COMMANDS = dict([((), cli), *commands_in(cli)])
+OPTIONS = {
+    " ".join((*words, option.opts[-1])): option
+    for words, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option)
+}
+every_command = pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "root")
+every_option = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
+
+
+def test_the_commands_are_known() -> None:
+    assert {words[0] for words in list(COMMANDS)[1:]} == {"list", "describe", "offsets", "schema", "sandbox"}
+
+
+@every_command
+def test_a_command_says_what_it_does_in_a_sentence(words: tuple[str, ...]) -> None:
+    told = (COMMANDS[words].help or "").strip().split("\n\n")[0]
+    assert len(told) > 20
+    assert told[-1] in ".?"
+
+
+@every_command
+def test_help_names_every_option(words: tuple[str, ...]) -> None:
+    outcome = run(*words, "--help", bootstrap=None)
+    options = [option for option in COMMANDS[words].params if isinstance(option, click.Option)]
+    missing = [spelling for option in options for spelling in option.opts if spelling not in outcome.stdout]
+    assert (outcome.exit_code, outcome.stderr, missing) == (0, "", [])
+
+
+@every_command
+def test_help_fits_a_page_of_a_hundred_columns(words: tuple[str, ...]) -> None:
+    lines = run(*words, "--help", bootstrap=None).stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+
+
+@every_option
+def test_an_option_says_what_it_does(option: click.Option) -> None:
+    assert len(option.help or "") > 5
+    assert (option.help or "").rstrip("]")[-1] in ".]0123456789ms"
+
+
+@every_option
+def test_an_options_value_is_named_in_capitals_or_by_its_choices(option: click.Option) -> None:
+    named = option.make_metavar(click.Context(cli))
+    choices = getattr(option.type, "choices", ())
+    assert option.is_flag or named == f"[{'|'.join(choices)}]" or named == named.upper()
+    assert len(named) <= 40
+
+
+@pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+def test_commands_that_ask_a_cluster_share_their_connection_and_output_options(command: str) -> None:
+    told = run(command, "--help").stdout
+    shared = ("--bootstrap-server", "--config", "--command-config", "-X", "--profile", "--timeout")
+    assert [
+        name for name in (*shared, "--format", "--color", "--debug", "--group", "--match") if name not in told
+    ] == []

@@ -1,0 +1,142 @@
+"""What the streams are taken for, and what may be written on them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from kafka_groups.model import Failure, GroupDescription
+from kafka_groups.rendering.notices import describe_failure, note, tell_states
+from kafka_groups.rendering.progress import ProgressBar
+from kafka_groups.rendering.screen import Screen, escape_controls, look_at_streams
+
+MakeScreen = Callable[..., Screen]
+
+
+class Tty(io.StringIO):
+    """A string that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "colour", "environment", "coloured"),
+    [
+        (Tty, "auto", {}, True),
+        (Tty, "auto", {"TERM": "xterm-256color"}, True),
+        (Tty, "auto", {"NO_COLOR": ""}, True),
+        (Tty, "auto", {"NO_COLOR": "1"}, False),
+        (Tty, "auto", {"TERM": "dumb"}, False),
+        (Tty, "never", {}, False),
+        (Tty, "always", {"NO_COLOR": "1", "TERM": "dumb"}, True),
+        (io.StringIO, "auto", {}, False),
+        (io.StringIO, "never", {}, False),
+    ],
+)
+def test_colour_is_for_terminals_that_want_it_unless_told(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: type[io.StringIO],
+    colour: str,
+    environment: dict[str, str],
+    coloured: bool,
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stream())
+    assert look_at_streams(colour, environment).colour is coloured
+
+
+def test_each_stream_is_a_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", Tty())
+    screen = look_at_streams("auto", {})
+    assert (screen.out_is_terminal, screen.err_is_terminal) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain-注文-🚀", "plain-注文-🚀"),
+        ("a\tb\nc\r", r"a\tb\nc\r"),
+        ("\x1b[2J", r"\x1b[2J"),
+        ("\x7f\x9b", r"\x7f\x9b"),
+        ("\u202eevil\u200b", r"\u202eevil\u200b"),
+    ],
+)
+def test_control_characters_become_visible(text: str, shown: str) -> None:
+    assert escape_controls(text) == shown
+
+
+def test_talk_goes_to_stderr_a_line_each(make_screen: MakeScreen) -> None:
+    screen = make_screen(err=io.StringIO())
+    note(screen, "one\ntwo")
+    assert (screen.out.getvalue(), screen.err.getvalue()) == ("", "one\\ntwo\n")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ({}, "refused (X)"),
+        ({"group": "g"}, "group 'g': refused (X)"),
+        ({"group": ""}, "group '': refused (X)"),
+        ({"group": "g", "broker": 2}, "group 'g': refused (X)"),
+        ({"topic": "t"}, "topic 't': refused (X)"),
+        ({"topic": "t", "partition": 0, "broker": 2}, "partition t-0: refused (X)"),
+        ({"group": "g", "topic": "t", "partition": 0}, "group 'g', partition t-0: refused (X)"),
+        ({"broker": 0}, "broker 0: refused (X)"),
+    ],
+)
+def test_a_failure_says_what_and_where_and_why(where: dict[str, object], told: str) -> None:
+    failure = Failure(code=1, name="X", message="refused", **where)  # type: ignore[arg-type]
+    assert describe_failure(failure) == told
+
+
+def test_states_are_told_empty_ones_first(make_screen: MakeScreen) -> None:
+    screen = make_screen(err=io.StringIO())
+    groups = [
+        GroupDescription(group=group, type="Classic", state=state, protocol_type="consumer", coordinator=None)
+        for group, state in (("a", "PreparingRebalance"), ("b", "Empty"), ("c", "Stable"), ("d", None))
+    ]
+    tell_states(screen, groups, named=frozenset())
+    assert screen.err.getvalue() == (  # type: ignore[attr-defined]
+        "Consumer group 'b' has no active members.\nWarning: Consumer group 'a' is rebalancing.\n"
+    )
+
+
+def bar_after(screen: Screen, seconds: float) -> ProgressBar:
+    """A bar that was made so many seconds before it is first told of anything."""
+    moments = iter([0.0, seconds])
+    return ProgressBar(screen, clock=lambda: next(moments))
+
+
+def test_a_bar_is_drawn_on_a_terminals_stderr_and_wiped_away(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=True)
+    bar = bar_after(screen, 0.8)
+    bar("fetching offsets", 3, 10)
+    bar.stop()
+    drawn = screen.err.getvalue()  # type: ignore[attr-defined]
+    assert "fetching offsets" in drawn
+    assert "3/10" in drawn
+    assert drawn.endswith("\x1b[2K")
+    assert screen.out.getvalue() == ""  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("is_terminal", "seconds"), [(True, 0.6), (False, 60.0)])
+def test_a_bar_is_silent_in_the_first_moments_and_in_pipes(
+    make_screen: MakeScreen, is_terminal: bool, seconds: float
+) -> None:
+    screen = make_screen(err_is_terminal=is_terminal)
+    bar = bar_after(screen, seconds)
+    bar("fetching offsets", 3, 10)
+    bar.stop()
+    assert screen.err.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_without_colour_the_bar_has_none(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=True)
+    bar = bar_after(screen, 5)
+    bar("fetching offsets", 3, 10)
+    bar.stop()
+    assert "\x1b[3" not in screen.err.getvalue()  # type: ignore[attr-defined]

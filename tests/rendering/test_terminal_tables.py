@@ -1,0 +1,167 @@
+"""Tables on a terminal: drawn while they are a screenful, coloured if wanted, folded where a window is narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.table import Table
+
+from kafka_groups.model import GroupListing, OffsetRow
+from kafka_groups.rendering.columns import OFFSETS as COMMITS
+from kafka_groups.rendering.columns import list_columns, offsets_columns
+from kafka_groups.rendering.formats import BlockWriter, Entry, TableWriter, write_table
+from kafka_groups.rendering.rows import CommitRow
+from kafka_groups.rendering.screen import Screen
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+MakeScreen = Callable[..., Screen]
+LIST = list_columns(types=False, states=True, protocols=False)
+OFFSETS = offsets_columns(verbose=False)
+
+
+@pytest.fixture
+def screen(make_screen: MakeScreen) -> Screen:
+    """A terminal of 80 columns without colours."""
+    return make_screen(out_is_terminal=True, width=80)
+
+
+def listing(group: str = "orders", state: str | None = "Stable") -> GroupListing:
+    """A group of `list`."""
+    return GroupListing(group=group, type="Classic", state=state, protocol_type="consumer", coordinator=1)
+
+
+def offset_row(member_id: str | None = "m", lag: int | None = 4, group: str = "orders") -> OffsetRow:
+    """A row of `describe`."""
+    return OffsetRow(group, "payments", 0, None, 5, 9, lag, member_id, "/10.0.0.1", "client", None, "")
+
+
+def entry(rows: list[Any], columns: Any = OFFSETS) -> Entry:
+    """One group."""
+    return Entry(columns=columns, rows=rows, document=dict, records=list)
+
+
+def text_of(screen: Screen) -> str:
+    """What was drawn, without the blanks that end its lines."""
+    drawn: str = screen.out.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in drawn.split("\n"))
+
+
+def test_a_table_has_no_frame_and_numbers_stand_right(screen: Screen) -> None:
+    write_table(screen, OFFSETS, [offset_row(), offset_row(member_id=None, lag=None)])
+    assert text_of(screen).split("\n")[1:3] == [
+        "orders  payments          0               5               9    4  m            /10.0.0.1  client",
+        "orders  payments          0               5               9    -  -            /10.0.0.1  client",
+    ]
+
+
+def test_without_colour_there_is_no_escape_at_all(screen: Screen) -> None:
+    write_table(screen, LIST, [listing(), listing(state="Dead"), listing(state=None)])
+    assert text_of(screen) == "GROUP   STATE\norders  Stable\norders  Dead\norders  -\n"
+
+
+def test_colour_tells_states_lag_and_what_is_missing(make_screen: MakeScreen) -> None:
+    screen = make_screen(out_is_terminal=True, colour=True, width=200)
+    write_table(screen, LIST, [listing(), listing(state="Empty"), listing(state="Dead"), listing(state=None)])
+    write_table(screen, OFFSETS, [offset_row(lag=0), offset_row(lag=7)])
+    drawn = text_of(screen)
+    assert [drawn.count(code) for code in ("\x1b[32m", "\x1b[33m", "\x1b[31m")] == [1, 1, 1]
+    assert drawn.count("\x1b[1;33m  7\x1b[0m") == 1
+    assert "\x1b[1mGROUP" in drawn
+
+
+@pytest.mark.parametrize(
+    ("group", "shown"),
+    [
+        ("[red]x[/red]:fire:", "[red]x[/red]:fire:"),
+        ("a\x1b[31mb\nc", r"a\x1b[31mb\nc"),
+        ("注文", "注文"),
+        ("\\[bold]", "\\[bold]"),
+    ],
+)
+def test_names_are_neither_markup_nor_commands(screen: Screen, group: str, shown: str) -> None:
+    write_table(screen, LIST, [listing(group)])
+    assert [line.split()[0] for line in text_of(screen).split("\n")[1:2]] == [shown]
+
+
+def test_a_narrow_window_cuts_ids_of_members_and_keeps_the_rest(make_screen: MakeScreen) -> None:
+    screen = make_screen(out_is_terminal=True, width=100)
+    write_table(screen, OFFSETS, [offset_row(member_id="consumer-1-0123456789abcdef")])
+    head, row, end = text_of(screen).split("\n")
+    assert (max(len(head), len(row)) <= 100, end) == (True, "")
+    assert row.startswith("orders  payments          0               5               9    4  consumer-1")
+    assert "consumer-1-0123456789abcdef" not in row
+    assert "…" in row
+
+
+def test_a_narrow_window_folds_metadata_and_loses_nothing_of_it(make_screen: MakeScreen) -> None:
+    screen = make_screen(out_is_terminal=True, width=80)
+    metadata = "".join(map(str, range(40)))
+    write_table(screen, COMMITS, [CommitRow("orders", "payments", 0, 5, None, metadata)])
+    head, *lines = text_of(screen).split("\n")
+    assert max(map(len, lines)) <= 80
+    assert "".join(line[head.index("METADATA") :] for line in lines) == metadata
+
+
+def test_in_a_window_that_is_too_narrow_nothing_is_cut(make_screen: MakeScreen) -> None:
+    screen = make_screen(out_is_terminal=True, width=40)
+    write_table(screen, OFFSETS, [offset_row(member_id="consumer-1-0123456789abcdef", group="g" * 40)])
+    row = "g" * 40 + "  payments          0               5               9    4  consumer-1-0123456789abcdef"
+    assert text_of(screen).split("\n")[1] == row + "  /10.0.0.1  client"
+
+
+@pytest.mark.parametrize("group", ["注" * 40, "\n" * 40, "g" * 80])
+def test_a_name_wider_than_the_window_stays_on_its_line(make_screen: MakeScreen, group: str) -> None:
+    screen = make_screen(out_is_terminal=True, width=30)
+    write_table(screen, LIST, [listing(group)])
+    assert len(text_of(screen).strip().split("\n")) == 2
+
+
+@pytest.fixture
+def drawn(mocker: MockerFixture) -> Any:
+    """Rich's table, counted."""
+    return mocker.patch("kafka_groups.rendering.terminal.Table", wraps=Table)
+
+
+@pytest.mark.parametrize(("rows", "tables"), [(200, 1), (201, 0)])
+def test_big_tables_do_not_go_through_rich(screen: Screen, drawn: Any, rows: int, tables: int) -> None:
+    writer = TableWriter(screen, LIST)
+    writer.add(entry([listing()] * rows, LIST))
+    writer.end([], status="complete")
+    assert drawn.call_count == tables
+    assert text_of(screen).count("\n") == rows + 1
+
+
+def test_many_small_blocks_do_not_all_go_through_rich(make_screen: MakeScreen, drawn: Any) -> None:
+    screen = make_screen(out_is_terminal=True)
+    writer = BlockWriter(screen)
+    for _ in range(50):
+        writer.add(entry([offset_row()] * 10))
+    assert drawn.call_count == 20
+    assert text_of(screen).count("GROUP") == 50
+
+
+def test_a_huge_table_is_streamed_with_one_header(make_screen: MakeScreen) -> None:
+    screen = make_screen()
+    writer = TableWriter(screen, LIST)
+    writer.add(entry([listing()] * 5_000, LIST))
+    assert text_of(screen).count("\n") == 5_001
+    writer.add(entry([listing()], LIST))
+    writer.end([], status="complete")
+    assert (text_of(screen).count("\n"), text_of(screen).count("GROUP")) == (5_002, 1)
+
+
+def test_big_tables_on_a_terminal_escape_controls_and_line_up_wide_names(screen: Screen) -> None:
+    rows = [listing("注文"), listing("a\nb"), *[listing("g")] * 200]
+    write_table(screen, LIST, rows)
+    assert text_of(screen).split("\n")[:4] == ["GROUP  STATE", "注文   Stable", "a\\nb   Stable", "g      Stable"]
+
+
+def test_a_pipe_gets_full_width_and_no_escapes(make_screen: MakeScreen, drawn: Any) -> None:
+    screen = make_screen(colour=True, width=20)
+    write_table(screen, LIST, [listing("g" * 300)])
+    assert text_of(screen).split("\n")[1] == "g" * 300 + "  Stable"
+    drawn.assert_not_called()

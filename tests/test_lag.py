@@ -1,0 +1,156 @@
+"""The lag rule, and the join of commits, log ends and members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from kafka_groups.lag import in_order_of_work, join_offsets, lag_of
+from kafka_groups.model import Assignment, CommittedOffset, Member, OffsetRow, TopicPartition
+
+Commits = Mapping[tuple[str, int], int | None]
+
+
+def _member(name: str, **assignment: tuple[int, ...]) -> Member:
+    return Member(
+        member_id=name,
+        group_instance_id=None,
+        client_id=f"client-{name}",
+        host=f"/{name}",
+        assignment=tuple(Assignment(topic=topic, partitions=partitions) for topic, partitions in assignment.items()),
+    )
+
+
+def _join(
+    commits: Commits,
+    *members: Member,
+    ends: Mapping[str, Mapping[int, int]] | None = None,
+    starts: Mapping[str, Mapping[int, int]] | None = None,
+) -> list[OffsetRow]:
+    packed = [
+        (TopicPartition(*key), None if offset is None else CommittedOffset(offset, None, ""))
+        for key, offset in commits.items()
+    ]
+    return join_offsets("g", members=members, committed=packed, ends=ends or {}, starts=starts or {})
+
+
+def _places(rows: list[OffsetRow]) -> list[tuple[str | None, str, int]]:
+    return [(row.member_id, row.topic, row.partition) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("committed", "end", "lag"),
+    [
+        (0, 0, 0),
+        (5, 12, 7),
+        (12, 12, 0),
+        (15, 12, -3),
+        (0, 2**63 - 1, 9223372036854775807),
+        (None, 12, None),
+        (5, None, None),
+        (None, None, None),
+    ],
+)
+def test_lag_is_what_lies_between_commit_and_end_and_unknown_when_either_is(
+    committed: int | None, end: int | None, lag: int | None
+) -> None:
+    assert lag_of(committed=committed, end=end) == lag
+
+
+def test_members_with_the_most_partitions_come_first() -> None:
+    members = [_member("none"), _member("one", t=(3,)), _member("three", t=(0, 1), u=(0,))]
+    assert [member.member_id for member in in_order_of_work(members)] == ["three", "one", "none"]
+
+
+def test_members_with_as_many_partitions_are_ordered_by_their_first_one() -> None:
+    members = [_member("c", t=(10,)), _member("b", t=(2,)), _member("a", u=(0,)), _member("d", s=(99,))]
+    assert [member.member_id for member in in_order_of_work(members)] == ["d", "b", "c", "a"]
+
+
+def test_members_without_partitions_are_ordered_by_id() -> None:
+    assert [member.member_id for member in in_order_of_work([_member("b"), _member("a")])] == ["a", "b"]
+
+
+def test_owned_partitions_stand_by_member_topic_and_number_and_unowned_last() -> None:
+    few = _member("few", t=(10,))
+    many = _member("many", u=(1, 0), t=(9, 2))
+    commits = {("t", 11): 1, ("t", 2): 1, ("a", 0): 1, ("t", 9): 1, ("t", 10): 1, ("u", 0): 1}
+    assert _places(_join(commits, few, many)) == [
+        ("many", "t", 2),
+        ("many", "t", 9),
+        ("many", "u", 0),
+        ("many", "u", 1),
+        ("few", "t", 10),
+        (None, "a", 0),
+        (None, "t", 11),
+    ]
+
+
+def test_without_members_commits_stand_by_topic_and_number() -> None:
+    commits = {("t", 10): 1, ("t", 9): 1, ("a", 0): None, ("t", 0): 1}
+    assert _places(_join(commits)) == [(None, "a", 0), (None, "t", 0), (None, "t", 9), (None, "t", 10)]
+
+
+def test_a_row_carries_all_that_is_known_of_its_partition() -> None:
+    rows = join_offsets(
+        "orders",
+        members=[_member("m", t=(0,))],
+        committed=[(TopicPartition("t", 0), CommittedOffset(5, 3, "by hand"))],
+        ends={"t": {0: 12}},
+        starts={"t": {0: 2}},
+    )
+    assert rows == [
+        OffsetRow(
+            group="orders",
+            topic="t",
+            partition=0,
+            leader_epoch=3,
+            committed_offset=5,
+            log_end_offset=12,
+            lag=7,
+            member_id="m",
+            host="/m",
+            client_id="client-m",
+            log_start_offset=2,
+            metadata="by hand",
+        )
+    ]
+
+
+def test_an_owned_partition_without_a_commit_has_an_end_and_no_lag() -> None:
+    row = _join({}, _member("m", t=(0,)), ends={"t": {0: 12}})[0]
+    assert (row.committed_offset, row.log_end_offset, row.lag) == (None, 12, None)
+    assert (row.leader_epoch, row.metadata) == (None, None)
+
+
+def test_a_partition_whose_end_is_unknown_has_no_lag() -> None:
+    rows = _join({("t", 0): 5, ("u", 0): 6}, ends={"t": {1: 9}})
+    assert [(row.committed_offset, row.log_end_offset, row.lag) for row in rows] == [(5, None, None), (6, None, None)]
+
+
+def test_a_commit_beyond_the_end_is_shown_as_negative_lag() -> None:
+    assert _join({("t", 0): 15}, ends={"t": {0: 12}})[0].lag == -3
+
+
+def test_a_commit_at_zero_is_a_commit() -> None:
+    row = _join({("t", 0): 0}, ends={"t": {0: 0}})[0]
+    assert (row.committed_offset, row.log_end_offset, row.lag) == (0, 0, 0)
+
+
+def test_a_partition_that_was_named_and_has_no_commit_is_a_row_without_one() -> None:
+    row = _join({("t", 0): None}, ends={"t": {0: 12}}, starts={"t": {0: 3}})[0]
+    assert (row.committed_offset, row.log_end_offset, row.log_start_offset, row.lag) == (None, 12, 3, None)
+
+
+def test_two_members_that_both_claim_a_partition_have_a_row_each() -> None:
+    rows = _join({("t", 0): 5}, _member("a", t=(0,)), _member("b", t=(0,)))
+    assert _places(rows) == [("a", "t", 0), ("b", "t", 0)]
+
+
+def test_members_without_partitions_have_no_rows() -> None:
+    assert _places(_join({("t", 0): 5}, _member("idle"))) == [(None, "t", 0)]
+
+
+def test_nothing_committed_and_nobody_there_is_no_row() -> None:
+    assert _join({}) == []

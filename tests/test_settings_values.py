@@ -1,0 +1,83 @@
+"""Durations and bootstrap servers, as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings import Endpoint, parse_bootstrap, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("30s", 30.0),
+        ("500ms", 0.5),
+        ("1.5s", 1.5),
+        ("10m", 600.0),
+        ("2h", 7200.0),
+        ("1d", 86400.0),
+        (" 7s ", 7.0),
+        ("0s", 0.0),
+        ("PT10M", 600.0),
+        ("pt1h30m", 5400.0),
+        ("P1DT2H", 93600.0),
+        ("PT0.5S", 0.5),
+    ],
+)
+def test_durations_are_read_with_their_unit(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["30", "1.5", "0"])
+def test_a_number_without_a_unit_is_refused_with_two_examples(text: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"is not a duration \(a number needs a unit\); write for example 30s or 500ms"
+    ):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "s", "-5s", "5 s", "5sec", "five", "P", "PT", "P1M", "1h30m", "1e3s", "∞s"])
+def test_what_is_no_duration_is_refused_with_two_examples(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration; write for example 30s or 500ms"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoints"),
+    [
+        ("b", ["b:9092"]),
+        ("b:1", ["b:1"]),
+        ("a:1,b:2", ["a:1", "b:2"]),
+        (" a:1 , b:2 ,", ["a:1", "b:2"]),
+        ("10.0.0.1:65535", ["10.0.0.1:65535"]),
+        ("[::1]:9093", ["[::1]:9093"]),
+        ("[fe80::1%eth0]", ["[fe80::1%eth0]:9092"]),
+        ("PLAINTEXT://b:1", ["b:1"]),
+        ("SASL_SSL://[2001:db8::1]:1,plaintext://c", ["[2001:db8::1]:1", "c:9092"]),
+        ("kafka_1.internal-net:9092", ["kafka_1.internal-net:9092"]),
+    ],
+)
+def test_bootstrap_servers_are_read_in_all_their_spellings(text: str, endpoints: list[str]) -> None:
+    assert [str(endpoint) for endpoint in parse_bootstrap(text)] == endpoints
+
+
+def test_an_ipv6_address_is_kept_without_its_brackets() -> None:
+    assert parse_bootstrap("[::1]:9093") == (Endpoint(host="::1", port=9093),)
+
+
+@pytest.mark.parametrize(
+    "text", ["b:0", "b:65536", "b:", "b:x", ":9092", "::1", "a b:1", "b:1/x", "[]:1", "b:-1", "[b"]
+)
+def test_what_is_no_bootstrap_server_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_bootstrap(text)
+    assert str(caught.value) == (
+        f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
+    )
+
+
+@pytest.mark.parametrize("text", [",", " ", ",,"])
+def test_a_list_of_no_servers_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="the bootstrap server list is empty"):
+        parse_bootstrap(text)
