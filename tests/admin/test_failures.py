@@ -144,6 +144,14 @@ def test_a_bootstrap_broker_that_hangs_up_later_is_replaced_by_another() -> None
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("bcd")).all()) == ["b", "c", "d"]
 
 
+def test_every_broker_has_its_turn_before_a_look_up_is_given_up() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.stop(1)
+        cluster.stop(2)
+        assert list(admin.list_consumer_group_offsets({"d": None}).all()) == ["d"]
+
+
 def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are_answered() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stop(3)

@@ -183,10 +183,11 @@ class Fleet:
 
     def _spare_endpoint(self) -> Endpoint:
         """Where to ask what any broker can answer, once the first connection is lost."""
-        tried = self._advertised_by
-        candidates = [Endpoint(host=b.host, port=b.port) for b in self.brokers.values()]
-        others = [endpoint for endpoint in (*candidates, *self._settings.bootstrap) if endpoint != tried]
-        self._advertised_by = others[0] if others else self._settings.bootstrap[0]
+        known = (Endpoint(host=b.host, port=b.port) for b in self.brokers.values())
+        candidates = list(dict.fromkeys((*known, *self._settings.bootstrap)))
+        # Each has its turn: the one after that which was asked last.
+        last = candidates.index(self._advertised_by) if self._advertised_by in candidates else -1
+        self._advertised_by = candidates[(last + 1) % len(candidates)]
         return self._advertised_by
 
     def _connect(self, broker: int, endpoint: Endpoint, *, patience_s: float | None = None) -> Connection:
