@@ -287,3 +287,9 @@ def test_certificates_cannot_be_left_unchecked(tmp_path: Path) -> None:
 def test_a_number_of_milliseconds_is_asked_for_by_name(text: str) -> None:
     told = _refusal(bootstrap="b", properties=[f"socket.connection.setup.timeout.ms={text}"])
     assert told == f"socket.connection.setup.timeout.ms={text}: write a number of milliseconds"
+
+
+def test_a_key_without_its_certificate_is_refused_and_not_ignored() -> None:
+    assert _refusal(bootstrap="b", properties=("security.protocol=SSL", "ssl.key.location=/me.key")) == (
+        "ssl.key.location needs the certificate that goes with it: set ssl.certificate.location"
+    )

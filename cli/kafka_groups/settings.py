@@ -92,7 +92,7 @@ def resolve_settings(
 ) -> ConnectionSettings:
     """Merge all sources into what the admin layer needs.
 
-    The first six are what the flags said (None or empty: not given); `profiles` is the profiles file,
+    The first six are what the flags said (None: not given); `profiles` is the profiles file,
     the user's own unless told. Raises SettingsError naming the source of what cannot be used.
     """
     stored = _read_profile(profile or environment.get(ENVIRONMENT_PREFIX + "PROFILE"), profiles)
@@ -277,6 +277,8 @@ def _tls(merged: Mapping[str, str]) -> Tls | None:
                 f"{key}={merged[key]} is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
             )
             raise SettingsError(msg)
+    if merged.get("ssl.key.location") and not merged.get("ssl.keystore.location"):
+        raise SettingsError("ssl.key.location needs the certificate that goes with it: set ssl.certificate.location")
     return Tls(
         ca_file=merged.get("ssl.truststore.location"),
         certificate_file=merged.get("ssl.keystore.location"),

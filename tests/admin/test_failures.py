@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent, throttled
+from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import routing
 from kafka_groups.admin.questions import fetch_offsets
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BrokerError
 from kafka_groups.model import TopicPartition
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six tries of a broker take half a second instead of two and a half."""
+    monkeypatch.setattr(routing, "_LONGEST_WAIT_S", 0.1)
 
 
 def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
@@ -152,12 +158,13 @@ def test_every_broker_has_its_turn_before_a_look_up_is_given_up() -> None:
         assert list(admin.list_consumer_group_offsets({"d": None}).all()) == ["d"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are_answered() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stop(3)
         started = time.monotonic()
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 3
         assert sorted(answers.found) == ["a", "b", "c"]
         assert (answers.failed["d"].name, answers.failed["d"].broker) == ("CONNECTION_FAILED", 3)
         assert answers.failed["d"].message == (
@@ -166,12 +173,13 @@ def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are
         )
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounded_time() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stop(2)
         started = time.monotonic()
         answers = admin.list_groups()
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 3
         assert sorted(answers.found) == ["a", "d"]
         assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "CONNECTION_FAILED"}
 
@@ -215,56 +223,6 @@ def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypat
         assert (sorted(answers.found), list(answers.failed)) == (["a", "b", "d"], ["c"])
 
 
-def test_a_throttled_client_holds_back_from_that_broker_and_from_no_other() -> None:
-    with _cluster() as cluster, cluster.admin() as admin:
-        admin.list_groups()
-        cluster.script("OffsetFetch", throttled(400), brokers=[2])
-        admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        asked_again = time.monotonic()
-        admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()
-        waited = {asked.broker: asked.at - asked_again for asked in cluster.asked("OffsetFetch")[3:]}
-        assert waited[1] < 0.2
-        assert waited[3] < 0.2
-        assert 0.3 < waited[2] < 2
-        assert time.monotonic() - asked_again < 2
-
-
-def test_a_throttle_beyond_the_deadline_times_out() -> None:
-    with _cluster() as cluster, cluster.admin() as admin:
-        cluster.script("ListGroups", throttled(60_000), brokers=[2])
-        admin.list_groups()
-        answers = admin.list_groups(timeout_s=0.6)
-        assert sorted(answers.found) == ["a", "d"]
-        assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "TIMEOUT"}
-
-
-def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
-    names = [f"g{number}" for number in range(100)]
-    with ScriptedCluster(brokers=1, versions={"FindCoordinator": (0, 3)}) as cluster, cluster.admin() as admin:
-        admin.brokers()
-        cluster.script("FindCoordinator", delayed(0.6), brokers=[1])
-        before = time.thread_time()
-        admin.list_consumer_group_offsets(dict.fromkeys(names)).all()
-        assert time.thread_time() - before < 0.3
-
-
-def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
-    with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4), one_deadline=True) as admin:
-        cluster.script("ListGroups", silent, silent, brokers=[2])
-        started = time.monotonic()
-        assert list(admin.list_groups().failed) == [2]
-        assert list(admin.list_groups(timeout_s=5.0).failed) == [1, 2, 3]
-        assert time.monotonic() - started < 0.8
-
-
-def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:
-    with _cluster() as cluster, cluster.admin(timeout_s=0.3) as admin:
-        cluster.script("ListGroups", silent, brokers=[2])
-        assert list(admin.list_groups().failed) == [2]
-        cluster.brokers[2].hang_up()
-        assert sorted(admin.list_groups(timeout_s=5.0).all()) == ["a", "b", "c", "d"]
-
-
 def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_groups()
@@ -286,6 +244,7 @@ def test_nothing_reachable_is_raised_and_not_answered() -> None:
         assert str(cluster.brokers[1].endpoint) in str(caught.value)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
         admin.brokers()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -213,3 +215,11 @@ def test_an_absent_group_is_dead_to_an_old_describe_and_not_found_to_us(version:
 def test_a_broker_without_any_describe_is_unsupported() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin() as admin:
         assert admin.describe_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"
+
+
+def test_what_a_known_broker_cannot_be_asked_is_told_at_once_and_not_at_the_deadline() -> None:
+    with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin(timeout_s=10.0) as admin:
+        admin.list_groups()
+        started = time.monotonic()
+        assert list(admin.describe_groups(["g0", "g1"]).failed) == ["g0", "g1"]
+        assert time.monotonic() - started < 3

@@ -6,6 +6,7 @@
 
 How it goes, file by file:
     __main__.py     sandbox up, scenarios one after the other, the report, the exit code
+    cluster.py      three brokers for the run, and their groups
     scenarios.py    what is asked of how many groups over which line
     fill.py         the topic and the groups; what a right answer adds up to
     contenders.py   the programs that are compared, and how their answers are read

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = 10_000

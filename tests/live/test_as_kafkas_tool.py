@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.live.groups.asking import ask
-from tests.live.groups.members import empty, preparing_rebalance, reconciling, simple, stable
+from tests.live.groups.members import empty, mixed, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.other_kinds import share
 from tests.live.groups.raw_members import assigning, completing_rebalance, connect
 from tests.live.groups.together import together
@@ -24,7 +24,9 @@ pytestmark = pytest.mark.live
 
 Blocks = list[tuple[str, list[str]]]
 # What consumer-group commands describe; the other two are there to be left out.
-DESCRIBED = ("classic", "consumer", "idle", "static", "wandering", "classic_empty", "consumer_empty", "simple")
+DESCRIBED = ("classic", "consumer", "mixed", "idle", "static", "wandering", "classic_empty", "consumer_empty", "simple")
+# Other tests leave some behind as well.
+OTHER_KINDS = "(connect|share|streams)-.*"
 REBALANCING = ("preparing", "completing", "reconciling")
 
 
@@ -37,6 +39,7 @@ def held(cluster: Cluster) -> Iterator[dict[str, str]]:
     with together(
         classic=stable(where, topic, other, members=2, commits=[(other, 0, 7)]),
         consumer=stable(where, topic, other, members=2, consumer_protocol=True),
+        mixed=mixed(where, topic),
         idle=stable(where, other, members=2, consumer_protocol=True),
         static=stable(where, topic, is_static=True, commits=commits),
         wandering=stable(where, other, commits=[*commits, (other, 0, 12)]),
@@ -75,11 +78,11 @@ def _named(groups: list[str]) -> list[str]:
     [["--state"], ["--type"], ["--type", "--state"], ["--state", "stable"], ["--type", "classic"]],
     ids=" ".join,
 )
-def test_the_list_is_kafkas(cluster: Cluster, held: dict[str, str], kafka_tool: KafkaTool, options: list[str]) -> None:
+@pytest.mark.usefixtures("held")
+def test_the_list_is_kafkas(cluster: Cluster, kafka_tool: KafkaTool, options: list[str]) -> None:
     theirs, _, _ = kafka_tool(cluster, "--list", *options)
-    others = f"{held['connect']}|{held['share']}"
-    exact = ask(cluster.bootstrap, "list", *options, "--format", "kafka", "--exclude", others)
-    table = ask(cluster.bootstrap, "list", *options, "--exclude", others)
+    exact = ask(cluster.bootstrap, "list", *options, "--format", "kafka", "--exclude", OTHER_KINDS)
+    table = ask(cluster.bootstrap, "list", *options, "--exclude", OTHER_KINDS)
 
     assert _blocks(exact.out) == _blocks(theirs)
     assert _words(table.out) == _words(theirs)

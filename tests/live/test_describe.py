@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.live.groups.asking import ask, member_ids
-from tests.live.groups.members import empty, preparing_rebalance, reconciling, simple, stable
+from tests.live.groups.members import empty, mixed, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.raw_members import assigning, completing_rebalance
 from tests.live.groups.together import together
 from tests.live.groups.topics import make_topic
@@ -145,6 +145,32 @@ def test_epochs_of_members_are_numbers_only_under_the_newer_protocol(
     assert consumer[5] == consumer[7]
     assert consumer[5].isdigit()
     assert consumer[6] == consumer[8] == f"{topic}:0,1"
+
+
+def test_a_group_between_both_protocols_tells_which_members_are_upgraded(cluster: Cluster, topic: str) -> None:
+    with mixed(cluster.bootstrap, topic) as group:
+        answer = ask(cluster.bootstrap, "describe", group, "--members", "--verbose")
+        members = member_ids(cluster.bootstrap, group)
+
+    assert answer.rows[0][-1] == "UPGRADED"
+    upgraded = {row[1]: row[-1] for row in answer.rows[1:]}
+    assert upgraded == {members[f"{group}-c1"]: "true", members[f"{group}-c2"]: "false"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "assignor"),
+    [
+        ({"partition.assignment.strategy": "roundrobin"}, "roundrobin"),
+        ({"group.protocol": "consumer", "group.remote.assignor": "range"}, "range"),
+    ],
+)
+def test_the_assignor_is_the_one_that_the_members_agreed_on(
+    cluster: Cluster, topic: str, settings: dict[str, str], assignor: str
+) -> None:
+    with stable(cluster.bootstrap, topic, settings=settings) as group:
+        answer = ask(cluster.bootstrap, "describe", group, "--state")
+
+    assert answer.rows[1][3:] == [assignor, "Stable", "1"]
 
 
 def test_static_members_are_told_by_their_instance(cluster: Cluster, held: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from tests.live.groups.members import delete_group, simple, stable
 from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.raw_members import connect
 from tests.live.groups.together import together
-from tests.live.groups.topics import make_topic
+from tests.live.groups.topics import delete_topic, make_topic
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -68,6 +68,18 @@ def test_a_deleted_group_is_not_found(cluster: Cluster, topic: str) -> None:
         (group, 69, "GROUP_ID_NOT_FOUND")
     ]
     assert (answer.json["status"], answer.json["groups"], answer.code) == ("failed", [], 1)
+
+
+def test_a_topic_that_was_deleted_takes_only_its_own_rows_with_it(cluster: Cluster, topic: str) -> None:
+    doomed = make_topic(cluster.bootstrap, records=1)
+    with simple(cluster.bootstrap, commits=[(topic, 0, 1), (doomed, 0, 1)]) as group:
+        before = ask(cluster.bootstrap, "describe", group)
+        delete_topic(cluster.bootstrap, doomed)
+        after = ask(cluster.bootstrap, "describe", group)
+
+    assert [row[1] for row in before.rows[1:]] == sorted([topic, doomed])
+    assert [row[1:6] for row in after.rows[1:]] == [[topic, "0", "1", "5", "4"]]
+    assert (after.err, after.code) == (f"Consumer group '{group}' has no active members.\n", 0)
 
 
 @pytest.mark.parametrize("kind", ["connect", "share", "streams"])

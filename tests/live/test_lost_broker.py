@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import ElectionType
-from confluent_kafka.admin import AdminClient
 from tests.live.groups.asking import Answer, admin_of, ask
+from tests.live.groups.coordination import await_spread
 from tests.live.groups.members import many_simple
-from tests.live.groups.topics import make_topic, quiet
+from tests.live.groups.topics import make_topic
 from tests.live.groups.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -42,23 +41,14 @@ def groups(cluster: Cluster, topic: str) -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _without_the_broker(cluster: Cluster, groups: list[str]) -> Iterator[None]:
-    wait_until(lambda: _all_brokers_coordinate(cluster, groups), lambda: "a broker coordinates none of the groups")
+    await_spread(cluster.bootstrap, groups, {1, 2, 3})
     cluster.stop_broker(LOST)
     try:
         wait_until(lambda: _described(cluster, groups), lambda: "the coordinators did not move")
         yield
     finally:
         cluster.start_broker(LOST)
-        wait_until(lambda: _all_brokers_coordinate(cluster, groups), lambda: "the coordinators did not come back")
-
-
-def _all_brokers_coordinate(cluster: Cluster, groups: list[str]) -> bool:
-    """Whether the groups are spread over all brokers; a broker that came back leads nothing until it is elected."""
-    client = AdminClient(quiet(cluster.bootstrap))
-    client.elect_leaders(ElectionType.PREFERRED).result(30)
-    with admin_of(cluster.bootstrap) as admin:
-        listed = admin.list_groups().found
-    return {listed[group].coordinator for group in groups if group in listed} == {1, 2, 3}
+        await_spread(cluster.bootstrap, groups, {1, 2, 3})
 
 
 def _described(cluster: Cluster, groups: list[str]) -> bool:

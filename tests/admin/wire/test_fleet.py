@@ -14,7 +14,7 @@ from tests.fakes.raw_port import accepting_only, not_taking, refusing, speaking
 from tests.fakes.scripted_broker import ScriptedBroker, garbage, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import GroupAdmin, routing
 from kafka_groups.admin.wire.fleet import Fleet
 from kafka_groups.admin.wire.resolving import Address, Resolve, resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
@@ -142,7 +142,7 @@ def test_a_name_with_a_dead_and_a_live_address_is_reached_under_the_live_one() -
     ("values", "name", "text"),
     [
         ({"within_s": 0.4}, "TIMEOUT", "slow:9092: no answer within 0.4 s"),
-        ({"connect_timeout_s": 1.0}, "CONNECTION_FAILED", "slow:9092: its name was not resolved within 1 s"),
+        ({"connect_timeout_s": 0.5}, "NAME_NOT_RESOLVED", "slow:9092: the name 'slow' was not resolved within 0.5 s"),
     ],
 )
 def test_a_resolver_that_hangs_does_not_hold_up_the_deadline(values: dict[str, Any], name: str, text: str) -> None:
@@ -158,17 +158,17 @@ def test_a_resolver_that_hangs_does_not_hold_up_the_deadline(values: dict[str, A
 
 def test_a_port_that_accepts_and_says_nothing_is_given_up() -> None:
     with accepting_only() as mute:
-        assert _fault(mute, connect_timeout_s=1.0) == (
+        assert _fault(mute, connect_timeout_s=0.5) == (
             "CONNECTION_FAILED",
-            f"{mute}: it took the connection but did not answer within 1 s",
+            f"{mute}: it took the connection but did not answer within 0.5 s",
         )
 
 
 def test_a_port_that_takes_no_connection_is_given_up() -> None:
     with not_taking() as full:
-        assert _fault(full, connect_timeout_s=1.0) == (
+        assert _fault(full, connect_timeout_s=0.5) == (
             "CONNECTION_FAILED",
-            f"{full}: it did not take the connection within 1 s",
+            f"{full}: it did not take the connection within 0.5 s",
         )
 
 
@@ -220,7 +220,10 @@ def test_an_ipv6_bootstrap_server_is_reached() -> None:
             assert fleet.address_of(1) == "broker 1 at [::1]:1"
 
 
-def test_an_advertised_address_that_refuses_names_both_addresses_and_the_setting() -> None:
+def test_an_advertised_address_that_refuses_names_both_addresses_and_the_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(routing, "_LONGEST_WAIT_S", 0.1)
     with refusing() as dead, ScriptedCluster(brokers=2, advertised={2: dead}) as cluster:
         failure = _listing_failure(cluster, 2)
         assert failure.name == "CONNECTION_FAILED"

@@ -12,7 +12,7 @@ from kafka_groups.admin.wire.offset_rows import Run, cut_runs, decode, partition
 from kafka_groups.codec import Array, CodecError, Cursor, Field, Struct, compile_writer
 from kafka_groups.model import CommittedOffset, TopicPartition
 
-STABLE = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+STABLE = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 FLEXIBLE = 9
 PLAIN = 5
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -30,7 +30,7 @@ def stable(
     consumer_protocol: bool = False,
     is_static: bool = False,
     name: str | None = None,
-    **settings: str,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """A group of live members that own everything there is, and have committed what is told.
 
@@ -43,7 +43,7 @@ def stable(
             instance = f"{group}-i{number}"
             own = {"group.instance.id": instance} if is_static else {}
             protocol = {"group.protocol": "consumer"} if consumer_protocol else {}
-            consumer = _join(bootstrap, group, number, **own, **protocol, **settings)
+            consumer = _join(bootstrap, group, number, **own, **protocol, **(settings or {}))
             if is_static:  # such a member leaves only when it is told to, or after its session
                 leaving.callback(dismiss_static, bootstrap, group, instance)
             leaving.callback(consumer.close)

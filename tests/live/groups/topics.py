@@ -12,6 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from tests.live.groups.asking import admin_of
 from tests.live.groups.waiting import wait_until
 
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.model import TopicPartition
 
 _TIMEOUT_S = 30
@@ -45,6 +46,19 @@ def make_topic(
     if records:
         fill(bootstrap, topic, partitions=len(every), records=records)
     return topic
+
+
+def delete_topic(bootstrap: str, topic: str) -> None:
+    """Delete a topic, and return once no group has a commit on it any more."""
+    client = AdminClient(quiet(bootstrap))
+    client.delete_topics([topic])[topic].result(_TIMEOUT_S)
+    with admin_of(bootstrap) as admin:
+        wait_until(lambda: not _is_committed(admin, topic), lambda: f"{topic} is deleted and has commits")
+
+
+def _is_committed(admin: GroupAdmin, topic: str) -> bool:
+    found = admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().found)).found
+    return any(topic == told for offsets in found.values() for told, _ in offsets.partitions())
 
 
 def fill(bootstrap: str, topic: str, *, partitions: int, records: int) -> None:

@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     AdminError,
     BadAnswerError,
     ConnectionFailedError,
+    NameNotResolvedError,
     UnaskableError,
     UnsupportedVersionError,
 )
@@ -233,14 +234,12 @@ class Connection:
 
     def _check_patience(self, now: float) -> list[Reply]:
         if self.versions is None and now >= self._give_up_at:
-            doing = (
-                "its name was not resolved"
-                if self._resolution is not None
-                else "it took the connection but did not answer"
-                if self.channel and self.channel.is_connected
-                else "it did not take the connection"
-            )
-            msg = f"{doing} within {self._patience_s:g} s"
+            within = f"within {self._patience_s:g} s"
+            if self._resolution is not None:
+                msg = f"the name '{self.endpoint.host}' was not resolved {within}"
+                raise NameNotResolvedError(msg)
+            is_taken = self.channel is not None and self.channel.is_connected
+            msg = f"it {'took the connection but did not answer' if is_taken else 'did not take the connection'} {within}"
             raise ConnectionFailedError(msg)
         return []
 
