@@ -239,7 +239,8 @@ class Connection:
                 msg = f"the name '{self.endpoint.host}' was not resolved {within}"
                 raise NameNotResolvedError(msg)
             is_taken = self.channel is not None and self.channel.is_connected
-            msg = f"it {'took the connection but did not answer' if is_taken else 'did not take the connection'} {within}"
+            doing = "took the connection but did not answer" if is_taken else "did not take the connection"
+            msg = f"it {doing} {within}"
             raise ConnectionFailedError(msg)
         return []
 
