@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, TypeAlias
 
-from kafka_groups.model import CommittedOffset, Member, OffsetRow, TopicPartition
+from kafka_groups.model import Member, OffsetRow, PartitionCommit
 
-Ends = Mapping[str, Mapping[int, int]]
+Ends: TypeAlias = Mapping[str, Mapping[int, int]]
+
+_UNKNOWN: Final[Mapping[int, int]] = {}
+_NOBODY: Final = (None, None, None)
 
 
 def lag_of(*, committed: int | None, end: int | None) -> int | None:
@@ -25,63 +30,64 @@ def join_offsets(
     group: str,
     *,
     members: Sequence[Member],
-    committed: Iterable[tuple[TopicPartition, CommittedOffset | None]],
+    committed: Iterable[tuple[str, Iterable[PartitionCommit]]],
     ends: Ends,
     starts: Ends,
 ) -> list[OffsetRow]:
     """A row for each partition that a member owns or that has a commit.
 
-    `ends` and `starts` are log offsets by topic and partition; a partition that they lack is unknown.
-    Owned partitions come first, by member; then the commits on partitions that no member owns (KIP-88).
+    `committed` has the partitions of each topic in ascending order. `ends` and `starts` are log offsets
+    by topic and partition; a partition that they lack is unknown. Owned partitions come first, by
+    member; then the commits on partitions that no member owns (KIP-88).
     """
+    by_topic = sorted(committed, key=itemgetter(0))
     if not members:
-        return list(_unowned(group, sorted(committed), ends, starts))
-    commits = dict(committed)
-    owned = list(_owned(group, members, commits, ends, starts))
-    taken = {(row.topic, row.partition) for row in owned}
-    rest = sorted(item for item in commits.items() if item[0] not in taken)
-    return owned + list(_unowned(group, rest, ends, starts))
-
-
-def _owned(
-    group: str,
-    members: Sequence[Member],
-    commits: Mapping[TopicPartition, CommittedOffset | None],
-    ends: Ends,
-    starts: Ends,
-) -> Iterator[OffsetRow]:
+        return [row for topic, commits in by_topic for row in _rows(group, topic, commits, ends, starts, _NOBODY)]
+    commits_of = {topic: {commit[0]: commit for commit in commits} for topic, commits in by_topic}
+    rows: list[OffsetRow] = []
     for member in in_order_of_work(members):
         who = (member.member_id, member.host, member.client_id)
-        for topic in sorted(member.assignment, key=lambda part: part.topic):
-            for partition in sorted(topic.partitions):
-                commit = commits.get(TopicPartition(topic.topic, partition))
-                yield _row(group, topic.topic, partition, commit, ends, starts, who)
+        for topic, partitions in sorted(
+            (assigned.topic, sorted(assigned.partitions)) for assigned in member.assignment
+        ):
+            known = commits_of.get(topic, {})
+            commits = [known.get(partition, (partition, None, None, None)) for partition in partitions]
+            rows += _rows(group, topic, commits, ends, starts, who)
+    owned = {(row.topic, row.partition) for row in rows}
+    for topic, known in commits_of.items():
+        rest = [commit for partition, commit in known.items() if (topic, partition) not in owned]
+        rows += _rows(group, topic, rest, ends, starts, _NOBODY)
+    return rows
 
 
-def _unowned(
-    group: str,
-    commits: Iterable[tuple[TopicPartition, CommittedOffset | None]],
-    ends: Ends,
-    starts: Ends,
-) -> Iterator[OffsetRow]:
-    for (topic, partition), commit in commits:
-        yield _row(group, topic, partition, commit, ends, starts, (None, None, None))
-
-
-def _row(
+def _rows(
     group: str,
     topic: str,
-    partition: int,
-    commit: CommittedOffset | None,
+    commits: Iterable[PartitionCommit],
     ends: Ends,
     starts: Ends,
     who: tuple[str | None, str | None, str | None],
-) -> OffsetRow:
-    offset, leader_epoch, metadata = commit or (None, None, None)
-    end = ends[topic].get(partition) if topic in ends else None
-    start = starts[topic].get(partition) if topic in starts else None
-    lag = lag_of(committed=offset, end=end)
-    return OffsetRow(group, topic, partition, leader_epoch, offset, end, lag, *who, start, metadata)
+) -> list[OffsetRow]:
+    # A million rows come through here: what a topic's rows share is looked up once.
+    end_of, start_of = ends.get(topic, _UNKNOWN).get, starts.get(topic, _UNKNOWN).get
+    member_id, host, client_id = who
+    return [
+        OffsetRow(
+            group,
+            topic,
+            partition,
+            leader_epoch,
+            offset,
+            end := end_of(partition),
+            lag_of(committed=offset, end=end),
+            member_id,
+            host,
+            client_id,
+            start_of(partition),
+            metadata,
+        )
+        for partition, offset, leader_epoch, metadata in commits
+    ]
 
 
 def _first_partition(member: Member) -> tuple[str, int]:

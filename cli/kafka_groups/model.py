@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kafka_groups.errors import (
     AdminError,
@@ -199,6 +199,10 @@ class CommittedOffset(NamedTuple):
     offset: int
     leader_epoch: int | None
     metadata: str
+
+
+# A commit inside its topic: partition, offset, leader epoch, metadata; a bare tuple where millions are joined.
+PartitionCommit: TypeAlias = tuple[int, int | None, int | None, str | None]
 
 
 class OffsetRow(NamedTuple):

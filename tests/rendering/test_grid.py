@@ -20,7 +20,7 @@ class Row(NamedTuple):
     size: int | None
 
 
-COLUMNS = (Column("NAME", lambda row: row.name), Column("SIZE", lambda row: row.size, is_number=True))
+COLUMNS = (Column("NAME", "name"), Column("SIZE", "size", is_number=True))
 
 
 def test_columns_take_the_width_of_their_widest_cell_and_numbers_stand_right() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kafka_groups.admin.wire.error_codes import broker_error
 from kafka_groups.admin.wire.offset_rows import Run, decode, partitions_of
-from kafka_groups.model import CommittedOffset, Failure, TopicPartition
+from kafka_groups.model import CommittedOffset, Failure, PartitionCommit, TopicPartition
 
 
 class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
@@ -40,12 +40,19 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
 
     def rows(self) -> Iterator[tuple[TopicPartition, CommittedOffset | None]]:
         """Each partition with its commit; one pass, where `items()` would look each one up."""
+        for topic, commits in self.by_topic():
+            for partition, offset, epoch, metadata in commits:
+                commit = None if offset is None else CommittedOffset(offset, epoch, metadata or "")
+                yield TopicPartition(topic, partition), commit
+
+    def by_topic(self) -> Iterator[tuple[str, list[PartitionCommit]]]:
+        """Each topic with its partitions, ascending, and their commits: the cheapest way through."""
         for run in self._runs:
-            yield from decode(run)
+            yield run.topic, decode(run)
 
     def has_commits(self) -> bool:
         """Whether anything is committed at all."""
-        return any(commit is not None for _, commit in self.rows())
+        return any(offset is not None for _, commits in self.by_topic() for _, offset, _, _ in commits)
 
     def partitions(self) -> Iterator[tuple[str, list[int]]]:
         """Each topic with its partitions, refused ones included."""

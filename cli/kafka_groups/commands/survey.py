@@ -29,7 +29,7 @@ class Survey:
         return join_offsets(
             group,
             members=self.descriptions[group].members,
-            committed=self.offsets[group].rows() if group in self.offsets else (),
+            committed=self.offsets[group].by_topic() if group in self.offsets else (),
             ends=self.ends,
             starts=self.starts,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -12,7 +13,7 @@ from kafka_groups.rendering.rows import MemberRow
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a view.
+    """One column of a view; its value is an attribute of the row.
 
     `least` is the width that Kafka's own tool gives it (`--format kafka`), 0 where it leaves the cell
     unpadded; `is_measured` says that a longer cell widens the whole column there. `when_narrow` says what
@@ -21,23 +22,28 @@ class Column:
     """
 
     header: str
-    of: Callable[[Any], Any]
+    attribute: str
     is_number: bool = False
     least: int = 0
     is_measured: bool = False
     when_narrow: Literal["cut", "fold"] | None = None
 
+    @cached_property
+    def of(self) -> Callable[[Any], Any]:
+        """What takes the column's value from a row."""
+        return attrgetter(self.attribute)
+
 
 def _name(header: str, attribute: str, *, least: int, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
-    return Column(header, attrgetter(attribute), least=least, is_measured=True, when_narrow=when_narrow)
+    return Column(header, attribute, least=least, is_measured=True, when_narrow=when_narrow)
 
 
 def _word(header: str, attribute: str, *, least: int = 0, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
-    return Column(header, attrgetter(attribute), least=least, when_narrow=when_narrow)
+    return Column(header, attribute, least=least, when_narrow=when_narrow)
 
 
 def _number(header: str, attribute: str, *, least: int = 0) -> Column:
-    return Column(header, attrgetter(attribute), is_number=True, least=least)
+    return Column(header, attribute, is_number=True, least=least)
 
 
 _GROUP: Final = _name("GROUP", "group", least=15)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH, PARTITION
 from kafka_groups.codec import STRING, Cursor, Struct, compile_reader, read_count, skip_tags
-from kafka_groups.model import CommittedOffset, TopicPartition
+from kafka_groups.model import PartitionCommit, TopicPartition
 
 _FIXED_SIZE: Final = 20
 _FIXED_ROW: Final = struct.Struct(">iqi4x")
@@ -60,17 +60,14 @@ def cut_runs(cursor: Cursor, version: int, names: dict[str, str]) -> tuple[tuple
     return tuple(runs), refused
 
 
-def decode(run: Run) -> Iterator[tuple[TopicPartition, CommittedOffset | None]]:
-    """Each partition that was answered, with its commit or None."""
-    topic = run.topic
+def decode(run: Run) -> list[PartitionCommit]:
+    """The partitions that were answered, ascending, with what is committed on each; None where nothing is."""
     if run.fixed:
-        for partition, offset, epoch in _FIXED_ROW.iter_unpack(run.data):
-            commit = None if offset < 0 else CommittedOffset(offset, None if epoch < 0 else epoch, "")
-            yield TopicPartition(topic, partition), commit
-        return
-    for row in _table_rows(run):
-        if row["error_code"] == 0:
-            yield TopicPartition(topic, row["partition_index"]), _commit_of(row)
+        return [
+            (partition, None, None, None) if offset < 0 else (partition, offset, None if epoch < 0 else epoch, "")
+            for partition, offset, epoch in sorted(_FIXED_ROW.iter_unpack(run.data))
+        ]
+    return sorted(_commit_of(row) for row in _table_rows(run) if row["error_code"] == 0)
 
 
 def partitions_of(run: Run) -> list[int]:
@@ -104,6 +101,8 @@ def _table_rows(run: Run) -> Iterator[Struct]:
         yield read(cursor)
 
 
-def _commit_of(row: Struct) -> CommittedOffset | None:
-    offset, epoch = row["committed_offset"], row["committed_leader_epoch"]
-    return None if offset < 0 else CommittedOffset(offset, None if epoch < 0 else epoch, row["metadata"] or "")
+def _commit_of(row: Struct) -> PartitionCommit:
+    partition, offset, epoch = row["partition_index"], row["committed_offset"], row["committed_leader_epoch"]
+    if offset < 0:
+        return partition, None, None, None
+    return partition, offset, None if epoch < 0 else epoch, row["metadata"] or ""
