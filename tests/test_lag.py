@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kafka_groups.lag import in_order_of_work, join_offsets, lag_of
-from kafka_groups.model import Assignment, CommittedOffset, Member, OffsetRow, TopicPartition
+from kafka_groups.model import Assignment, Member, OffsetRow, PartitionCommit
 
 Commits = Mapping[tuple[str, int], int | None]
 
@@ -28,11 +28,12 @@ def _join(
     ends: Mapping[str, Mapping[int, int]] | None = None,
     starts: Mapping[str, Mapping[int, int]] | None = None,
 ) -> list[OffsetRow]:
-    packed = [
-        (TopicPartition(*key), None if offset is None else CommittedOffset(offset, None, ""))
-        for key, offset in commits.items()
-    ]
-    return join_offsets("g", members=members, committed=packed, ends=ends or {}, starts=starts or {})
+    by_topic: dict[str, list[PartitionCommit]] = {}
+    for (topic, partition), offset in sorted(commits.items()):
+        by_topic.setdefault(topic, []).append((partition, offset, None, None if offset is None else ""))
+    return join_offsets(
+        "g", members=members, committed=reversed(by_topic.items()), ends=ends or {}, starts=starts or {}
+    )
 
 
 def _places(rows: list[OffsetRow]) -> list[tuple[str | None, str, int]]:
@@ -96,7 +97,7 @@ def test_a_row_carries_all_that_is_known_of_its_partition() -> None:
     rows = join_offsets(
         "orders",
         members=[_member("m", t=(0,))],
-        committed=[(TopicPartition("t", 0), CommittedOffset(5, 3, "by hand"))],
+        committed=[("t", [(0, 5, 3, "by hand")])],
         ends={"t": {0: 12}},
         starts={"t": {0: 2}},
     )

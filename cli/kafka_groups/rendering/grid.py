@@ -65,7 +65,7 @@ class Grid:
 
     def _with_blanks(self, at: int, texts: Sequence[str]) -> list[str]:
         """Texts padded by what a terminal takes for their width; a format counts characters."""
-        if at == len(self._widths) - 1:
+        if at == len(self._widths) - 1 and not self._numbers[at]:
             return list(texts)
         blanks = [" " * (self._widths[at] - self._width_of(text)) for text in texts]
         sides = zip(blanks, texts, strict=True)
