@@ -54,7 +54,7 @@ def test_what_is_no_duration_is_refused_with_two_examples(text: str) -> None:
         ("[::1]:9093", ["[::1]:9093"]),
         ("[fe80::1%eth0]", ["[fe80::1%eth0]:9092"]),
         ("PLAINTEXT://b:1", ["b:1"]),
-        ("SASL_SSL://[2001:db8::1]:1,plaintext://c", ["[2001:db8::1]:1", "c:9092"]),
+        ("SSL://[2001:db8::1]:1,plaintext://c", ["[2001:db8::1]:1", "c:9092"]),
         ("kafka_1.internal-net:9092", ["kafka_1.internal-net:9092"]),
     ],
 )
@@ -75,6 +75,37 @@ def test_what_is_no_bootstrap_server_is_refused_with_examples(text: str) -> None
     assert str(caught.value) == (
         f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
     )
+
+
+@pytest.mark.parametrize("scheme", ["http", "SASL_SSL", "kafka"])
+def test_a_scheme_that_is_not_spoken_is_refused(scheme: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_bootstrap(f"a:1,{scheme}://b:1")
+    assert str(caught.value) == (
+        f"'{scheme}://b:1': {scheme.upper()}:// is not spoken here; "
+        "write host:port, PLAINTEXT://host:port or SSL://host:port"
+    )
+
+
+@pytest.mark.parametrize(("scheme", "protocol"), [("SSL", "PLAINTEXT"), ("PLAINTEXT", "SSL")])
+def test_a_scheme_that_contradicts_the_security_protocol_is_refused(scheme: str, protocol: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_bootstrap(f"{scheme.lower()}://b:1", protocol=protocol)
+    assert str(caught.value) == (
+        f"'{scheme.lower()}://b:1' contradicts security.protocol={protocol}; make it {scheme}, or leave out {scheme}://"
+    )
+    assert parse_bootstrap(f"{scheme}://b:1", protocol=scheme) == (Endpoint(host="b", port=1),)
+
+
+@pytest.mark.parametrize("text", ["366d", "99999d", "PT99999999H", f"{'9' * 22}d", f"{'9' * 500}s"])
+def test_a_duration_of_more_than_a_year_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is too long; 365d is the longest") as caught:
+        parse_duration(text)
+    assert len(str(caught.value)) < 80
+
+
+def test_a_year_is_the_longest_duration() -> None:
+    assert parse_duration("365d") == 31_536_000.0
 
 
 @pytest.mark.parametrize("text", [",", " ", ",,"])

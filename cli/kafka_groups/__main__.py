@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -11,6 +14,7 @@ import click
 from kafka_groups import __version__
 from kafka_groups.commands.options import DEBUG
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.rendering.notices import say, silence
 
 USAGE: Final = 2
 FAILED: Final = 1
@@ -42,28 +46,45 @@ class RootGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The options in front of the command; --version and --help write already here."""
+        with _ending(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; whatever it raises ends here."""
-        try:
+        with _ending(ctx):
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.Abort):
-            raise
-        except click.UsageError as error:
-            # Some of click's own errors do not say which command they are about.
-            where = error.ctx.command_path if error.ctx else f"{ctx.command_path} {ctx.invoked_subcommand}"
-            _end(ctx, f"{error.format_message().rstrip('.')}; see {where} --help", USAGE)
-        except KafkaGroupsError as error:
-            _end(ctx, str(error), error.exit_code)
-        except KeyboardInterrupt:
-            _end(ctx, "interrupted", INTERRUPTED)
-        except BrokenPipeError:
-            # Who read our output has read enough, as `head` does. Nothing more can be written to it.
-            _forget_stdout()
-            ctx.exit(0)
-        except OSError as error:
-            _end(ctx, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", FAILED)
-        except Exception as error:  # noqa: BLE001 - the promise is that no traceback reaches a user
-            _end(ctx, f"a fault of this tool: {type(error).__name__}: {error}; --debug shows where", FAILED)
+
+
+@contextmanager
+def _ending(ctx: click.Context) -> Iterator[None]:
+    try:
+        yield
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(sys.stderr, error.format_message())
+        ctx.exit(USAGE)
+    except click.UsageError as error:
+        # Some of click's own errors do not say which command they are about.
+        where = error.ctx.command_path if error.ctx else f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip()
+        hint = ""
+        if isinstance(error, click.NoSuchOption) and error.ctx is ctx:
+            hint = f"; options stand after the command, as in {where} list {error.option_name}"
+        _end(ctx, f"{error.format_message().rstrip('.')}{hint}; see {where} --help", USAGE)
+    except KafkaGroupsError as error:
+        _end(ctx, str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _end(ctx, "interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Who read our output has read enough, as `head` does. Nothing more can be written to it.
+        silence(sys.stdout)
+        ctx.exit(0)
+    except OSError as error:
+        _end(ctx, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", FAILED)
+    except Exception as error:  # noqa: BLE001 - the promise is that no traceback reaches a user
+        _end(ctx, f"a fault of this tool: {type(error).__name__}: {error}; --debug shows where", FAILED)
 
 
 @click.group(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -80,26 +101,42 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
 
 def main() -> None:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # A locale that cannot show a name must not end the command.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    cli(prog_name="kafka-groups")
+    try:
+        _open_missing_streams()
+        for stream in (sys.stdout, sys.stderr):
+            # A locale that cannot show a name must not end the command.
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        cli(prog_name="kafka-groups")
+    except KeyboardInterrupt:
+        # It came before or after everything that could be interrupted.
+        sys.exit(INTERRUPTED)
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # It has been told already; the interpreter's own flush would tell it again.
+            silence(sys.stdout)
 
 
 def _end(ctx: click.Context, text: str, code: int) -> None:
     if ctx.meta.get(DEBUG):
         import traceback
 
-        traceback.print_exc()
+        say(sys.stderr, traceback.format_exc().rstrip())
     if text:
-        click.echo(f"Error: {text}", err=True)
+        say(sys.stderr, f"Error: {text}")
     ctx.exit(code)
 
 
-def _forget_stdout() -> None:
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _open_missing_streams() -> None:
+    """A stream that was closed before we began (`>&-`) goes nowhere, and no socket takes its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)
+            if nowhere != number:
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ KafkaGroupsError                  carries the exit code that the root command us
     ├── TimeoutExceededError      TIMEOUT
     ├── NameNotResolvedError      NAME_NOT_RESOLVED
     ├── ConnectionFailedError     CONNECTION_FAILED
+    │   └── SilentBrokerError     TIMEOUT: it took a request, and then said nothing
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
@@ -72,6 +73,12 @@ class ConnectionFailedError(AdminError):
     """No connection could be made, or it was lost."""
 
     name = "CONNECTION_FAILED"
+
+
+class SilentBrokerError(ConnectionFailedError):
+    """A broker took what was asked and then sent nothing for as long as others must not wait for it."""
+
+    name = "TIMEOUT"
 
 
 class TlsFailedError(AdminError):

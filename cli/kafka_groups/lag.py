@@ -30,7 +30,7 @@ def join_offsets(
     group: str,
     *,
     members: Sequence[Member],
-    committed: Iterable[tuple[str, Iterable[PartitionCommit]]],
+    committed: Iterable[tuple[str, Sequence[PartitionCommit]]],
     ends: Ends,
     starts: Ends,
 ) -> list[OffsetRow]:
@@ -40,10 +40,17 @@ def join_offsets(
     by topic and partition; a partition that they lack is unknown. Owned partitions come first, by
     member; then the commits on partitions that no member owns (KIP-88).
     """
-    by_topic = sorted(committed, key=itemgetter(0))
+    by_topic: dict[str, Sequence[PartitionCommit]] = {}
+    for topic, commits in committed:
+        # An answer may name a topic twice, though brokers do not.
+        by_topic[topic] = sorted((*by_topic[topic], *commits), key=itemgetter(0)) if topic in by_topic else commits
     if not members:
-        return [row for topic, commits in by_topic for row in _rows(group, topic, commits, ends, starts, _NOBODY)]
-    commits_of = {topic: {commit[0]: commit for commit in commits} for topic, commits in by_topic}
+        return [
+            row
+            for topic, commits in sorted(by_topic.items())
+            for row in _rows(group, topic, commits, ends, starts, _NOBODY)
+        ]
+    commits_of = {topic: {commit[0]: commit for commit in commits} for topic, commits in sorted(by_topic.items())}
     rows: list[OffsetRow] = []
     for member in in_order_of_work(members):
         who = (member.member_id, member.host, member.client_id)
@@ -51,8 +58,8 @@ def join_offsets(
             (assigned.topic, sorted(assigned.partitions)) for assigned in member.assignment
         ):
             known = commits_of.get(topic, {})
-            commits = [known.get(partition, (partition, None, None, None)) for partition in partitions]
-            rows += _rows(group, topic, commits, ends, starts, who)
+            assigned_commits = [known.get(partition, (partition, None, None, None)) for partition in partitions]
+            rows += _rows(group, topic, assigned_commits, ends, starts, who)
     owned = {(row.topic, row.partition) for row in rows}
     for topic, known in commits_of.items():
         rest = [commit for partition, commit in known.items() if (topic, partition) not in owned]

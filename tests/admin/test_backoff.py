@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.fakes.silent_question import only, route_of
 
 from kafka_groups.admin.routing import Sorted
+from tests.fakes.silent_question import only, route_of
 
 
 @pytest.mark.parametrize(("tries", "wait"), [(1, 0.1), (2, 0.2), (3, 0.4), (4, 0.8), (5, 1.0), (6, 1.0), (200, 1.0)])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.fakes.scripted_broker import Asked, Reaction, changed, throttled
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.codec import Struct
 from kafka_groups.model import Assignment, Member
+from tests.fakes.scripted_broker import Asked, Reaction, changed, throttled
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 # ConsumerProtocolAssignment, version 0: topic "b" with partitions 3 and 1, then topic "a" with 0; no user data.
 ASSIGNMENT = bytes.fromhex("0000 00000002 0001 62 00000002 00000003 00000001 0001 61 00000001 00000000 ffffffff")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.admin import LATEST, GroupAdmin
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.model import TopicPartition
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {"orders": Group(coordinator=2, commits={("t", 0): 5}), "billing": Group(coordinator=1, error=30)}
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.admin import EARLIEST, asking
 from kafka_groups.admin.questions import describe_groups, fetch_offsets
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
     from tests.fakes.scripted_broker import Asked

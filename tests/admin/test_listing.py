@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.fakes.scripted_broker import changed
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.model import GroupListing
+from tests.fakes.scripted_broker import changed
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {
     "connect-sink": Group(coordinator=1, protocol_type="connect"),
@@ -87,13 +87,14 @@ def test_a_broker_whose_coordinator_is_starting_is_asked_again(code: int) -> Non
         assert sorted(asked.broker for asked in cluster.asked("ListGroups")) == [1, 2, 3, 3]
 
 
-def test_below_version_5_a_filter_for_classic_groups_is_dropped_silently() -> None:
+def test_below_version_5_a_filter_for_classic_groups_is_dropped_and_believed() -> None:
     versions = {"ListGroups": (0, 4)}
     with ScriptedCluster(groups=GROUPS, versions=versions) as cluster, cluster.admin() as admin:
         answers = admin.list_groups(types=["Consumer", "Classic"])
         assert answers.failed == {}
-        assert {listing.type for listing in answers.found.values()} == {None}
+        assert {listing.type for listing in answers.found.values()} == {"Classic"}
         assert len(admin.list_groups(types=["Classic"]).all()) == 4
+        assert {listing.type for listing in admin.list_groups().found.values()} == {None}
 
 
 @pytest.mark.parametrize("types", [["Consumer"], ["Share"], ["Classic", "Share"]])
@@ -105,7 +106,7 @@ def test_below_version_5_other_types_are_refused_naming_the_kafka_that_can(types
         assert answers.failed[1].name == "UNSUPPORTED_VERSION"
         assert answers.failed[1].message == (
             "filtering by these types takes ListGroups version 5 (Kafka 3.8 or newer); "
-            "this broker speaks up to 4; without --type it can list"
+            "this broker speaks up to 4; plain listing works"
         )
         assert cluster.requests() == {}
 
@@ -115,6 +116,6 @@ def test_below_version_4_states_are_refused_naming_the_kafka_that_can() -> None:
         answers = admin.list_groups(states=["Stable"])
         assert answers.failed[2].message == (
             "filtering by state takes ListGroups version 4 (Kafka 2.6 or newer); "
-            "this broker speaks up to 3; without --state it can list"
+            "this broker speaks up to 3; plain listing works"
         )
         assert [listing.state for listing in admin.list_groups().all().values()] == [None] * 4

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.fakes.scripted_broker import Asked, Reaction, drops
-from tests.fakes.scripted_cluster import ScriptedCluster
 
 from kafka_groups.admin import EARLIEST
 from kafka_groups.codec import Struct
 from kafka_groups.model import TopicPartition
+from tests.fakes.scripted_broker import Asked, Reaction, drops
+from tests.fakes.scripted_cluster import ScriptedCluster
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
 ENDS = {("payments", 0): 10, ("payments", 1): 0, ("payments", 2): 2**62}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.fakes.scripted_broker import changed
-from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 from kafka_groups.model import CommittedOffset, TopicPartition
+from tests.fakes.scripted_broker import changed
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 NAMES = [f"g{number}" for number in range(10)]
 # Kafka 2.8: the last before both batches.
@@ -57,7 +57,8 @@ def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
     with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
         cluster.brokers[1].hold("FindCoordinator", until=65)
         answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout_s=0.8)
-        assert len(cluster.asked("FindCoordinator")) == 64
+        # After half of the time the silent connection is given up, and a second one gets its chance.
+        assert len(cluster.asked("FindCoordinator")) in (64, 2 * 64)
         assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.fakes.silent_question import Silent, only, route_of
 
 from kafka_groups.admin.routing import Ask, Route, Sorted
 from kafka_groups.admin.wire.error_codes import broker_error
@@ -14,6 +13,7 @@ from kafka_groups.errors import (
     ConnectionFailedError,
     UnsupportedVersionError,
 )
+from tests.fakes.silent_question import Silent, only, route_of
 
 
 def _asks(route: Route[str, str], now: float) -> list[tuple[int | None, tuple[str, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 

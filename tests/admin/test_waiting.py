@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
+from kafka_groups.admin import GroupAdmin
 from tests.fakes.scripted_broker import delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
-
-from kafka_groups.admin import GroupAdmin
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 
@@ -60,7 +59,7 @@ def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
 
 def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:
     with _cluster() as cluster, cluster.admin(timeout_s=0.3) as admin:
-        cluster.script("ListGroups", silent, brokers=[2])
+        cluster.script("ListGroups", silent, silent, brokers=[2])
         assert list(admin.list_groups().failed) == [2]
         cluster.brokers[2].hang_up()
         assert sorted(admin.list_groups(timeout_s=5.0).all()) == ["a", "b", "c", "d"]

@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.settings import Endpoint
 from tests.fakes.fake_admin import FakeCluster, run, unreachable
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 
@@ -36,15 +40,15 @@ def test_a_timeout_without_a_unit_is_refused_and_two_that_would_do_are_named(com
         (("--timeout", "0s"), "--timeout must be more than nothing; write for example 30s"),
         (("--timeout", "soon"), "--timeout: 'soon' is not a duration; write for example 30s or 500ms"),
         (("-X", "linger"), "-X linger: write KEY=VALUE"),
-        (("-b", ","), "the bootstrap server list is empty; write host:port, for example -b localhost:9092"),
+        (("-b", ","), "-b: the bootstrap server list is empty; write host:port, for example -b localhost:9092"),
         (
             ("-b", "a b"),
-            "'a b' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092",
+            "-b: 'a b' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092",
         ),
         (("--config", "/no/such"), "the config file /no/such cannot be read: No such file or directory"),
         (
             ("-X", "security.protocol=SASL"),
-            "security.protocol=SASL is unknown; write PLAINTEXT or SSL",
+            "-X security.protocol=SASL is unknown; write PLAINTEXT or SSL",
         ),
     ],
 )
@@ -116,6 +120,11 @@ def test_version_and_help_are_data() -> None:
     ("arguments", "told"),
     [
         (("nope",), "No such command 'nope'; see kafka-groups --help"),
+        (
+            ("-b", "x", "list"),
+            "No such option '-b'; options stand after the command, as in kafka-groups list -b; see kafka-groups --help",
+        ),
+        (("--debug=1", "list"), "Option '--debug' does not take a value; see kafka-groups --help"),
         (("list", "--format", "xml"), "see kafka-groups list --help"),
         (("list", "--new-consumer"), "see kafka-groups list --help"),
         (("describe", "g", "--state=Stable"), "Option '--state' does not take a value; see kafka-groups describe"),
@@ -179,3 +188,67 @@ def test_json_stays_json_where_the_stream_cannot_show_a_name() -> None:
         check=True,
     )
     assert json.loads(outcome.stdout)["groups"][0]["group"] == "café-🚀"
+
+
+def _by_shell(redirection: str, *arguments: str, program: str = CROWD.replace("50_000", "3")) -> tuple[int, str, str]:
+    """Run with streams as a shell makes them: exit code, stdout, stderr."""
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", program, *arguments]
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+    return outcome.returncode, outcome.stdout, outcome.stderr
+
+
+VERSION = "import sys; from kafka_groups.__main__ import main; sys.argv[1:] = ['--version']; main()"
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("program", [CROWD.replace("50_000", "3"), VERSION], ids=["list", "version"])
+def test_closed_streams_are_no_fault(redirection: str, program: str) -> None:
+    code, _, told = _by_shell(redirection, program=program)
+    assert (code, told) == (0, "")
+
+
+def test_a_usage_error_without_streams_is_exit_2() -> None:
+    assert _by_shell(">&- 2>&-", "--nonsense") == (2, "", "")
+
+
+def test_a_stderr_that_is_full_does_not_end_the_data() -> None:
+    program = CROWD.replace("50_000", "3").replace('"list"', '"describe", "group-00001", "gone"')
+    code, data, _ = _by_shell("", "--format", "json", program=program)
+    assert _by_shell("2>/dev/full", "--format", "json", program=program) == (code, data, "")
+    assert json.loads(data)["groups"][0]["group"] == "group-00001"
+
+
+def test_an_error_that_stderr_does_not_take_keeps_its_exit_code() -> None:
+    assert _by_shell("2>/dev/full", "--nonsense") == (2, "", "")
+    assert _by_shell("2>/dev/full", "--nonsense", "--debug") == (2, "", "")
+
+
+@pytest.mark.parametrize("program", [CROWD.replace("50_000", "3"), VERSION], ids=["list", "version"])
+def test_a_stdout_that_is_full_is_one_line_and_exit_1(program: str) -> None:
+    assert _by_shell(">/dev/full", program=program) == (1, "", "Error: No space left on device\n")
+
+
+def test_an_interrupt_outside_of_any_command_is_exit_130_and_silent() -> None:
+    program = """
+import kafka_groups.__main__ as root
+
+def interrupted():
+    raise KeyboardInterrupt
+
+root._open_missing_streams = interrupted
+root.main()
+"""
+    assert _by_shell("", program=program) == (130, "", "")
+
+
+def test_an_interrupt_while_options_are_read_is_exit_130(mocker: MockerFixture) -> None:
+    mocker.patch("click.Group.parse_args", side_effect=KeyboardInterrupt)
+    assert run("list") == (130, "", "Error: interrupted\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("sandbox",)])
+def test_without_a_command_its_help_is_shown_as_it_is(arguments: tuple[str, ...]) -> None:
+    outcome = run(*arguments)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("Usage: kafka-groups ")
+    assert "; see" not in outcome.stderr

@@ -57,8 +57,8 @@ def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_k
     outcome = run("describe", "new", "--members", "--verbose")
     assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
         [*HEADER, "CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"],
-        ["new", "m-new", "i-1", "/10.0.0.1", "client", "1", "5", "t:0", "6", "t:0", "True"],
-        ["new", "m-old", "-", "/10.0.0.1", "client", "0", "5", "-", "6", "-", "False"],
+        ["new", "m-new", "i-1", "/10.0.0.1", "client", "1", "5", "t:0", "6", "t:0", "true"],
+        ["new", "m-old", "-", "/10.0.0.1", "client", "0", "5", "-", "6", "-", "false"],
     ]
 
 
@@ -104,9 +104,9 @@ def test_members_have_one_order_in_every_format() -> None:
 def test_kafka_format_pads_members_as_kafkas_tool() -> None:
     screen = (
         "\n"
-        "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS    \n"
-        "old             m-one           /10.0.0.1       client          3              \n"
-        "old             m-idle          /10.0.0.1       client          0              \n"
+        "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     \n"
+        "old             m-one           /10.0.0.1       client          3               \n"
+        "old             m-idle          /10.0.0.1       client          0               \n"
     )
     assert run("describe", "old", "--members", "--format", "kafka") == (0, screen, "")
 
@@ -174,3 +174,29 @@ def test_views_without_offsets_do_not_ask_for_them(cluster: FakeCluster, view: s
     run("describe", "old", view)
     cluster.admin.list_consumer_group_offsets.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
+
+
+@pytest.mark.parametrize("output", ["csv", "kafka"])
+def test_upgraded_is_spelled_as_kafka_does_and_a_boolean_in_json(output: str) -> None:
+    lines = run("describe", "new", "--members", "--verbose", "--format", output).stdout.strip().splitlines()
+    assert [line.replace(",", " ").split()[-1] for line in lines] == ["UPGRADED", "true", "false"]
+    document = json.loads(run("describe", "new", "--members", "--format", "json").stdout)
+    assert [told["upgraded"] for told in document["groups"][0]["members"]] == [True, False]
+
+
+def test_a_missing_group_that_is_called_like_a_state_is_a_hint() -> None:
+    assert run("describe", "--state", "stable").stderr == (
+        "'stable' was taken for a group's id; for groups in that state, give --in-state Stable\n"
+        "Error: group 'stable': there is no such group (GROUP_ID_NOT_FOUND)\n"
+    )
+
+
+def test_a_group_that_is_there_may_be_called_like_a_state(cluster: FakeCluster) -> None:
+    cluster.add("Stable", state="Stable")
+    assert run("describe", "--state", "Stable").stderr == ""
+
+
+def test_states_and_types_named_by_several_options_are_united() -> None:
+    several = ("--in-state", "Empty", "--in-state", "stable", "--type", "Consumer", "--type", "Classic")
+    outcome = run("describe", "--all-groups", "--state", *several, "--format", "csv")
+    assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["GROUP", "gone", "old"]

@@ -202,4 +202,4 @@ def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: Fake
 
 def test_empty_groups_that_were_listed_need_no_describe(cluster: FakeCluster) -> None:
     run("describe", "--all-groups")
-    cluster.admin.describe_groups.assert_called_once_with(["busy"])
+    cluster.admin.describe_groups.assert_called_once_with(["busy"], share=0.5)

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from kafka_groups.model import GroupListing
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.fake_admin import FakeCluster, run, unreachable
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,8 @@ def test_bare_flags_add_columns_in_one_order_whatever_theirs() -> None:
 @pytest.mark.parametrize("spelling", ["Stable", "stable", "STABLE", " stable ,", "Stable,stable"])
 def test_states_are_told_to_the_brokers_as_kafka_spells_them(cluster: FakeCluster, spelling: str) -> None:
     run("list", "--state", spelling)
-    cluster.admin.list_groups.assert_called_once_with(states=("Stable",), types=None)
+    (asked,) = cluster.admin.list_groups.call_args_list
+    assert (asked.kwargs["states"], asked.kwargs["types"]) == (("Stable",), None)
 
 
 def test_a_filter_keeps_the_column_that_it_is_about() -> None:
@@ -186,3 +187,43 @@ def test_a_named_group_of_another_state_is_no_error() -> None:
 def test_a_named_group_that_no_broker_lists_is_an_error_also_under_a_filter() -> None:
     outcome = run("list", "orders", "nope", "-q", "--state", "Stable")
     assert outcome == (3, "orders\n", "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n")
+
+
+def test_a_list_without_the_excluded_may_be_empty_though_the_cluster_is_not() -> None:
+    assert run("list", "--exclude", ".*") == (0, "", "No group matches.\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--state", "Stable", "--state", "notready"), ("--state", "NotReady", "--state=stable", "--state")],
+    ids=" ".join,
+)
+def test_states_named_by_several_options_are_united(options: tuple[str, ...]) -> None:
+    screen = dedent("""\
+        GROUP         STATE
+        connect-sink  Stable
+        flow          NotReady
+        orders        Stable
+        share         Stable
+        """)
+    assert run("list", *options) == (0, screen, "")
+
+
+def test_types_named_by_several_options_are_united() -> None:
+    assert run("list", "-q", "--type", "share", "--type", "Streams") == (0, "flow\nshare\n", "")
+
+
+def test_an_odd_state_is_told_though_another_option_names_a_good_one() -> None:
+    outcome = run("list", "--state", "Stable", "--state", "bogus")
+    assert (outcome.exit_code, "--state 'bogus': 'bogus' is not one" in outcome.stderr) == (2, True)
+
+
+def test_csv_of_a_cluster_out_of_reach_has_no_header(cluster: FakeCluster) -> None:
+    cluster.refuse(unreachable())
+    outcome = run("list", "--format", "csv")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+
+
+def test_colour_in_a_pipe_is_for_who_wants_it_always() -> None:
+    assert "\x1b[32mStable" in run("list", "--state", "--color", "always").stdout
+    assert "\x1b" not in run("list", "--state").stdout

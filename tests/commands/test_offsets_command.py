@@ -95,7 +95,7 @@ def test_if_no_topic_is_known_nothing_is_answered() -> None:
 @pytest.mark.parametrize(("flags", "stable"), [((), False), (("--stable",), True)])
 def test_stable_is_asked_of_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
     run("offsets", "a", *flags)
-    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable)
+    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, share=0.5)
 
 
 def test_neither_members_nor_log_ends_are_asked_for(cluster: FakeCluster) -> None:

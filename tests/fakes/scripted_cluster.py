@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
-
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
 
 _UNKNOWN_TOPIC = 3
 _NOT_LEADER = 6

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.live.groups.asking import ask
 from tests.live.groups.members import empty, mixed, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.other_kinds import share

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.fakes.raw_port import accepting_only, refusing, speaking
 from tests.fakes.scripted_broker import ScriptedBroker
 from tests.live.groups.asking import ask

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 if TYPE_CHECKING:
-    from conftest import Cluster, KafkaTool
+    from tests.live.conftest import Cluster, KafkaTool
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.live.groups.asking import ask, member_ids
 from tests.live.groups.members import empty, mixed, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.raw_members import assigning, completing_rebalance

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.live.groups.asking import ask, member_ids
 from tests.live.groups.members import delete_group, simple, stable
 from tests.live.groups.other_kinds import share, streams

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+
+from kafka_groups import sandbox
 from tests.live.groups.asking import ask
 from tests.live.groups.coordination import await_spread, coordinators_of
 from tests.live.groups.members import many_simple
 from tests.live.groups.topics import make_topic
-
-from kafka_groups import sandbox
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.live.groups.asking import Answer, ask
 from tests.live.groups.members import delete_group, empty, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.other_kinds import share, streams

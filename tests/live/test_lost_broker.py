@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.live.groups.asking import Answer, admin_of, ask
 from tests.live.groups.coordination import await_spread
 from tests.live.groups.members import many_simple

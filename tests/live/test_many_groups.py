@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.live.groups.asking import admin_of, ask
-from tests.live.groups.members import many_simple
-from tests.live.groups.topics import fresh, make_topic
 
 from kafka_groups.admin import EARLIEST, LATEST, GroupAdmin
 from kafka_groups.errors import BrokerError
+from tests.live.groups.asking import admin_of, ask
+from tests.live.groups.members import many_simple
+from tests.live.groups.topics import fresh, make_topic
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster

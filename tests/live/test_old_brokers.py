@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
+
 from tests.live.groups.asking import admin_of, ask
 from tests.live.groups.members import many_simple, stable
 from tests.live.groups.topics import make_topic, quiet

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kafka_groups.model import CommittedOffset
 from tests.live.groups.asking import admin_of, ask
 from tests.live.groups.members import simple
 from tests.live.groups.raw import commit_annotated
 from tests.live.groups.topics import fresh, make_topic, quiet
-
-from kafka_groups.model import CommittedOffset
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster

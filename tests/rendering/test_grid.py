@@ -62,6 +62,11 @@ def test_cells_may_be_measured_as_a_terminal_does() -> None:
     assert text == "NAME    SIZE\n注文       1\nabcdef     1\n"
 
 
+def test_a_cell_beyond_the_most_pushes_its_own_row_only() -> None:
+    text = Grid(COLUMNS, most=6).text_of([Row("a" * 9, 1), Row("b", 1)])
+    assert text == "NAME    SIZE\naaaaaaaaa     1\nb          1\n"
+
+
 def test_escaped_cells_are_measured_as_they_are_shown() -> None:
     assert Grid(COLUMNS, escaped=True).text_of([Row("a\nb", 1)]) == "NAME  SIZE\na\\nb     1\n"
 
@@ -143,15 +148,15 @@ MEMBER = MemberRow("g", "m", "i", "/10.0.0.1", "client", 2, 1, "t:0,1", 2, "topi
 
 
 def test_members_are_padded_as_kafkas_printf_does() -> None:
-    # %-15s+ %-15s+ %-15s+ %-15s+ %-15s
+    # %-15s+ %-15s+ %-15s+ %-15s+ %-15s and a blank
     assert kafka_lines(member_columns(instances=False, verbose=False, upgrades=False), [MEMBER]) == [
-        "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS    ",
-        "g               m               /10.0.0.1       client          2              ",
+        "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ",
+        "g               m               /10.0.0.1       client          2               ",
     ]
     # %-17s+ more for the instance
     assert kafka_lines(member_columns(instances=True, verbose=False, upgrades=False), [MEMBER]) == [
-        "GROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS    ",
-        "g               m               i                 /10.0.0.1       client          2              ",
+        "GROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     ",
+        "g               m               i                 /10.0.0.1       client          2               ",
     ]
 
 

@@ -62,7 +62,11 @@ def test_each_stream_is_a_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         ("a\tb\nc\r", r"a\tb\nc\r"),
         ("\x1b[2J", r"\x1b[2J"),
         ("\x7f\x9b", r"\x7f\x9b"),
-        ("\u202eevil\u200b", r"\u202eevil\u200b"),
+        ("\u202eevil\u202c\u200f", r"\u202eevil\u202c\u200f"),
+        ("one\u2028two\u2029", r"one\u2028two\u2029"),
+        ("half\ud83d", r"half\ud83d"),
+        ("👩\u200d🚀 soft\u00ad", "👩\u200d🚀 soft\u00ad"),
+        ("\n👩\u200d🚀", "\\n👩\u200d🚀"),
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:

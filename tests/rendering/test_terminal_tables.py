@@ -11,7 +11,7 @@ from rich.table import Table
 from kafka_groups.model import GroupListing, OffsetRow
 from kafka_groups.rendering.columns import OFFSETS as COMMITS
 from kafka_groups.rendering.columns import list_columns, offsets_columns
-from kafka_groups.rendering.formats import BlockWriter, Entry, TableWriter, write_table
+from kafka_groups.rendering.formats import BlockWriter, CsvWriter, Entry, TableWriter, write_table
 from kafka_groups.rendering.rows import CommitRow
 from kafka_groups.rendering.screen import Screen
 
@@ -154,6 +154,12 @@ def test_a_huge_table_is_streamed_with_one_header(make_screen: MakeScreen) -> No
     assert (text_of(screen).count("\n"), text_of(screen).count("GROUP")) == (5_002, 1)
 
 
+def test_one_long_name_does_not_widen_the_other_rows_of_a_big_table(screen: Screen) -> None:
+    write_table(screen, LIST, [listing("g" * 240), *[listing("g")] * 200])
+    lines = text_of(screen).split("\n")
+    assert (lines[1], lines[2]) == ("g" * 240 + "  Stable", "g" + " " * 59 + "  Stable")
+
+
 def test_big_tables_on_a_terminal_escape_controls_and_line_up_wide_names(screen: Screen) -> None:
     rows = [listing("注文"), listing("a\nb"), *[listing("g")] * 200]
     write_table(screen, LIST, rows)
@@ -161,7 +167,31 @@ def test_big_tables_on_a_terminal_escape_controls_and_line_up_wide_names(screen:
 
 
 def test_a_pipe_gets_full_width_and_no_escapes(make_screen: MakeScreen, drawn: Any) -> None:
-    screen = make_screen(colour=True, width=20)
+    screen = make_screen(width=20)
     write_table(screen, LIST, [listing("g" * 300)])
     assert text_of(screen).split("\n")[1] == "g" * 300 + "  Stable"
     drawn.assert_not_called()
+
+
+def test_colour_that_is_wanted_always_is_drawn_in_a_pipe_at_full_width(make_screen: MakeScreen) -> None:
+    screen = make_screen(colour=True, width=20)
+    write_table(screen, OFFSETS, [offset_row(member_id="m" * 200, group="g" * 300)])
+    head, row, end = text_of(screen).split("\n")
+    assert ("\x1b[1mGROUP" in head, "\x1b[1;33m" in row, end) == (True, True, "")
+    assert "g" * 300 in row
+    assert "m" * 200 in row
+
+
+def test_a_csv_has_its_header_with_its_first_rows_or_at_an_end_that_answered(make_screen: MakeScreen) -> None:
+    failed, empty, full = make_screen(), make_screen(), make_screen()
+    CsvWriter(failed, LIST).end([], status="failed")
+    CsvWriter(empty, LIST).end([], status="complete")
+    writer = CsvWriter(full, LIST)
+    writer.add(entry([listing()], LIST))
+    writer.add(entry([listing()], LIST))
+    writer.end([], status="partial")
+    assert [text_of(screen) for screen in (failed, empty, full)] == [
+        "",
+        "GROUP,STATE\n",
+        "GROUP,STATE\norders,Stable\norders,Stable\n",
+    ]

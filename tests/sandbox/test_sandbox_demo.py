@@ -55,7 +55,13 @@ def test_status_of_no_sandbox_is_a_note_and_exit_code_1(tmp_path: Path) -> None:
     done = CliRunner().invoke(sandbox, ["status", "--dir", str(tmp_path)])
 
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "start it with: kafka-groups sandbox up" in done.stderr
+    assert done.stderr.endswith(f"start it with: kafka-groups sandbox up --dir {tmp_path}\n")
+
+
+def test_status_of_a_named_sandbox_tells_how_to_start_that_one(tmp_path: Path) -> None:
+    done = CliRunner().invoke(sandbox, ["status", "--name", "rvx", "--dir", str(tmp_path)])
+
+    assert done.stderr.endswith(f"start it with: kafka-groups sandbox up --name rvx --dir {tmp_path}\n")
 
 
 def test_status_as_json_is_json_also_when_nothing_is_up(tmp_path: Path) -> None:

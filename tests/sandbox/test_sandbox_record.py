@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.places import Place, at_work, place_of
 from kafka_groups.sandbox.processes import ProcessId
 from kafka_groups.sandbox.record import Node, Record, read_record, write_record
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 RECORD = Record(
     kafka_version="4.3.1",
@@ -93,4 +97,19 @@ def test_clearing_after_a_failed_start_leaves_its_logs(place: Place) -> None:
 
 def test_only_one_command_works_on_a_sandbox(place: Place) -> None:
     with at_work(place), pytest.raises(SandboxError, match="another command"), at_work(place):
+        pass
+
+
+def test_no_lock_stays_behind_and_the_next_command_may_work(place: Place) -> None:
+    with pytest.raises(RuntimeError), at_work(place):
+        raise RuntimeError
+    assert not place.lock_file.exists()
+    with at_work(place):
+        assert place.lock_file.exists()
+
+
+def test_a_lock_that_its_holder_just_deleted_keeps_nobody_out(place: Place, mocker: MockerFixture) -> None:
+    mocker.patch("fcntl.flock", side_effect=lambda *_: place.lock_file.unlink())
+
+    with pytest.raises(SandboxError, match="another command"), at_work(place):
         pass

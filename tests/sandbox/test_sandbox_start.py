@@ -87,6 +87,7 @@ def test_a_port_in_use_leaves_no_directory(tmp_path: Path) -> None:
             up(_wanted(tmp_path, port=server.getsockname()[1]))
 
     assert not place_of("sandbox", home=tmp_path).directory.exists()
+    assert not place_of("sandbox", home=tmp_path).lock_file.exists()
 
 
 def test_nonsense_is_refused_before_anything_is_started(tmp_path: Path) -> None:

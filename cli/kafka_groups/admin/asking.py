@@ -30,6 +30,9 @@ class Brokers(Protocol):
     def poll(self, until: float) -> list[Reply]:
         """Replies, waiting for one until that time."""
 
+    def be_patient(self, quiet_s: float) -> None:
+        """How long a broker that owes an answer may be silent."""
+
     def learn(self, brokers: Sequence[Broker]) -> None:
         """Take on addresses that an answer named."""
 
@@ -52,10 +55,12 @@ def settle(
 ) -> None:
     """Bring every key of every route to an answer or a failure, by the deadline at the latest.
 
-    `progress` is told how many keys are settled, of how many.
+    A broker that says nothing for half of that time is given up: its keys may have moved, and the
+    others' answers are not to be kept waiting. `progress` is told how many keys are settled, of how many.
     """
     started = clock()
     total = sum(route.total() for route in routes)
+    fleet.be_patient(max(0.0, deadline - started) / 2)
     while not all(route.is_done() for route in routes):
         now = clock()
         if now >= deadline:

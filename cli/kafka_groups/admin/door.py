@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kafka_groups.admin.asking import settle
+from kafka_groups.admin.describing import merge_descriptions
 from kafka_groups.admin.lookups import Coordinators, Leaders
 from kafka_groups.admin.offsets import GroupOffsets
 from kafka_groups.admin.questions.count_partitions import CountPartitions
@@ -16,10 +16,9 @@ from kafka_groups.admin.questions.fetch_offsets import FetchOffsets
 from kafka_groups.admin.questions.list_groups import ListGroups
 from kafka_groups.admin.questions.list_offsets import ListOffsets
 from kafka_groups.admin.routing import Question, Route
-from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
 from kafka_groups.admin.wire.fleet import ANY_BROKER, Fleet
 from kafka_groups.admin.wire.messages.list_offsets import LATEST
-from kafka_groups.errors import UnsupportedVersionError
+from kafka_groups.errors import AdminError, TimeoutExceededError
 from kafka_groups.model import (
     GROUP_STATES,
     GROUP_TYPES,
@@ -46,7 +45,9 @@ class GroupAdmin:
     """A cluster, reached when first asked. Use it as a context manager, or `close` it.
 
     Every call has `settings.timeout_s` to answer, or what its `timeout_s` says; with
-    `one_deadline` all calls together have `settings.timeout_s` from the first one on. A call raises
+    `one_deadline` all calls together have `settings.timeout_s` from the first one on, and `share` says
+    how much of what is left a call may use, for a broker that is silent in one question must not keep
+    the next one from being asked. A call raises
     an AdminError only if the cluster cannot be reached at all; what fails for one group, partition
     or broker is in its Answers. What a call learns of coordinators and types of groups serves the
     next: groups that were just listed need no look-up, because the broker that lists a group
@@ -101,6 +102,7 @@ class GroupAdmin:
         states: Collection[str] | None = None,
         types: Collection[str] | None = None,
         timeout_s: float | None = None,
+        share: float = 1.0,
     ) -> Answers[str, GroupListing]:
         """Groups of every kind, by id; only those in one of the states and of one of the types, if given.
 
@@ -108,7 +110,9 @@ class GroupAdmin:
         ValueError: an empty set (KIP-518), or a name that is no state or type.
         """
         question = ListGroups(states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types"))
-        deadline = self._deadline(timeout_s)
+        deadline = self._deadline(timeout_s, share)
+        if self._is_open:
+            self._look_around(deadline)
         self._reach(deadline)
         brokers = sorted(self._fleet.brokers)
         route = self._ask("listing groups", question, brokers, {broker: broker for broker in brokers}, deadline)
@@ -119,14 +123,14 @@ class GroupAdmin:
         return Answers(found=dict(sorted(listings.items())), failed=route.failed)
 
     def describe_groups(
-        self, groups: Iterable[str], *, timeout_s: float | None = None
+        self, groups: Iterable[str], *, timeout_s: float | None = None, share: float = 1.0
     ) -> Answers[str, GroupDescription]:
         """State and members of classic, simple and KIP-848 groups.
 
         A group whose kind is not known is asked about in both ways at once. A group that does not
         exist, or is of another kind, fails with GROUP_ID_NOT_FOUND.
         """
-        deadline = self._deadline(timeout_s)
+        deadline = self._deadline(timeout_s, share)
         self._reach(deadline)
         wanted = tuple(dict.fromkeys(groups))
         known, lost = self._locate(wanted, deadline)
@@ -138,7 +142,9 @@ class GroupAdmin:
             DescribeClassicGroups(), [g for g in reachable if self._types.get(g) != "Consumer"], known
         )
         self._settle("describing groups", [consumer, classic], deadline)
-        return self._merge(wanted, consumer, classic, lost)
+        answers = merge_descriptions(wanted, consumer, classic, lost, self._fleet.brokers)
+        self._types.update({group: description.type for group, description in answers.found.items()})
+        return answers
 
     def list_consumer_group_offsets(
         self,
@@ -146,14 +152,16 @@ class GroupAdmin:
         *,
         require_stable: bool = False,
         timeout_s: float | None = None,
+        share: float = 1.0,
     ) -> Answers[str, GroupOffsets]:
         """What each group has committed: for the partitions that it is mapped to, or for all if to None (KIP-709).
 
         A partition without a commit is None. A group that does not exist has no commits, and is not
         told from one that never committed. With `require_stable`, offsets that an open transaction
-        may still change are waited for, until the deadline.
+        may still change are waited for; those that it still may at the deadline are in `refused`, with
+        UNSTABLE_OFFSET_COMMIT.
         """
-        deadline = self._deadline(timeout_s)
+        deadline = self._deadline(timeout_s, share)
         self._reach(deadline)
         wanted = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
@@ -162,16 +170,26 @@ class GroupAdmin:
         question = FetchOffsets(wanted, require_stable=require_stable)
         route = self._ask("fetching offsets", question, wanted, self._coordinators, deadline, look_up=Coordinators())
         self._coordinators.update(route.located)
+        for group in route.failed.keys() & question.unstable.keys():
+            # The deadline passed: what is stable is told, the rest refused with Kafka's own code.
+            if route.failed[group].name == TimeoutExceededError.name:
+                del route.failed[group]
+                route.found[group] = question.unstable[group]
         return route.answers()
 
     def list_offsets(
-        self, partitions: Iterable[tuple[str, int]], *, at: int = LATEST, timeout_s: float | None = None
+        self,
+        partitions: Iterable[tuple[str, int]],
+        *,
+        at: int = LATEST,
+        timeout_s: float | None = None,
+        share: float = 1.0,
     ) -> Answers[TopicPartition, int | None]:
         """The log offset of each partition: its end (LATEST), its start (EARLIEST), or the first at a time in ms.
 
         None where the log has no record at or after that time. Asked of the leaders, all topics at once.
         """
-        deadline = self._deadline(timeout_s)
+        deadline = self._deadline(timeout_s, share)
         self._reach(deadline)
         wanted = [TopicPartition(*partition) for partition in partitions]
         route = self._ask("listing log offsets", ListOffsets(at), wanted, self._leaders, deadline, look_up=Leaders())
@@ -193,13 +211,22 @@ class GroupAdmin:
             self._fleet.open(deadline)
             self._is_open = True
 
-    def _deadline(self, timeout_s: float | None) -> float:
-        own = self._clock() + (self._settings.timeout_s if timeout_s is None else timeout_s)
-        if not self._one_deadline:
-            return own
-        if self._deadline_of_all is None:
-            self._deadline_of_all = self._clock() + self._settings.timeout_s
-        return min(own, self._deadline_of_all)
+    def _look_around(self, deadline: float) -> None:
+        """Learn of brokers that came or went since: each one lists its own groups."""
+        try:
+            self._fleet.refresh(deadline)
+        except AdminError:
+            # The brokers known so far are asked; what is wrong with them, their failures say.
+            return
+
+    def _deadline(self, timeout_s: float | None, share: float = 1.0) -> float:
+        now = self._clock()
+        end = now + (self._settings.timeout_s if timeout_s is None else timeout_s)
+        if self._one_deadline:
+            if self._deadline_of_all is None:
+                self._deadline_of_all = now + self._settings.timeout_s
+            end = min(end, self._deadline_of_all)
+        return now + (end - now) * share
 
     def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[str, Failure]]:
         """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""
@@ -207,29 +234,6 @@ class GroupAdmin:
         route = self._ask("finding coordinators", Coordinators(), unknown, dict.fromkeys(unknown, ANY_BROKER), deadline)
         self._coordinators.update(route.found)
         return {group: self._coordinators[group] for group in groups if group in self._coordinators}, route.failed
-
-    def _merge(
-        self,
-        groups: Sequence[str],
-        consumer: Route[str, GroupDescription],
-        classic: Route[str, GroupDescription],
-        lost: Mapping[str, Failure],
-    ) -> Answers[str, GroupDescription]:
-        found: dict[str, GroupDescription] = {}
-        failed: dict[str, Failure] = {}
-        for group in groups:
-            description = consumer.found.get(group) or classic.found.get(group)
-            if description is not None:
-                self._types[group] = description.type
-                broker = (consumer if group in consumer.found else classic).located.get(group)
-                found[group] = replace(
-                    description, coordinator=self._fleet.brokers.get(-1 if broker is None else broker)
-                )
-            elif group in lost:
-                failed[group] = lost[group]
-            else:
-                failed[group] = _telling(consumer.failed.get(group), classic.failed.get(group))
-        return Answers(found=found, failed=failed)
 
     def _ask(
         self,
@@ -270,18 +274,3 @@ def _known(names: Collection[str] | None, valid: Sequence[str], what: str) -> tu
         msg = f"{what}: {told} {', '.join(valid)}"
         raise ValueError(msg)
     return spelled
-
-
-def _telling(consumer: Failure | None, classic: Failure | None) -> Failure:
-    """Of the failures of both describes, the one that says what is the matter.
-
-    Each API calls a group of the other kind GROUP_ID_NOT_FOUND, and an old broker lacks the newer one;
-    when both say so, the newer API's message names what kind the group is not (Kafka shows that one too).
-    """
-    if consumer is None or classic is None:
-        told = consumer or classic
-        assert told is not None
-        return told
-    if consumer.name == UnsupportedVersionError.name:
-        return classic
-    return classic if consumer.code == GROUP_ID_NOT_FOUND != classic.code else consumer

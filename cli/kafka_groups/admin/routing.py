@@ -14,7 +14,13 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from kafka_groups.errors import AdminError, ConnectionFailedError, MissingFromAnswerError, TimeoutExceededError
+from kafka_groups.errors import (
+    AdminError,
+    ConnectionFailedError,
+    MissingFromAnswerError,
+    SilentBrokerError,
+    TimeoutExceededError,
+)
 from kafka_groups.model import Answers, Broker, Failure
 
 K = TypeVar("K", bound=Hashable)
@@ -156,8 +162,10 @@ class Route(Generic[K, A]):
                 self._fail(key, error, ask.broker)
             return
         again: dict[K, str] = {}
+        # Silence has cost so much time already that it gets one second chance.
+        weight = _MOST_LOST // 2 if isinstance(error, SilentBrokerError) else 1
         for key in open_keys:
-            self._lost[key] = self._lost.get(key, 0) + 1
+            self._lost[key] = self._lost.get(key, 0) + weight
             if self._lost[key] >= _MOST_LOST:
                 self._fail(key, error, ask.broker)
             else:
@@ -169,7 +177,8 @@ class Route(Generic[K, A]):
         for key in self._keys:
             if key not in self.found and key not in self.failed:
                 last = f"; last: {self._why[key]}" if key in self._why else ""
-                error = TimeoutExceededError(f"no answer within {round(waited_s, 1):g} s{last}")
+                told = f"no answer within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to ask"
+                error = TimeoutExceededError(told + last)
                 self._fail(key, error, self._broker.get(key))
 
     def answers(self) -> Answers[K, A]:

@@ -15,7 +15,7 @@ from kafka_groups.commands.options import (
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import select_groups
+from kafka_groups.commands.selection import anything_listed, select_groups
 from kafka_groups.commands.session import Session, session
 from kafka_groups.commands.survey import Survey, survey_groups
 from kafka_groups.lag import in_order_of_work
@@ -42,8 +42,8 @@ from kafka_groups.rendering.screen import Screen
 @click.option("--offsets", is_flag=True, help="Offsets and lag by partition (the default).")
 @click.option("--members", is_flag=True, help="Members and what they are assigned.")
 @click.option("--state", is_flag=True, help="State, coordinator and assignor.")
-@click.option("--in-state", metavar="STATE,…", help="Only groups in one of these states.")
-@click.option("--type", "types", metavar="TYPE,…", help="Only groups of one of these types.")
+@click.option("--in-state", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
+@click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
 @click.option("--verbose", is_flag=True, help="More columns: epochs, log start offsets, metadata, assignments.")
 @takes_output(formats=(*FORMATS, "kafka"))
 @takes_connection
@@ -53,8 +53,8 @@ def describe(
     offsets: bool,
     members: bool,
     state: bool,
-    in_state: str | None,
-    types: str | None,
+    in_state: tuple[str, ...],
+    types: tuple[str, ...],
     verbose: bool,
     output_format: str,
     colour: str,
@@ -83,10 +83,30 @@ def describe(
             with_offsets=shape.needs_offsets(),
             with_starts=shape.needs_starts(),
             with_epochs=shape.needs_epochs(),
+            only_offsets=shape.name == "offsets",
         )
         asked.bar.stop()
         tell_states(asked.screen, survey.descriptions.values(), named=selection.named)
-        asked.show(writer, shape.entries(asked, survey, named=selection.named), total=len(survey.descriptions))
+        if view == "state":
+            _tell_groups_like_states(asked)
+        asked.show(
+            writer,
+            shape.entries(asked, survey, named=selection.named),
+            total=len(survey.descriptions),
+            answered=bool(survey.descriptions)
+            or (not selection.groups and anything_listed(selection, brokers=len(asked.admin.brokers()))),
+        )
+
+
+def _tell_groups_like_states(asked: Session) -> None:
+    """`--state Stable` filters in `list`, but names a group here: a hint, where there is no such group."""
+    spelled = {state.lower(): state for state in GROUP_STATES}
+    for failure in asked.failures:
+        state = spelled.get((failure.group or "").lower())
+        if state is not None and failure.name == "GROUP_ID_NOT_FOUND":
+            asked.note(
+                f"'{failure.group}' was taken for a group's id; for groups in that state, give --in-state {state}"
+            )
 
 
 def _one_view(**flags: bool) -> str:

@@ -15,7 +15,7 @@ from kafka_groups.commands.options import (
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import Selection, list_selected
+from kafka_groups.commands.selection import Selection, anything_listed, list_selected
 from kafka_groups.commands.session import session
 from kafka_groups.commands.survey import not_found
 from kafka_groups.errors import MissingFromAnswerError
@@ -42,6 +42,7 @@ from kafka_groups.rendering.screen import Screen
     "--state",
     "states",
     metavar="[STATE,…]",
+    multiple=True,
     is_flag=False,
     flag_value=BARE,
     help="Show states; with names, only groups in one of them.",
@@ -50,6 +51,7 @@ from kafka_groups.rendering.screen import Screen
     "--type",
     "types",
     metavar="[TYPE,…]",
+    multiple=True,
     is_flag=False,
     flag_value=BARE,
     help="Show types; with names, only groups of one of them.",
@@ -62,8 +64,8 @@ from kafka_groups.rendering.screen import Screen
 def list_groups(
     *,
     selectors: Selectors,
-    states: str | None,
-    types: str | None,
+    states: tuple[str, ...],
+    types: tuple[str, ...],
     verbose: bool,
     quiet: bool,
     nul: bool,
@@ -86,7 +88,7 @@ def list_groups(
         raise click.UsageError(msg)
     wanted_states = parse_names(states, option="--state", valid=GROUP_STATES)
     wanted_types = parse_names(types, option="--type", valid=GROUP_TYPES)
-    columns = list_columns(types=types is not None, states=states is not None, protocols=verbose)
+    columns = list_columns(types=bool(types), states=bool(states), protocols=verbose)
 
     def make_writer(screen: Screen) -> Writer:
         if quiet:
@@ -97,21 +99,19 @@ def list_groups(
         selection = list_selected(asked.admin, selectors, states=wanted_states, types=wanted_types)
         asked.failures += [*selection.failures, *map(not_found, selection.absent), *map(_not_told, selection.unsure)]
         if not selection.groups and not asked.failures:
-            asked.note(
-                "No groups." if selectors.is_empty() and not (wanted_states or wanted_types) else "No group matches."
-            )
+            asked.note("No group matches." if _narrows(selectors, wanted_states, wanted_types) else "No groups.")
         entries = (_entry(selection, group, columns) for group in selection.groups)
         asked.show(
             writer,
             entries,
             total=len(selection.groups),
-            answered=_anything(selection, brokers=len(asked.admin.brokers())),
+            answered=anything_listed(selection, brokers=len(asked.admin.brokers())),
         )
 
 
-def _anything(selection: Selection, *, brokers: int) -> bool:
-    """Whether anything was answered: a group, or an empty list of a broker that could be asked."""
-    return bool(selection.groups) or (not selection.absent and len(selection.failures) < brokers)
+def _narrows(selectors: Selectors, states: Sequence[str] | None, types: Sequence[str] | None) -> bool:
+    """Whether there may be groups although none is listed."""
+    return not selectors.is_empty() or bool(selectors.exclude or states or types)
 
 
 def _not_told(group: str) -> Failure:

@@ -15,7 +15,7 @@ from kafka_groups.commands.options import (
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import Selection, select_groups
+from kafka_groups.commands.selection import NOT_LAST, Selection, anything_listed, select_groups
 from kafka_groups.commands.session import Session, session
 from kafka_groups.commands.survey import not_found, refusals, tell_skipped, without_vanished
 from kafka_groups.commands.topics import parse_topics
@@ -37,8 +37,8 @@ from kafka_groups.rendering.screen import Screen
     help="Only this topic, or these partitions of it. Repeatable.",
 )
 @click.option("--stable", is_flag=True, help="Wait for open transactions that commit offsets.")
-@click.option("--state", "states", metavar="STATE,…", help="Only groups in one of these states.")
-@click.option("--type", "types", metavar="TYPE,…", help="Only groups of one of these types.")
+@click.option("--state", "states", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
+@click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
 @takes_output()
 @takes_connection
 def offsets(
@@ -46,8 +46,8 @@ def offsets(
     selectors: Selectors,
     topics: tuple[str, ...],
     stable: bool,
-    states: str | None,
-    types: str | None,
+    states: tuple[str, ...],
+    types: tuple[str, ...],
     output_format: str,
     colour: str,
     connection: Connection,
@@ -69,12 +69,13 @@ def offsets(
         selection = select_groups(asked.admin, selectors, states=in_states, types=of_types)
         asked.failures += [*selection.failures, *map(not_found, selection.absent)]
         tell_skipped(asked, selection)
+        brokers = len(asked.admin.brokers())
         found = _fetch(asked, selection, wanted_topics, stable=stable)
         asked.show(
             writer,
             _entries(found),
             total=len(found),
-            answered=bool(found) or (not selection.groups and not asked.failures),
+            answered=bool(found) or (not selection.groups and anything_listed(selection, brokers=brokers)),
         )
 
 
@@ -85,7 +86,7 @@ def _fetch(
     if partitions == []:
         return {}
     answers = asked.admin.list_consumer_group_offsets(
-        dict.fromkeys(selection.groups, partitions), require_stable=stable
+        dict.fromkeys(selection.groups, partitions), require_stable=stable, share=NOT_LAST
     )
     asked.failures += without_vanished(asked, selection, answers.failed)
     asked.failures += refusals(answers.found)
@@ -118,11 +119,7 @@ def _missing(asked: Session, selection: Selection, found: Mapping[str, GroupOffs
     ]
     if not doubtful:
         return set()
-    failed = {
-        group: failure
-        for group, failure in asked.admin.describe_groups(doubtful).failed.items()
-        if failure.code is not None
-    }
+    failed = asked.admin.describe_groups(doubtful).failed
     asked.failures += failed.values()
     for group in doubtful:
         if group not in failed:

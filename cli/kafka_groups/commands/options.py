@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -47,9 +47,13 @@ def takes_connection(function: F) -> F:
         click.option(
             "--timeout",
             metavar="DURATION",
-            help="One deadline for all that is asked, e.g. 30s or 500ms. [default: 30s]",
+            help="One deadline for all that is asked, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
         ),
-        click.option("--profile", metavar="NAME", help="Settings from the profiles file under this name."),
+        click.option(
+            "--profile",
+            metavar="NAME",
+            help="Settings from the profiles file under this name. [env: KAFKA_GROUPS_PROFILE]",
+        ),
         click.option(
             "-X", "properties", metavar="KEY=VALUE", multiple=True, help="One connection property. Repeatable."
         ),
@@ -58,9 +62,14 @@ def takes_connection(function: F) -> F:
             "--command-config",
             "config",
             metavar="FILE",
-            help="A properties file, with Java's or librdkafka's key names.",
+            help="A properties file, with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
         ),
-        click.option("-b", "--bootstrap-server", metavar="HOST:PORT,…", help="Brokers to ask first."),
+        click.option(
+            "-b",
+            "--bootstrap-server",
+            metavar="HOST:PORT,…",
+            help="Brokers to ask first. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
+        ),
     ):
         function = option(function)
     return _gathered(
@@ -116,18 +125,23 @@ def takes_selectors(function: F) -> F:
     return _gathered(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
 
 
-def parse_names(text: str | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
+def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
     """The names in `Stable, empty` as Kafka spells them; None for a bare option or none at all.
 
+    An option given several times names all that any of them does.
     UsageError names the valid ones; an empty list (`--state ,`) is one too, as it would filter everything out.
     """
-    if text is None or text == BARE:
-        return None
+    given = [texts] if isinstance(texts, str) else texts or ()
+    lists = [_parse_list(text, option=option, valid=valid) for text in given if text != BARE]
+    return tuple(dict.fromkeys(name for names in lists for name in names)) or None
+
+
+def _parse_list(text: str, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...]:
     spelled = {name.lower(): name for name in valid}
     names = [part.strip() for part in text.split(",") if part.strip()]
     odd = [name for name in names if name.lower() not in spelled]
     if names and not odd:
-        return tuple(dict.fromkeys(spelled[name.lower()] for name in names))
+        return tuple(spelled[name.lower()] for name in names)
     told = f"{', '.join(map(repr, odd))} is not one" if odd else "the list is empty"
     hint = f" (a group id goes before a bare {option}, or after --)" if odd else ""
     msg = f"{option} {text!r}: {told}; valid are {', '.join(valid)}{hint}"

@@ -108,7 +108,8 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
     elif found is not None:
         click.echo(_as_text(found))
     if found is None:
-        _say(f"the sandbox '{name}' is not up; start it with: kafka-groups sandbox up")
+        which = room.which_sandbox(name, home=home)
+        _say(f"the sandbox '{name}' is not up; start it with: kafka-groups sandbox up{which}")
     context.exit(0 if found is not None and found.is_up else 1)
 
 

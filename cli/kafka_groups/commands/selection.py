@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Selectors
 from kafka_groups.model import Failure, GroupListing
+
+# A question that is not the command's last leaves half of the time that is left to those after it.
+NOT_LAST: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,7 @@ def select_groups(
     if not (selectors.every or selectors.match or states or types):
         groups = tuple(sorted(group for group in selectors.named if not _is_excluded(group, selectors)))
         return Selection(groups=groups, named=frozenset(selectors.named))
-    listed = list_selected(admin, selectors, states=states, types=types)
+    listed = list_selected(admin, selectors, states=states, types=types, share=NOT_LAST)
     skipped = tuple(
         listing for group, listing in listed.listings.items() if group not in listed.named and not _is_consumer(listing)
     )
@@ -52,10 +56,15 @@ def select_groups(
 
 
 def list_selected(
-    admin: GroupAdmin, selectors: Selectors, *, states: Collection[str] | None, types: Collection[str] | None
+    admin: GroupAdmin,
+    selectors: Selectors,
+    *,
+    states: Collection[str] | None,
+    types: Collection[str] | None,
+    share: float = 1.0,
 ) -> Selection:
     """Listed groups of every kind; all of them if nothing is selected."""
-    answers = admin.list_groups(states=states, types=types)
+    answers = admin.list_groups(states=states, types=types, share=share)
     wanted = {group: listing for group, listing in answers.found.items() if _is_wanted(group, selectors)}
     missing = [group for group in selectors.named if group not in wanted and not _is_excluded(group, selectors)]
     absent = () if answers.failed else _absent(admin, missing, filtered=bool(states or types))
@@ -73,8 +82,13 @@ def _absent(admin: GroupAdmin, missing: Sequence[str], *, filtered: bool) -> tup
     if not missing or not filtered:
         return tuple(missing)
     # The brokers filtered: only a listing without filters tells a group of another state from none at all.
-    everything = admin.list_groups().found
-    return tuple(group for group in missing if group not in everything)
+    everything = admin.list_groups(share=NOT_LAST)
+    return tuple(group for group in missing if group not in everything.found) if not everything.failed else ()
+
+
+def anything_listed(selection: Selection, *, brokers: int) -> bool:
+    """Whether anything was answered: a group, or an empty list of a broker that could be asked."""
+    return bool(selection.groups) or (not selection.absent and len(selection.failures) < brokers)
 
 
 def _is_wanted(group: str, selectors: Selectors) -> bool:

@@ -28,6 +28,7 @@ class Session:
     screen: Screen
     bar: ProgressBar
     failures: list[Failure] = field(default_factory=list)
+    written: int = 0
 
     def note(self, text: str) -> None:
         """Something worth knowing, on stderr."""
@@ -40,15 +41,14 @@ class Session:
         `answered` says whether anything was answered where the number of entries does not.
         """
         self.bar.stop()
-        written = 0
         for entry in entries:
             writer.add(entry)
-            written += 1
+            self.written += 1
             # Rows on a terminal are progress enough, and a bar between them is none.
-            if written % _PROGRESS_EVERY == 0 and not self.screen.out_is_terminal:
-                self.bar("writing groups", written, total)
+            if self.written % _PROGRESS_EVERY == 0 and not self.screen.out_is_terminal:
+                self.bar("writing groups", self.written, total)
         self.bar.stop()
-        anything = written > 0 if answered is None else answered
+        anything = self.written > 0 if answered is None else answered
         writer.end(self.failures, status=_status(self.failures, anything_answered=anything))
         self.screen.out.flush()
         tell_failures(self.screen, self.failures)
@@ -76,11 +76,18 @@ def session(
     bar = ProgressBar(screen)
     made = writer(screen)
     with GroupAdmin(settings, one_deadline=True, progress=bar) as admin:
+        asked = Session(admin=admin, screen=screen, bar=bar)
         try:
-            yield Session(admin=admin, screen=screen, bar=bar), made
+            yield asked, made
         except AdminError as error:
             bar.stop()
-            made.end([Failure.of(error)], status="failed")
+            made.end([*asked.failures, Failure.of(error)], status="failed")
+            tell_failures(screen, asked.failures)
+            raise
+        except KeyboardInterrupt:
+            bar.stop()
+            # What was written is a whole document all the same.
+            made.end(asked.failures, status="partial" if asked.written else "failed")
             raise
         finally:
             bar.stop()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kafka_groups.admin import EARLIEST, LATEST, GroupOffsets
-from kafka_groups.commands.selection import Selection
+from kafka_groups.commands.selection import NOT_LAST, Selection
 from kafka_groups.commands.session import Session
 from kafka_groups.lag import join_offsets
 from kafka_groups.model import Answers, Broker, Failure, GroupDescription, GroupListing, OffsetRow, TopicPartition
@@ -25,37 +25,50 @@ class Survey:
     starts: Mapping[str, Mapping[int, int]]
 
     def rows_of(self, group: str) -> list[OffsetRow]:
-        """The rows of one group's offsets view."""
+        """The rows of one group's offsets view; none if its commits are not known."""
+        if group not in self.offsets:
+            return []
         return join_offsets(
             group,
             members=self.descriptions[group].members,
-            committed=self.offsets[group].by_topic() if group in self.offsets else (),
+            committed=self.offsets[group].by_topic(),
             ends=self.ends,
             starts=self.starts,
         )
 
 
 def survey_groups(
-    asked: Session, selection: Selection, *, with_offsets: bool, with_starts: bool, with_epochs: bool
+    asked: Session,
+    selection: Selection,
+    *,
+    with_offsets: bool,
+    with_starts: bool,
+    with_epochs: bool,
+    only_offsets: bool,
 ) -> Survey:
-    """Ask for states and members, then commits, then log ends. What fails is added to the session's failures."""
+    """Ask for states and members, then commits, then log ends. What fails is added to the session's failures.
+
+    With `only_offsets`, a group whose commits could not be told has nothing to show, and is left out.
+    """
     asked.failures += [*selection.failures, *map(not_found, selection.absent)]
     tell_skipped(asked, selection)
     descriptions = _describe(asked, selection, with_epochs=with_epochs, with_offsets=with_offsets)
     if not with_offsets:
         return Survey(descriptions=descriptions, offsets={}, ends={}, starts={})
-    offsets = asked.admin.list_consumer_group_offsets(dict.fromkeys(descriptions))
+    offsets = asked.admin.list_consumer_group_offsets(dict.fromkeys(descriptions), share=NOT_LAST)
     asked.failures += without_vanished(asked, selection, offsets.failed)
     asked.failures += refusals(offsets.found)
     partitions = _partitions(descriptions.values(), offsets.found.values())
-    ends = asked.admin.list_offsets(partitions, at=LATEST)
+    ends = asked.admin.list_offsets(partitions, at=LATEST, share=NOT_LAST if with_starts else 1.0)
     asked.failures += ends.failed.values()
     starts: Answers[TopicPartition, int | None] = Answers()
     if with_starts:
         # A partition whose end could not be told would only fail once more.
         starts = asked.admin.list_offsets([key for key in partitions if key in ends.found], at=EARLIEST)
         asked.failures += starts.failed.values()
-    shown = {group: description for group, description in descriptions.items() if group not in offsets.failed}
+    shown = {
+        group: description for group, description in descriptions.items() if group in offsets.found or not only_offsets
+    }
     return Survey(
         descriptions=shown,
         offsets=offsets.found,
@@ -82,12 +95,14 @@ def without_vanished(asked: Session, selection: Selection, failed: Mapping[str, 
 def _describe(
     asked: Session, selection: Selection, *, with_epochs: bool, with_offsets: bool
 ) -> dict[str, GroupDescription]:
+    brokers = asked.admin.brokers()
     told = {
-        group: _from_listing(listing, asked.admin.brokers())
+        group: _from_listing(listing, brokers)
         for group, listing in selection.listings.items()
         if listing.state == "Empty" and (listing.type == "Classic" or not with_epochs)
     }
-    answers = asked.admin.describe_groups([group for group in selection.groups if group not in told])
+    share = NOT_LAST if with_offsets else 1.0
+    answers = asked.admin.describe_groups([group for group in selection.groups if group not in told], share=share)
     asked.failures += without_vanished(asked, selection, answers.failed)
     # One undescribable topic hides a KIP-848 group's members, but not its visible commits.
     denied = {

@@ -97,7 +97,8 @@ def member_columns(*, instances: bool, verbose: bool, upgrades: bool) -> tuple[C
         *((_name("GROUP-INSTANCE-ID", "group_instance_id", least=17),) if instances else ()),
         _name("HOST", "host", least=15, when_narrow="cut"),
         _name("CLIENT-ID", "client_id", least=15, when_narrow="cut"),
-        _number("#PARTITIONS", "partitions", least=15),
+        # Where nothing follows it, Kafka's format still ends with a blank.
+        _number("#PARTITIONS", "partitions", least=15 if verbose else 16),
         *(_member_details(upgrades=upgrades) if verbose else ()),
     )
 
@@ -137,5 +138,5 @@ def _member_details(*, upgrades: bool) -> tuple[Column, ...]:
     )
 
 
-def _are_mixed(upgraded: Iterable[bool | None]) -> bool:
-    return {True, False} <= set(upgraded)
+def _are_mixed(upgraded: Iterable[str | None]) -> bool:
+    return {"true", "false"} <= set(upgraded)

@@ -17,6 +17,8 @@ from kafka_groups.rendering.screen import Screen, escape_controls
 FORMATS: Final = ("table", "json", "ndjson", "csv")
 # rich takes about a millisecond a row; more than a few screenfuls is read in a pager anyway.
 _MOST_DRAWN_ROWS: Final = 200
+# On a terminal, one long name must not fold the lines of all the others.
+_MOST_PADDED: Final = 60
 _CHUNK: Final = 5_000
 
 
@@ -147,22 +149,30 @@ class KafkaListWriter:
 
 
 class CsvWriter:
-    """RFC 4180 with one header; a missing value is empty."""
+    """RFC 4180 with one header, unless nothing could be answered; a missing value is empty."""
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._writer = csv.writer(screen.out, lineterminator="\n")
         self._columns = columns
         self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
-        self._writer.writerow([column.header for column in columns])
+        self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
         """The rows, in the columns of the header whatever the group's own are."""
+        self._begin()
         self._writer.writerows(
             zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
         )
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Nothing: failures are told on stderr."""
+        """The header of an answer without groups."""
+        if status != "failed":
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._is_fresh:
+            self._writer.writerow([column.header for column in self._columns])
+            self._is_fresh = False
 
 
 class NdjsonWriter:
@@ -202,9 +212,10 @@ class JsonWriter:
 def write_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any], *, so_far: int = 0) -> None:
     """A table: drawn by rich if it is for eyes, a screenful, and fits the window; else padded text at full width.
 
+    `--color always` is for eyes too, in a pipe at whatever width it takes.
     `so_far` is how many rows the answer has up to this table's end, where it has many tables.
     """
-    if screen.out_is_terminal and max(so_far, len(rows)) <= _MOST_DRAWN_ROWS:
+    if (screen.out_is_terminal or screen.colour) and max(so_far, len(rows)) <= _MOST_DRAWN_ROWS:
         from kafka_groups.rendering.terminal import draw_table
 
         if draw_table(screen, columns, rows):
@@ -217,7 +228,7 @@ def _grid(screen: Screen, columns: Sequence[Column]) -> Grid:
         return Grid(columns)
     from rich.cells import cell_len
 
-    return Grid(columns, escaped=True, width_of=cell_len)
+    return Grid(columns, escaped=True, width_of=cell_len, most=_MOST_PADDED)
 
 
 def _show_as_is(value: Any) -> Any:
@@ -232,6 +243,4 @@ def _dumps(screen: Screen, value: Mapping[str, Any]) -> str:
     # Where the stream cannot show a character, JSON's own escape is the only one that JSON readers know.
     is_unicode = (screen.out.encoding or "utf-8").lower().startswith("utf")
     text = json.dumps(value, ensure_ascii=not is_unicode)
-    if not screen.out_is_terminal or text.isprintable():
-        return text
-    return "".join([char if char.isprintable() else json.dumps(char)[1:-1] for char in text])
+    return escape_controls(text, lambda char: json.dumps(char)[1:-1]) if screen.out_is_terminal else text

@@ -16,16 +16,23 @@ class Grid:
     """A table under way: the header stands in front of the first rows, and columns only ever grow wider.
 
     Columns are padded to their widest cell so far, numbers to the right; the last one is not padded.
+    `most` is the width that none is padded beyond: a longer cell pushes its own row only.
     `escaped` makes control characters visible, and `width_of` measures a cell: a terminal's idea of
     both differs from a file's.
     """
 
     def __init__(
-        self, columns: Sequence[Column], *, escaped: bool = False, width_of: Callable[[str], int] = len
+        self,
+        columns: Sequence[Column],
+        *,
+        escaped: bool = False,
+        width_of: Callable[[str], int] = len,
+        most: int | None = None,
     ) -> None:
         self._columns = columns
         self._escaped = escaped
         self._width_of = width_of
+        self._most = most
         self._titles = tuple(column.header for column in columns)
         self._numbers = tuple(column.is_number for column in columns)
         self._widths: tuple[int, ...] = (0,) * len(columns)
@@ -37,6 +44,8 @@ class Grid:
         measured = [max(map(self._width_of, texts), default=0) for texts in cells]
         if self._is_fresh:
             measured = list(map(max, measured, map(self._width_of, self._titles)))
+        if self._most is not None:
+            measured = [min(width, self._most) for width in measured]
         self._widths = tuple(map(max, self._widths, measured))
         head = _line(self._titles, self._numbers, self._widths) if self._is_fresh else ""
         self._is_fresh = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from typing import TextIO
 
 from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription
 from kafka_groups.rendering.screen import Screen, escape_controls
@@ -12,8 +14,23 @@ _MOST_LINES = 20
 
 
 def note(screen: Screen, text: str) -> None:
-    """Something worth knowing."""
-    print(escape_controls(text), file=screen.err)
+    """Something worth knowing. Where it cannot be written, the data goes on without it."""
+    say(screen.err, escape_controls(text))
+
+
+def say(stream: TextIO, text: str) -> None:
+    """One line, if the stream takes it; one that does not is not asked again."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError:
+        silence(stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is still to be written to this stream go nowhere, so that its end is not another error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def tell_failures(screen: Screen, failures: Iterable[Failure]) -> None:

@@ -21,7 +21,7 @@ class CommitRow(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """One member of one group; assignments as the text that Kafka's tool prints."""
+    """One member of one group; assignments and `upgraded` as the text that Kafka's tool prints."""
 
     group: str
     member_id: str
@@ -33,7 +33,7 @@ class MemberRow(NamedTuple):
     assignment: str | None
     target_epoch: int | None
     target_assignment: str | None
-    upgraded: bool | None
+    upgraded: str | None
 
 
 class StateRow(NamedTuple):
@@ -70,7 +70,7 @@ def member_rows(description: GroupDescription) -> Iterator[MemberRow]:
             _show_assignment(member.assignment),
             member.target_epoch,
             _show_assignment(member.target_assignment),
-            member.upgraded,
+            None if member.upgraded is None else str(member.upgraded).lower(),
         )
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Final, TextIO
+
+# Controls (Cc), line and paragraph separators, what turns the direction of text, and halves of characters,
+# which no stream takes.
+_CONTROLS: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +27,10 @@ class Screen:
     err_is_terminal: bool
     colour: bool
     width: int
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def look_at_streams(colour: str = "auto", environment: Mapping[str, str] = os.environ) -> Screen:
@@ -36,12 +47,10 @@ def look_at_streams(colour: str = "auto", environment: Mapping[str, str] = os.en
     )
 
 
-def escape_controls(text: str) -> str:
-    """The text with its control characters made visible, so that a group's name cannot drive a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+def escape_controls(text: str, spell: Callable[[str], str] = _escaped) -> str:
+    """The text with its control characters made visible, so that a group's name cannot drive a terminal.
 
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
+    What merely has no glyph stays: joiners make letters and emoji of several characters.
+    """
+    # Most texts are printable all through, and this says so in no time.
+    return text if text.isprintable() else _CONTROLS.sub(lambda found: spell(found[0]), text)

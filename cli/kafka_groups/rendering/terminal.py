@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from rich.cells import cell_len
@@ -32,11 +32,13 @@ _LEAST_TEXT: Final = 12
 def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> bool:
     """Print rows as a table without a frame, if the window is wide enough for it when what may be cut or folded is.
 
+    In a pipe there is no window, and nothing is cut or folded.
     Meant for a screenful: rich measures every cell many times.
     """
     # Names go in as Text: a group called "[red]" is not markup.
     texts = [cells_of(column, rows, escaped=True) for column in columns]
-    if _least_width(columns, texts) > screen.width:
+    width = screen.width if screen.out_is_terminal else _width(map(_widest_of, columns, texts))
+    if _width(map(_least_of, columns, texts)) > width:
         return False
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, shown in zip(columns, texts, strict=True):
@@ -50,7 +52,7 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
     cells = [[_cell(column, text) for text in shown] for column, shown in zip(columns, texts, strict=True)]
     for line in zip(*cells, strict=True):
         table.add_row(*line)
-    _console(screen).print(table)
+    _console(screen, width).print(table)
     return True
 
 
@@ -62,11 +64,11 @@ def _cell(column: Column, text: str) -> Text:
     return Text(text, style="dim" if text == "-" else "")
 
 
-def _console(screen: Screen) -> Console:
+def _console(screen: Screen, width: int) -> Console:
     # Only with both width and height does rich believe us and not the environment.
     return Console(
         file=screen.out,
-        width=screen.width,
+        width=width,
         height=_HEIGHT,
         force_terminal=True,
         no_color=not screen.colour,
@@ -77,11 +79,15 @@ def _console(screen: Screen) -> Console:
     )
 
 
-def _least_width(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> int:
-    widths = [_least_of(column, shown) for column, shown in zip(columns, texts, strict=True)]
+def _width(columns: Iterable[int]) -> int:
+    widths = list(columns)
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
+def _widest_of(column: Column, shown: Sequence[str]) -> int:
+    return max(len(column.header), max(map(cell_len, shown), default=0))
+
+
 def _least_of(column: Column, shown: Sequence[str]) -> int:
-    widest = max(map(cell_len, shown), default=0)
-    return max(len(column.header), min(widest, _LEAST_TEXT) if column.when_narrow else widest)
+    widest = _widest_of(column, shown)
+    return max(len(column.header), min(widest, _LEAST_TEXT)) if column.when_narrow else widest

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_groups.sandbox.demo import next_steps, run_demo
+from kafka_groups.sandbox.demo import next_steps, run_demo, which_sandbox
 from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.kafka import find_kafka, tool_line
 from kafka_groups.sandbox.lifecycle import (
@@ -58,6 +58,7 @@ __all__ = [
     "stop_broker",
     "tool_command",
     "up",
+    "which_sandbox",
 ]
 
 _DEFAULT_TOOL_HEAP_MB = 256  # as kafka-run-class.sh has it

@@ -65,15 +65,19 @@ def run_demo(bootstrap: str, *, show: Callable[[str], None]) -> bool:
 
 def next_steps(name: str, *, home: Path | None = None) -> str:
     """Return what to try after the tour, and how to end it."""
-    which = "" if name == DEFAULT_NAME else f" --name {name}"
-    which += "" if home is None else f" --dir {shlex.quote(str(home))}"
     return f"""
 The cluster stays up, and so does its profile. To go on:
   {_PROGRAM} list --profile {name} --state
   {_PROGRAM} describe --profile {name} --group search-indexer --members   (it waits in a rebalance)
   {_PROGRAM} describe --profile {name} --group clickstream-loader         (its lag grows)
 To end it and delete its data:
-  {_PROGRAM} sandbox down{which}"""
+  {_PROGRAM} sandbox down{which_sandbox(name, home=home)}"""
+
+
+def which_sandbox(name: str, *, home: Path | None = None) -> str:
+    """Return the options that name a sandbox, each with a blank in front; none for the usual one."""
+    named = "" if name == DEFAULT_NAME else f" --name {name}"
+    return named + ("" if home is None else f" --dir {shlex.quote(str(home))}")
 
 
 def _run(step: Step) -> bool:

@@ -84,7 +84,6 @@ def down(name: str = DEFAULT_NAME, *, home: Path | None = None) -> bool:
     with at_work(place):
         was_there = place.record_file.exists()
         _end(place, keep_logs=False)
-    place.lock_file.unlink(missing_ok=True)
     return was_there
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from kafka_groups.errors import SandboxError
 
@@ -104,7 +106,7 @@ def place_of(name: str, *, home: Path | None) -> Place:
 
 @contextmanager
 def at_work(place: Place) -> Iterator[None]:
-    """Hold the sandbox for one command; SandboxError if another command holds it."""
+    """Hold the sandbox for one command; SandboxError if another command holds it. No lock file stays behind."""
     import fcntl
 
     try:
@@ -117,6 +119,22 @@ def at_work(place: Place) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            msg = f"another command is starting or stopping the sandbox '{place.name}'; try again"
-            raise SandboxError(msg) from None
-        yield
+            raise _taken(place) from None
+        # Whoever held it may have deleted it between our two steps: then this lock keeps nobody out.
+        if not _is_still(place.lock_file, file):
+            raise _taken(place)
+        try:
+            yield
+        finally:
+            place.lock_file.unlink(missing_ok=True)
+
+
+def _taken(place: Place) -> SandboxError:
+    return SandboxError(f"another command is starting or stopping the sandbox '{place.name}'; try again")
+
+
+def _is_still(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False

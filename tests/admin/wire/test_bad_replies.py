@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.admin.wire.golden_messages import BY_NAME, Golden
 
 from kafka_groups.admin.wire.messages import ALL, FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
 from kafka_groups.codec import CodecError, Struct
+from tests.admin.wire.golden_messages import BY_NAME, Golden
 
 SPOKEN = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
 EVERY_VERSION = pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from tests.fakes.raw_port import accepting_only, refusing, speaking
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, TlsFailedError
 from kafka_groups.settings import Endpoint
+from tests.fakes.raw_port import accepting_only, not_taking, refusing, speaking
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -185,3 +185,62 @@ def test_a_frame_that_was_cut_off_is_never_delivered() -> None:
     with speaking(_frame(b"answer"), _frame(b"unfinished")[:-1]) as endpoint:
         error = _failure(endpoint, frames=2)
     assert str(error) == "it closed the connection"
+
+
+class _Firehose:
+    """A socket that always has more."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.sent = 0
+        self._piece = piece
+
+    def recv(self, _size: int) -> bytes:
+        self.sent += len(self._piece)
+        return self._piece
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("piece", "most"),
+    [
+        (_frame(b"tiny"), 64 * 8),
+        (_frame(b"x" * 200_000), 9 << 20),
+        (struct.pack(">i", 1 << 26) + b"x" * 99_999, 9 << 20),
+    ],
+    ids=["small frames", "large frames", "a frame that does not end"],
+)
+def test_a_peer_that_sends_without_pause_does_not_keep_the_loop(piece: bytes, most: int) -> None:
+    with accepting_only() as endpoint:
+        channel = _open(endpoint)
+        channel.socket.close()
+    hose = _Firehose(piece)
+    channel.socket = hose  # type: ignore[assignment]
+    channel.is_connected = channel.is_open = True
+    channel._frames = 1
+    channel.advance()
+    assert 0 < hose.sent <= most
+    before = hose.sent
+    channel.advance()
+    assert hose.sent > before
+    assert channel.received == hose.sent
+
+
+def test_what_one_call_left_in_the_socket_is_delivered_by_the_next_ones() -> None:
+    with speaking(b"".join(_frame(b"%07d" % number) for number in range(200_000))) as endpoint:
+        channel = _open(endpoint)
+        frames = _ask(channel, frames=200_000)
+        channel.close()
+    assert frames == [b"%07d" % number for number in range(200_000)]
+
+
+def test_an_address_that_says_nothing_can_be_given_up_for_the_next() -> None:
+    with not_taking() as silent, speaking(_frame(b"answer")) as alive:
+        channel = _open(silent, alive)
+        assert channel.advance() == []
+        assert channel.addresses_left == 1
+        channel.give_up_address()
+        assert channel.addresses_left == 0
+        assert _ask(channel, frames=1) == [b"answer"]
+        channel.close()

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.fakes.raw_port import accepting_only, after_frames, not_taking, speaking
-from tests.fakes.scripted_broker import Asked, ScriptedBroker, changed, drops, encode_answer, garbage
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
@@ -17,6 +15,8 @@ from kafka_groups.admin.wire.messages import API_VERSIONS, FIND_COORDINATOR, LIS
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
 from kafka_groups.settings import Endpoint
+from tests.fakes.raw_port import accepting_only, after_frames, not_taking, speaking
+from tests.fakes.scripted_broker import Asked, ScriptedBroker, changed, drops, encode_answer, garbage
 
 pytestmark = pytest.mark.timeout(20)
 

@@ -10,9 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from tests.fakes.raw_port import accepting_only, not_taking, refusing, speaking
-from tests.fakes.scripted_broker import ScriptedBroker, garbage, silent
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 from kafka_groups.admin import GroupAdmin, routing
 from kafka_groups.admin.wire.fleet import Fleet
@@ -20,6 +17,9 @@ from kafka_groups.admin.wire.resolving import Address, Resolve, resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.model import Broker, Failure
 from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.raw_port import accepting_only, not_taking, refusing, speaking
+from tests.fakes.scripted_broker import ScriptedBroker, garbage, silent
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)
 

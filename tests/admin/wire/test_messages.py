@@ -12,19 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.serial.writers import Writable, write_tagged_field, write_unsigned_varint
 from kio.static.primitive import uvarint
-from tests.admin.wire.golden_messages import BY_NAME, GOLDEN, Golden
-from tests.admin.wire.kio_bridge import (
-    ERROR_CODES,
-    assignment_class,
-    kio_bytes,
-    kio_class,
-    kio_defaults,
-    kio_outline,
-    kio_values,
-    our_defaults,
-    our_outline,
-    said,
-)
 
 from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
 from kafka_groups.admin.wire.messages.describe_groups import ASSIGNMENT
@@ -42,6 +29,19 @@ from kafka_groups.codec import (
     Struct,
     compile_reader,
     compile_writer,
+)
+from tests.admin.wire.golden_messages import BY_NAME, GOLDEN, Golden
+from tests.admin.wire.kio_bridge import (
+    ERROR_CODES,
+    assignment_class,
+    kio_bytes,
+    kio_class,
+    kio_defaults,
+    kio_outline,
+    kio_values,
+    our_defaults,
+    our_outline,
+    said,
 )
 
 BY_API = {api.name: api for api in ALL}

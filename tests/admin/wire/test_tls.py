@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fakes.raw_port import accepting_only, speaking
-from tests.fakes.scripted_broker import Asked, ScriptedBroker
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
+from tests.fakes.raw_port import accepting_only, speaking
+from tests.fakes.scripted_broker import Asked, ScriptedBroker
 
 pytestmark = pytest.mark.timeout(20)
 

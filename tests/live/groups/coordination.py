@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import ElectionType
 from confluent_kafka.admin import AdminClient
+
 from tests.live.groups.asking import admin_of
 from tests.live.groups.topics import quiet
 from tests.live.groups.waiting import wait_until

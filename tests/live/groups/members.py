@@ -8,11 +8,11 @@ from typing import Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
+
+from kafka_groups.model import GroupDescription
 from tests.live.groups.raw import dismiss_static
 from tests.live.groups.topics import fresh, quiet
 from tests.live.groups.waiting import await_group, await_state
-
-from kafka_groups.model import GroupDescription
 
 Commits = Sequence[tuple[str, int, int]]
 

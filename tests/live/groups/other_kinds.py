@@ -12,6 +12,7 @@ from confluent_kafka import ShareConsumer
 from kio.schema.streams_group_heartbeat.v0.request import StreamsGroupHeartbeatRequest, Subtopology, Topology
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i32Timedelta
+
 from tests.live.groups.asking import admin_of
 from tests.live.groups.raw import coordinator_of
 from tests.live.groups.topics import fresh, quiet

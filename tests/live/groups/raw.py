@@ -19,6 +19,7 @@ from kio.schema.offset_commit.v8.request import (
 from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i64
+
 from tests.live.groups.asking import admin_of
 from tests.live.groups.waiting import wait_until
 

@@ -23,6 +23,7 @@ from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i8, i32, i32Timedelta
+
 from tests.live.groups.raw import Wire, coordinator_of
 from tests.live.groups.topics import fresh
 from tests.live.groups.waiting import await_state, wait_until

@@ -9,11 +9,11 @@ from secrets import token_hex
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from tests.live.groups.asking import admin_of
-from tests.live.groups.waiting import wait_until
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.model import TopicPartition
+from tests.live.groups.asking import admin_of
+from tests.live.groups.waiting import wait_until
 
 _TIMEOUT_S = 30
 _RUN = token_hex(2)

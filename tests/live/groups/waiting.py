@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tests.live.groups.asking import admin_of
-
 from kafka_groups.model import GroupDescription
+from tests.live.groups.asking import admin_of
 
 LONGEST_S: Final = 40.0
 _PAUSE_S = 0.05

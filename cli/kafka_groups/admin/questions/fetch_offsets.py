@@ -22,7 +22,7 @@ from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure, TopicPartition
 
 # One request holds its coordinator for as long as it takes to answer (cli/DESIGN.md says what was measured).
-MOST_GROUPS: Final = 10_000
+MOST_GROUPS: Final = 2_000
 MOST_NAMED_PARTITIONS: Final = 200_000
 # What a partition can be refused for on its own; any other code in version 1 is the group's.
 _OF_PARTITION: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED})
@@ -41,6 +41,8 @@ class FetchOffsets:
         self._wanted = wanted
         self._require_stable = require_stable
         self._names: dict[str, str] = {}
+        # The last answer of groups that had unstable offsets in it.
+        self.unstable: dict[str, GroupOffsets] = {}
 
     def bodies(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """One body a group on old brokers; else as few as the two bounds allow."""
@@ -92,6 +94,7 @@ class FetchOffsets:
         if code:
             sort_group_error(sorted_, group, code, None)
         elif self._require_stable and UNSTABLE_OFFSET_COMMIT in offsets.refused.values():
+            self.unstable[group] = offsets
             sorted_.again[group] = str(broker_error(UNSTABLE_OFFSET_COMMIT))
         else:
             sorted_.done[group] = offsets

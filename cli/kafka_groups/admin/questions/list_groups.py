@@ -34,7 +34,7 @@ class ListGroups:
         if self._states and version < FILTERS_STATES_SINCE:
             msg = (
                 f"filtering by state takes ListGroups version {FILTERS_STATES_SINCE} (Kafka 2.6 or newer); "
-                f"this broker speaks up to {version}; without --state it can list"
+                f"this broker speaks up to {version}; plain listing works"
             )
             raise UnsupportedVersionError(msg)
         types = self._types or ()
@@ -43,7 +43,7 @@ class ListGroups:
             if not _CLASSIC <= frozenset(types) <= _CLASSIC_AND_CONSUMER:
                 msg = (
                     f"filtering by these types takes ListGroups version {FILTERS_TYPES_SINCE} (Kafka 3.8 or newer); "
-                    f"this broker speaks up to {version}; without --type it can list"
+                    f"this broker speaks up to {version}; plain listing works"
                 )
                 raise UnsupportedVersionError(msg)
             types = ()
@@ -58,17 +58,19 @@ class ListGroups:
             return Sorted(again={broker: str(broker_error(code))})
         if code:
             return Sorted(failed={broker: broker_error(code)})
-        return Sorted(done={broker: [_listing(group, broker) for group in answer["groups"]]})
+        # What let `bodies` drop the filter is told of each group that the filter would have let through.
+        assumed = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
+        return Sorted(done={broker: [_listing(group, broker, assumed) for group in answer["groups"]]})
 
     def blame(self, key: int, error: AdminError, broker: int | None) -> Failure:
         """The broker's failure."""
         return Failure.of(error, broker=key)
 
 
-def _listing(group: Mapping[str, str], broker: int) -> GroupListing:
+def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) -> GroupListing:
     return GroupListing(
         group=group["group_id"],
-        type=spell(group["group_type"]),
+        type=spell(group["group_type"]) or assumed_type,
         state=spell(group["group_state"]),
         protocol_type=group["protocol_type"],
         coordinator=broker,

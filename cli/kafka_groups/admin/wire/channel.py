@@ -17,6 +17,10 @@ _READ_SIZE: Final = 1 << 18
 _SIZE_BYTES: Final = 4
 # An answer with the offsets of some 3,000,000 partitions; what claims more is no answer.
 _LARGEST_FRAME: Final = 1 << 27
+# What one call reads at most, so that a peer that sends without pause does not keep us past a deadline.
+# The rest stays in the socket, and the selector tells of it again.
+_LARGEST_READ: Final = 1 << 23
+_MOST_FRAMES: Final = 64
 # What answers ApiVersions before we know that it is Kafka may not claim more than this.
 _LARGEST_FIRST_FRAME: Final = 1 << 20
 _TLS_ALERT: Final = b"\x15\x03"
@@ -40,8 +44,19 @@ class Channel:
         self._frames = 0
         self._connect_error: OSError | None = None
         self._end: AdminError | None = None
+        self.received = 0
         self.is_connected = False
         self.is_open = False
+        self.socket = self._start_next()
+
+    @property
+    def addresses_left(self) -> int:
+        """How many addresses were not tried yet."""
+        return len(self._addresses)
+
+    def give_up_address(self) -> None:
+        """Go on to the next address though this one said nothing. AdminError if none of the others can be tried."""
+        self.socket.close()
         self.socket = self._start_next()
 
     def wanted_events(self) -> int:
@@ -120,8 +135,10 @@ class Channel:
     def _read_frames(self) -> list[bytes]:
         frames: list[bytes] = []
         try:
-            while piece := self._receive():
+            enough = self.received + _LARGEST_READ
+            while self.received < enough and len(frames) < _MOST_FRAMES and (piece := self._receive()):
                 self._in += piece
+                self.received += len(piece)
                 self._cut_frames(frames)
         except AdminError as error:
             # What came whole is delivered first; the next call tells the end.

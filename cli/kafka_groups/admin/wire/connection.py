@@ -88,16 +88,19 @@ class Connection:
         self._make_channel = make_channel
         self._give_up_at = now + patience_s
         self._patience_s = patience_s
+        self._next_address_at = self._give_up_at
+        self._addresses_left = 0
         self._correlation = 0
         self._flights: dict[int, _Flight] = {}
         self._waiting: deque[tuple[int, _Flight, bytes]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
+        self._moved_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
         self._resolution = None if addresses else Resolution(endpoint, resolve=resolve, wake=wake)
         if addresses:
-            self._open(addresses)
+            self._open(addresses, now)
 
     def submit(self, request: Request, now: float) -> list[Reply]:
         """Take a request on; it is sent as soon as it can be. Returns at once what cannot be asked at all."""
@@ -119,13 +122,17 @@ class Connection:
                 return self._check_patience(now)
             if self._resolution.error is not None:
                 raise self._resolution.error
-            self._open(self._resolution.addresses or [])
+            self._open(self._resolution.addresses or [], now)
             self._resolution = None
         replies: list[Reply] = []
         try:
             if self.channel is not None:
+                before = self.channel.received
                 for payload in self.channel.advance():
                     replies += self._take(payload, now)
+                if self.channel.received != before:
+                    self._moved_at = now
+                self._try_next_address(self.channel, now)
             self._send_waiting(now)
         except AdminError as error:
             # What was answered is told first, and the loss by the next call.
@@ -137,9 +144,13 @@ class Connection:
     def wakes_at(self) -> float | None:
         """When to call `advance` though nothing came; None if only bytes matter."""
         if self.versions is None:
-            return self._give_up_at
+            return self._next_address_at
         # With room for more, only the broker's wish to be left alone holds a request back.
         return self._throttled_until if self._waiting and self._has_room() else None
+
+    def overdue(self, now: float, patience_s: float) -> bool:
+        """Whether an answer has been owed for longer than that, and nothing at all came since."""
+        return self.versions is not None and bool(self._flights) and now - self._moved_at > patience_s
 
     def abandon(self, error: AdminError) -> list[Reply]:
         """Close, and answer everything that was not answered with this error."""
@@ -152,9 +163,22 @@ class Connection:
             Reply(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
         ]
 
-    def _open(self, addresses: list[Address]) -> None:
+    def _open(self, addresses: list[Address], now: float) -> None:
         self.channel = self._make_channel(addresses, self.endpoint.host)
+        self._share_patience(self.channel, now)
         self._ask_versions(API_VERSIONS.highest)
+
+    def _share_patience(self, channel: Channel, now: float) -> None:
+        # An address that says nothing leaves the same time to each of those after it.
+        self._addresses_left = channel.addresses_left
+        turns = 1 if channel.is_connected else self._addresses_left + 1
+        self._next_address_at = now + (self._give_up_at - now) / turns if turns > 1 else self._give_up_at
+
+    def _try_next_address(self, channel: Channel, now: float) -> None:
+        if not channel.is_connected and channel.addresses_left and self._next_address_at <= now < self._give_up_at:
+            channel.give_up_address()
+        if channel.is_connected or channel.addresses_left != self._addresses_left:
+            self._share_patience(channel, now)
 
     def _ask_versions(self, version: int) -> None:
         body = {"client_software_name": "kafka-groups", "client_software_version": __version__}
@@ -179,6 +203,8 @@ class Connection:
 
     def _send_waiting(self, now: float) -> None:
         while self._waiting and self._has_room() and now >= self._throttled_until:
+            if not self._flights:
+                self._moved_at = now
             self._transmit(*self._waiting.popleft())
 
     def _take(self, payload: bytes, now: float) -> list[Reply]:

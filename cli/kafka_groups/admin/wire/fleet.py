@@ -17,6 +17,7 @@ from kafka_groups.errors import (
     BadAnswerError,
     ConnectionFailedError,
     NameNotResolvedError,
+    SilentBrokerError,
     TimeoutExceededError,
 )
 from kafka_groups.model import Broker
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # The broker id under which the bootstrap connection stands: any broker will do for what it is asked.
 ANY_BROKER: Final = -1
+_SECOND_CHANCE_S: Final = 1.0
+_LOOKS: Final = 8
 _TOPIC_LESS: Final[Mapping[str, Any]] = {"topics": []}
 
 
@@ -54,6 +57,8 @@ class Fleet:
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[int, Connection] = {}
         self._advertised_by: Endpoint | None = None
+        self._quiet_s = settings.connect_timeout_s
+        self._silent: set[int] = set()
         self._closed_sent: list[tuple[str, int]] = []
         self._early: list[Reply] = []
         self._watch = Watch()
@@ -102,6 +107,10 @@ class Fleet:
             raise answer.error
         self._learn_brokers(answer)
 
+    def be_patient(self, quiet_s: float) -> None:
+        """From now on a broker that owes an answer may be silent for so long; then its connection is given up."""
+        self._quiet_s = quiet_s
+
     def submit(self, broker: int, request: Request) -> list[Reply]:
         """Ask one broker (or ANY_BROKER). Returns at once what cannot be asked; the rest comes by `poll`."""
         now = self._clock()
@@ -128,7 +137,8 @@ class Fleet:
         if replies or now >= until:
             return replies
         wakes = [wake for c in self._distinct() if (wake := c.wakes_at()) is not None]
-        self._watch.wait(min([until, *wakes]) - now)
+        # Silence makes no event: it is looked for often enough to be noticed in time.
+        self._watch.wait(min([until, now + self._quiet_s / _LOOKS, *wakes]) - now)
         return self._advance_all()
 
     def learn(self, brokers: Iterable[Broker]) -> None:
@@ -156,9 +166,16 @@ class Fleet:
         replies: list[Reply] = []
         for broker, connection in list(self._connections.items()):
             try:
-                replies += connection.advance(self._clock())
+                told = connection.advance(self._clock())
                 self._watch.renew(connection)
+                if told:
+                    self._silent.discard(broker)
+                elif connection.overdue(self._clock(), self._quiet_s):
+                    raise _silence(self._quiet_s)
+                replies += told
             except AdminError as error:
+                if isinstance(error, SilentBrokerError):
+                    self._silent.add(broker)
                 replies += self._drop(broker, error)
         return replies
 
@@ -195,7 +212,7 @@ class Fleet:
             endpoint,
             client_id=self._settings.client_id,
             make_channel=self._make_channel,
-            patience_s=patience_s or self._settings.connect_timeout_s,
+            patience_s=patience_s or self._patience_s(broker),
             now=self._clock(),
             resolve=self._resolve,
             wake=self._watch.ring,
@@ -203,6 +220,11 @@ class Fleet:
         self._connections[broker] = connection
         self._watch.renew(connection)
         return connection
+
+    def _patience_s(self, broker: int) -> float:
+        # A broker that was silent a moment ago gets one more chance, and not the time of the others.
+        wanted = _SECOND_CHANCE_S if broker in self._silent else self._settings.connect_timeout_s
+        return min(wanted, self._quiet_s)
 
     def _share_s(self, deadline: float, left: int) -> float:
         """How long a bootstrap server may be silent, so that the `left` ones after it have their turn."""
@@ -254,6 +276,11 @@ class Fleet:
             broker["node_id"]: Broker(id=broker["node_id"], host=broker["host"], port=broker["port"])
             for broker in answer["brokers"]
         }
+
+
+def _silence(quiet_s: float) -> SilentBrokerError:
+    msg = f"it took the request and sent nothing for {round(quiet_s, 1):g} s"
+    return SilentBrokerError(msg)
 
 
 def _none_answered(failures: list[AdminError]) -> AdminError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH, PARTITION
@@ -65,9 +66,9 @@ def decode(run: Run) -> list[PartitionCommit]:
     if run.fixed:
         return [
             (partition, None, None, None) if offset < 0 else (partition, offset, None if epoch < 0 else epoch, "")
-            for partition, offset, epoch in sorted(_FIXED_ROW.iter_unpack(run.data))
+            for partition, offset, epoch in sorted(_FIXED_ROW.iter_unpack(run.data), key=itemgetter(0))
         ]
-    return sorted(_commit_of(row) for row in _table_rows(run) if row["error_code"] == 0)
+    return sorted((_commit_of(row) for row in _table_rows(run) if row["error_code"] == 0), key=itemgetter(0))
 
 
 def partitions_of(run: Run) -> list[int]:

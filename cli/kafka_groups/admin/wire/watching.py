@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import selectors
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kafka_groups.admin.wire.connection import Connection
+
+
+# The system's calls count milliseconds in 32 bits; who waits for longer is woken, and waits again.
+_LONGEST_WAIT_S: Final = 3600.0
 
 
 class Watch:
@@ -46,8 +50,8 @@ class Watch:
                 self._selector.unregister(number)
 
     def wait(self, seconds: float) -> None:
-        """Return when something can go on, or after that time."""
-        for key, _ in self._selector.select(max(0.0, seconds)):
+        """Return when something can go on, or after that time, or after an hour."""
+        for key, _ in self._selector.select(min(max(0.0, seconds), _LONGEST_WAIT_S)):
             if key.fileobj is self._alarm:
                 self._alarm.recv(64)
 

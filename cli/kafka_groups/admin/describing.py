@@ -1,0 +1,51 @@
+"""Two describes, one answer: a group whose kind was not known has been asked about in both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kafka_groups.admin.routing import Route
+from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
+from kafka_groups.errors import UnsupportedVersionError
+from kafka_groups.model import Answers, Broker, Failure, GroupDescription
+
+
+def merge_descriptions(
+    groups: Sequence[str],
+    consumer: Route[str, GroupDescription],
+    classic: Route[str, GroupDescription],
+    lost: Mapping[str, Failure],
+    brokers: Mapping[int, Broker],
+) -> Answers[str, GroupDescription]:
+    """Each group's description, under the coordinator that gave it, or the failure that says what is the matter.
+
+    `lost` are groups whose coordinator could not be found, which neither describe was asked about.
+    """
+    found: dict[str, GroupDescription] = {}
+    failed: dict[str, Failure] = {}
+    for group in groups:
+        route = consumer if group in consumer.found else classic
+        if group in route.found:
+            coordinator = brokers.get(route.located[group]) if group in route.located else None
+            found[group] = replace(route.found[group], coordinator=coordinator)
+        elif group in lost:
+            failed[group] = lost[group]
+        else:
+            failed[group] = _telling(consumer.failed.get(group), classic.failed.get(group))
+    return Answers(found=found, failed=failed)
+
+
+def _telling(consumer: Failure | None, classic: Failure | None) -> Failure:
+    """Of the failures of both describes, the one that says what is the matter.
+
+    Each API calls a group of the other kind GROUP_ID_NOT_FOUND, and an old broker lacks the newer one;
+    when both say so, the newer API's message names what kind the group is not (Kafka shows that one too).
+    """
+    if consumer is None or classic is None:
+        told = consumer or classic
+        assert told is not None
+        return told
+    if consumer.name == UnsupportedVersionError.name:
+        return classic
+    return classic if consumer.code == GROUP_ID_NOT_FOUND != classic.code else consumer

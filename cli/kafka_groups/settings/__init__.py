@@ -1,0 +1,201 @@
+"""Connection settings: where they come from and which one wins.
+
+Flags beat the environment, which beats the profile, which beats the config file. Every source is
+flattened to dotted property names as Java's and librdkafka's clients spell them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings.sources import (
+    Setting,
+    parse_properties,
+    profiles_file,
+    read_profile,
+    read_properties_file,
+)
+from kafka_groups.settings.values import LONGEST_S, Endpoint, parse_bootstrap, parse_duration
+
+__all__ = [
+    "ConnectionSettings",
+    "Endpoint",
+    "Tls",
+    "parse_bootstrap",
+    "parse_duration",
+    "profiles_file",
+    "resolve_settings",
+]
+
+ENVIRONMENT_PREFIX = "KAFKA_GROUPS_"
+DEFAULT_TIMEOUT_S = 30.0
+# A text's length stands in 16 bits of every request.
+_LONGEST_CLIENT_ID = 32_767
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tls:
+    """How the broker's certificate is checked, and ours shown. All files are PEM; None is the system's trust store."""
+
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    check_host_name: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectionSettings:
+    """All that the admin layer needs to reach a cluster. `timeout_s` is one deadline for all that a command asks."""
+
+    bootstrap: tuple[Endpoint, ...]
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    client_id: str = "kafka-groups"
+    connect_timeout_s: float = 10.0
+    tls: Tls | None = None
+
+
+def resolve_settings(
+    *,
+    bootstrap: str | None = None,
+    config: str | None = None,
+    properties: Sequence[str] = (),
+    profile: str | None = None,
+    timeout: str | None = None,
+    environment: Mapping[str, str],
+    profiles: Path | None = None,
+) -> ConnectionSettings:
+    """Merge all sources into what the admin layer needs.
+
+    The first six are what the flags said (None: not given); `profiles` is the profiles file,
+    the user's own unless told. Raises SettingsError naming the source of what cannot be used.
+    """
+    variables = {
+        name: Setting(value, ENVIRONMENT_PREFIX + name)
+        for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+        if (value := environment.get(ENVIRONMENT_PREFIX + name))
+    }
+    asked = [f"profile '{name}'"] if (name := profile or _value(variables.get("PROFILE"))) else []
+    merged = read_profile(name, profiles)
+    # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
+    if file := config or _value(variables.get("CONFIG") or merged.get("config")):
+        asked.append(f"the config file {file}")
+        merged = {**_without_ours(read_properties_file(file)), **merged}
+    typed = Setting(timeout, "--timeout") if timeout else None
+    waiting = typed or variables.get("TIMEOUT") or merged.get("timeout")
+    if "BOOTSTRAP_SERVER" in variables:
+        merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
+    merged.update(parse_properties(properties))
+    if bootstrap is not None:
+        merged["bootstrap.servers"] = Setting(bootstrap, "-b")
+    return _build(merged, waiting, asked)
+
+
+def _value(setting: Setting | None) -> str | None:
+    return setting.value if setting else None
+
+
+def _without_ours(found: Mapping[str, Setting]) -> dict[str, Setting]:
+    # `config` and `timeout` are words of profiles; a properties file that has them means something else.
+    return {key: setting for key, setting in found.items() if key not in {"config", "timeout"}}
+
+
+def _build(merged: Mapping[str, Setting], timeout: Setting | None, asked: Sequence[str]) -> ConnectionSettings:
+    servers = merged.get("bootstrap.servers")
+    if servers is None or not servers.value:
+        lacking = " and ".join(asked) if asked and (servers is None or servers.where != "-b") else ""
+        msg = (
+            f"no cluster is named{f' in {lacking} (bootstrap.servers)' if lacking else ''}; "
+            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+        )
+        raise SettingsError(msg)
+    tls = _tls(merged)
+    try:
+        endpoints = parse_bootstrap(servers.value, protocol="SSL" if tls else "PLAINTEXT")
+    except SettingsError as error:
+        msg = f"{servers.where}: {error}"
+        raise SettingsError(msg) from None
+    return ConnectionSettings(
+        bootstrap=endpoints,
+        timeout_s=_timeout(timeout),
+        client_id=_client_id(merged.get("client.id")),
+        connect_timeout_s=_milliseconds(merged.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
+        tls=tls,
+    )
+
+
+def _timeout(setting: Setting | None) -> float:
+    if setting is None:
+        return DEFAULT_TIMEOUT_S
+    try:
+        seconds = parse_duration(setting.value)
+    except ValueError as error:
+        msg = f"{setting.where}: {error}"
+        raise SettingsError(msg) from None
+    if seconds <= 0:
+        msg = f"{setting.where} must be more than nothing; write for example 30s"
+        raise SettingsError(msg)
+    return seconds
+
+
+def _client_id(setting: Setting | None) -> str:
+    if setting is None:
+        return "kafka-groups"
+    try:
+        size = len(setting.value.encode())
+    except UnicodeEncodeError:
+        msg = f"{setting.where}: a client id is text in UTF-8"
+        raise SettingsError(msg) from None
+    if not 0 < size <= _LONGEST_CLIENT_ID:
+        msg = f"{setting.where}: a client id has 1 to {_LONGEST_CLIENT_ID} bytes, and this one has {size}"
+        raise SettingsError(msg)
+    return setting.value
+
+
+def _milliseconds(setting: Setting | None, default: int) -> int:
+    if setting is None:
+        return default
+    text, where = setting
+    if not text.isdecimal() or not text.strip("0"):
+        msg = f"{where}={text}: write a number of milliseconds"
+        raise SettingsError(msg)
+    # So many digits are too many, and reading them all would take long.
+    if len(text.lstrip("0")) > len("31536000000") or int(text) / 1000 > LONGEST_S:
+        msg = f"{where}: that is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
+        raise SettingsError(msg)
+    return int(text)
+
+
+def _tls(merged: Mapping[str, Setting]) -> Tls | None:
+    protocol, where = merged.get("security.protocol", Setting("PLAINTEXT", ""))
+    protocol = protocol.upper()
+    if protocol == "PLAINTEXT":
+        return None
+    if protocol != "SSL":
+        known = protocol in {"SASL_PLAINTEXT", "SASL_SSL"}
+        msg = (
+            f"{where}={protocol} is not supported yet; this version speaks PLAINTEXT and SSL"
+            if known
+            else f"{where}={protocol} is unknown; write PLAINTEXT or SSL"
+        )
+        raise SettingsError(msg)
+    values = {key: setting.value for key, setting in merged.items()}
+    for key in ("ssl.truststore.type", "ssl.keystore.type"):
+        if values.get(key, "PEM").upper() != "PEM":
+            told = f"{merged[key].where}={values[key]}"
+            msg = f"{told} is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
+            raise SettingsError(msg)
+    if values.get("ssl.key.location") and not values.get("ssl.keystore.location"):
+        where = merged["ssl.key.location"].where
+        msg = f"{where} needs the certificate that goes with it: set ssl.certificate.location"
+        raise SettingsError(msg)
+    return Tls(
+        ca_file=values.get("ssl.truststore.location"),
+        certificate_file=values.get("ssl.keystore.location"),
+        key_file=values.get("ssl.key.location"),
+        key_password=values.get("ssl.key.password"),
+        check_host_name=values.get("ssl.endpoint.identification.algorithm", "https").lower() not in {"", "none"},
+    )

@@ -1,0 +1,89 @@
+"""Durations and bootstrap servers, as people write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kafka_groups.errors import SettingsError
+
+DEFAULT_PORT = 9092
+_LAST_PORT = 65_535
+# No command runs for longer, and what waits for a time cannot wait for any time.
+LONGEST_S = 365 * 86_400.0
+
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)")
+_ISO_DURATION = re.compile(
+    r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
+)
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_ENDPOINT = re.compile(
+    r"(?:(?P<scheme>[A-Za-z_]+)://)?"
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\],]+))(?::(?P<port>\d{1,5}))?"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Endpoint:
+    """A host and a port; an IPv6 address stands here without brackets."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `500ms`, `30s`, `10m`, `2h`, `1d` or ISO-8601 `PT10M`; ValueError says how to write one."""
+    seconds = _seconds(text.strip())
+    if seconds is None:
+        hint = " (a number needs a unit)" if text.strip().replace(".", "", 1).isdigit() else ""
+        msg = f"'{text}' is not a duration{hint}; write for example 30s or 500ms"
+        raise ValueError(msg)
+    if seconds > LONGEST_S:
+        shown = text if len(text) <= len("365d") * 4 else f"{text[:13]}…"
+        msg = f"'{shown}' is too long; 365d is the longest"
+        raise ValueError(msg)
+    return seconds
+
+
+def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint, ...]:
+    """Endpoints of `host:port,host:port`; a missing port is 9092, `[::1]:9092` is IPv6.
+
+    `PLAINTEXT://` or `SSL://` in front must be the security protocol, if one is given. SettingsError says what is odd.
+    """
+    endpoints = tuple(_parse_endpoint(part.strip(), protocol) for part in text.split(",") if part.strip())
+    if not endpoints:
+        raise SettingsError("the bootstrap server list is empty; write host:port, for example -b localhost:9092")
+    return endpoints
+
+
+def _seconds(text: str) -> float | None:
+    plain = _DURATION.fullmatch(text)
+    if plain:
+        return float(plain["number"]) * _UNIT_S[plain["unit"]]
+    iso = _ISO_DURATION.fullmatch(text)
+    if iso and any(iso.groups()):
+        return sum(float(iso[unit] or 0) * _UNIT_S[unit] for unit in "dhms")
+    return None
+
+
+def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
+    match = _ENDPOINT.fullmatch(text)
+    port = int(match["port"]) if match and match["port"] else DEFAULT_PORT
+    if not match or not 0 < port <= _LAST_PORT:
+        msg = f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
+        raise SettingsError(msg)
+    if match["scheme"]:
+        _check_scheme(text, match["scheme"].upper(), protocol)
+    return Endpoint(host=match["v6"] or match["host"], port=port)
+
+
+def _check_scheme(text: str, scheme: str, protocol: str | None) -> None:
+    if scheme not in {"PLAINTEXT", "SSL"}:
+        msg = f"'{text}': {scheme}:// is not spoken here; write host:port, PLAINTEXT://host:port or SSL://host:port"
+        raise SettingsError(msg)
+    if protocol is not None and scheme != protocol:
+        msg = f"'{text}' contradicts security.protocol={protocol}; make it {scheme}, or leave out {scheme}://"
+        raise SettingsError(msg)

@@ -1,0 +1,62 @@
+"""A broker that takes questions and never answers: what the others know is shown, within the one deadline."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.fake_admin import run
+from tests.fakes.scripted_broker import silent
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+SILENT = 3
+GROUPS = {"a": 1, "b": 2, "c": SILENT}
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    groups = {name: Group(coordinator=broker, state="Empty", commits={("t", 0): 5}) for name, broker in GROUPS.items()}
+    with ScriptedCluster(groups=groups, topics={"t": {0: 1}, "u": {0: SILENT}}) as made:
+        yield made
+
+
+def _bootstrap(cluster: ScriptedCluster) -> str:
+    return str(cluster.addresses[1])
+
+
+@pytest.mark.parametrize(
+    ("api", "arguments"),
+    [
+        ("ListGroups", ["describe", "--all-groups"]),
+        ("DescribeGroups", ["describe", "a", "b", "c"]),
+        ("OffsetFetch", ["describe", "--all-groups"]),
+        ("OffsetFetch", ["offsets", "a", "b", "c"]),
+    ],
+)
+def test_one_silent_broker_hides_only_its_own_groups(cluster: ScriptedCluster, api: str, arguments: list[str]) -> None:
+    cluster.script(api, *[silent] * 20, brokers=[SILENT])
+    started = time.monotonic()
+    outcome = run(*arguments, "--timeout", "3s", "--format", "ndjson", bootstrap=_bootstrap(cluster))
+    assert time.monotonic() - started < 3.5
+    assert [json.loads(line)["group"] for line in outcome.stdout.splitlines()] == ["a", "b"]
+    assert outcome.exit_code == 3
+    assert "TIMEOUT" in outcome.stderr
+
+
+def test_a_silent_leader_leaves_the_commits_shown_without_their_ends(cluster: ScriptedCluster) -> None:
+    cluster.groups["a"].commits = {("t", 0): 5, ("u", 0): 7}
+    cluster.script("ListOffsets", *[silent] * 20, brokers=[SILENT])
+    outcome = run("describe", "a", "--timeout", "2s", "--format", "csv", bootstrap=_bootstrap(cluster))
+    assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,100,95,,,", "a,u,0,7,,,,,"]
+    assert outcome.exit_code == 3
+    assert "partition u-0" in outcome.stderr
+
+
+def test_a_broker_that_fell_silent_is_named_with_its_address(cluster: ScriptedCluster) -> None:
+    cluster.script("OffsetFetch", *[silent] * 20, brokers=[SILENT])
+    outcome = run("offsets", "c", "--timeout", "2s", bootstrap=_bootstrap(cluster))
+    assert outcome.exit_code == 1
+    assert f"broker {SILENT} at {cluster.addresses[SILENT]}: it took the request and sent nothing for" in outcome.stderr
