@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.model import GroupListing
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -119,3 +122,15 @@ def test_below_version_4_states_are_refused_naming_the_kafka_that_can() -> None:
             "this broker speaks up to 3; plain listing works"
         )
         assert [listing.state for listing in admin.list_groups().all().values()] == [None] * 4
+
+
+def test_a_listing_some_time_later_asks_the_brokers_that_there_are_then() -> None:
+    ahead = [0.0]
+    with ScriptedCluster(brokers=3, groups={"a": Group(coordinator=1), "c": Group(coordinator=3)}) as cluster:
+        cluster.addresses.pop(3)
+        with GroupAdmin(cluster.settings(), clock=lambda: time.monotonic() + ahead[0]) as admin:
+            assert list(admin.list_groups().all()) == ["a"]
+            cluster.addresses[3] = cluster.brokers[3].endpoint
+            assert list(admin.list_groups().all()) == ["a"]
+            ahead[0] = 2.0
+            assert list(admin.list_groups().all()) == ["a", "c"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from kafka_groups.admin.asking import settle
 from kafka_groups.admin.describing import merge_descriptions
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 Progress = Callable[[str, int, int], None]
+# Calls that follow each other closely are one question; a watch that comes back is another.
+_FRESH_S: Final = 1.0
 
 
 class GroupAdmin:
@@ -68,6 +70,7 @@ class GroupAdmin:
         self._clock = clock
         self._fleet = fleet or Fleet(settings, clock=clock)
         self._is_open = False
+        self._looked_at = 0.0
         self._one_deadline = one_deadline
         self._deadline_of_all: float | None = None
         self._coordinators: dict[str, int] = {}
@@ -111,9 +114,8 @@ class GroupAdmin:
         """
         question = ListGroups(states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types"))
         deadline = self._deadline(timeout_s, share)
-        if self._is_open:
-            self._look_around(deadline)
         self._reach(deadline)
+        self._look_around(deadline)
         brokers = sorted(self._fleet.brokers)
         route = self._ask("listing groups", question, brokers, {broker: broker for broker in brokers}, deadline)
         listings = {group.group: group for broker in brokers for group in route.found.get(broker, ())}
@@ -210,9 +212,13 @@ class GroupAdmin:
         if not self._is_open:
             self._fleet.open(deadline)
             self._is_open = True
+            self._looked_at = self._clock()
 
     def _look_around(self, deadline: float) -> None:
-        """Learn of brokers that came or went since: each one lists its own groups."""
+        """Learn of brokers that came or went a while ago: each one lists its own groups."""
+        if self._clock() - self._looked_at < _FRESH_S:
+            return
+        self._looked_at = self._clock()
         try:
             self._fleet.refresh(deadline)
         except AdminError:

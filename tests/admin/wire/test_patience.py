@@ -162,4 +162,4 @@ def test_a_deadline_without_end_is_a_deadline() -> None:
         ScriptedCluster(groups={"g": Group()}) as cluster,
         cluster.admin(timeout_s=math.inf, connect_timeout_s=math.inf) as admin,
     ):
-        assert [listing.group for listing in admin.list_groups().found] == ["g"]
+        assert list(admin.list_groups().found) == ["g"]
