@@ -55,6 +55,11 @@ class Cursor:
 
 def read_unsigned_varint(cursor: Cursor) -> int:
     """The base-128 number at the cursor, least significant group first (at most 32 bits)."""
+    at = cursor.at
+    # Nearly all of them are one byte: lengths of names, empty sets of tags.
+    if at < len(cursor.data) and cursor.data[at] < _MORE_FOLLOWS:
+        cursor.at = at + 1
+        return cursor.data[at]
     value = shift = 0
     for byte in cursor.data[cursor.at : cursor.at + _MAX_VARINT_BYTES]:
         cursor.at += 1
@@ -157,6 +162,11 @@ def _sized(
         layout = _INT32 if wide else _INT16
 
         def read(cursor: Cursor) -> Any:
+            at, data = cursor.at, cursor.data
+            # A short one, as nearly all names are: its length is one byte, and all of it is there.
+            if flexible and at < len(data) and 0 < data[at] < _MORE_FOLLOWS and at + data[at] <= len(data):
+                cursor.at = end = at + data[at]
+                return decode(data[at + 1 : end])
             size = read_unsigned_varint(cursor) - 1 if flexible else layout.unpack(cursor.take(layout.size))[0]
             if size >= 0:
                 return decode(cursor.take(size))

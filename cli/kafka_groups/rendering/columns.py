@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -79,6 +79,7 @@ def list_columns(*, types: bool, states: bool, protocols: bool) -> tuple[Column,
     return (_GROUP, *(column for is_wanted, column in wanted if is_wanted))
 
 
+@cache
 def offsets_columns(*, verbose: bool, as_kafka: bool = False) -> tuple[Column, ...]:
     """The offsets view of `describe`; `as_kafka` leaves out what Kafka's own tool does not show."""
     if not verbose:
@@ -112,6 +113,7 @@ def member_columns_of(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Colu
     )
 
 
+@cache
 def state_columns(*, verbose: bool) -> tuple[Column, ...]:
     """The state view."""
     epochs = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column
@@ -20,10 +19,10 @@ _MOST_DRAWN_ROWS: Final = 200
 # On a terminal, one long name must not fold the lines of all the others.
 _MOST_PADDED: Final = 60
 _CHUNK: Final = 5_000
+_BLOCKS: Final = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One group to be written: its rows, and how to make its JSON forms when they are wanted.
 
     `columns` may differ from group to group where a column stands only if it has something to show.
@@ -52,17 +51,37 @@ class BlockWriter:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._is_for_eyes = screen.out_is_terminal or screen.colour
         self._rows = 0
+        self._grid: Grid | None = None
+        self._columns: Sequence[Column] = ()
+        self._texts: list[str] = []
 
     def add(self, entry: Entry) -> None:
         """A blank line, the header, the rows; nothing for most groups without rows."""
-        if entry.rows or entry.is_header_kept:
-            self._rows += len(entry.rows)
+        if not (entry.rows or entry.is_header_kept):
+            return
+        self._rows += len(entry.rows)
+        if self._is_for_eyes:
             self._screen.out.write("\n")
             write_table(self._screen, entry.columns, entry.rows, so_far=self._rows)
+        else:
+            self._add_text(entry)
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Nothing: failures are told on stderr."""
+        """What is left; failures are told on stderr."""
+        self._screen.out.write("".join(self._texts))
+        self._texts = []
+
+    def _add_text(self, entry: Entry) -> None:
+        # Sixty thousand small blocks: one grid serves those of the same columns, and many are written at once.
+        if self._grid is None or self._columns is not entry.columns:
+            self._grid, self._columns = _grid(self._screen, entry.columns), entry.columns
+        self._grid.restart()
+        self._texts += ("\n", self._grid.text_of(entry.rows))
+        if len(self._texts) >= _BLOCKS:
+            self._screen.out.write("".join(self._texts))
+            self._texts = []
 
 
 class TableWriter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.rendering.columns import Column
@@ -35,42 +35,86 @@ class Grid:
         self._most = most
         self._titles = tuple(column.header for column in columns)
         self._numbers = tuple(column.is_number for column in columns)
+        self._least = tuple(len(title) for title in self._titles)
         self._widths: tuple[int, ...] = (0,) * len(columns)
+        self._is_fresh = True
+        self._fields: tuple[str, ...] | None = None
+        self._places: list[int] = []
+        # Blocks of a large cluster mostly have the same widths.
+        self._layouts: dict[tuple[int, ...], tuple[tuple[str, ...], str]] = {}
+
+    def restart(self) -> None:
+        """Begin anew, as a table of its own."""
+        self._widths = (0,) * len(self._columns)
         self._is_fresh = True
 
     def text_of(self, rows: Sequence[Any]) -> str:
         """Lines for these rows, each with its end."""
-        cells = [self._cells(values) for values in _by_column(self._columns, rows)]
-        measured = [max(map(self._width_of, texts), default=0) for texts in cells]
+        cells: list[Sequence[Any]] = []
+        measured: list[int] = []
+        for is_number, values in zip(self._numbers, self._by_column(rows), strict=True):
+            texts, width = self._cells(values, is_number=is_number)
+            cells.append(texts)
+            measured.append(width)
         if self._is_fresh:
-            measured = list(map(max, measured, map(self._width_of, self._titles)))
+            measured = list(map(max, measured, self._least))
         if self._most is not None:
             measured = [min(width, self._most) for width in measured]
         self._widths = tuple(map(max, self._widths, measured))
-        head = _line(self._titles, self._numbers, self._widths) if self._is_fresh else ""
-        self._is_fresh = False
-        return head + self._lines(cells, len(rows))
+        formats, head = self._layout()
+        text = self._lines(cells, formats, len(rows))
+        is_first, self._is_fresh = self._is_fresh, False
+        return head + text if is_first else text
 
-    def _cells(self, values: Sequence[Any]) -> list[str]:
-        """A column's texts; a single one if it is the same in all rows, as a group's name in its own block."""
+    def _by_column(self, rows: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """The values of each column. Rows that are tuples are turned over in one go."""
+        fields = getattr(rows[0], "_fields", None) if rows else None
+        if fields is None:
+            return [list(map(column.of, rows)) for column in self._columns]
+        if fields is not self._fields:
+            self._fields = fields
+            self._places = [fields.index(column.attribute) for column in self._columns]
+        turned = list(zip(*rows, strict=True))
+        return [turned[place] for place in self._places]
+
+    def _layout(self) -> tuple[tuple[str, ...], str]:
+        """How a cell of each column is padded at these widths, and the line of titles."""
+        known = self._layouts.get(self._widths)
+        if known is None:
+            sides = zip(self._numbers, self._widths, strict=True)
+            padded = [f"%{'' if is_number else '-'}{width}s" for is_number, width in sides]
+            formats = (*padded[:-1], padded[-1] if self._numbers[-1] else "%s")
+            known = self._layouts[self._widths] = (formats, "  ".join(formats) % self._titles + "\n")
+        return known
+
+    def _cells(self, values: Sequence[Any], *, is_number: bool) -> tuple[Sequence[Any], int]:
+        """A column's cells and the width of the widest; a single cell if all rows have the same, as a group's name.
+
+        Numbers stay numbers where a format will write them.
+        """
         if values and values.count(values[0]) == len(values):
-            values = values[:1]
-        return _texts(values, escaped=self._escaped)
+            (text,) = _texts(values[:1], escaped=self._escaped)
+            return (text,), self._width_of(text)
+        if is_number and self._width_of is len and values and None not in values:
+            return values, max(len(str(max(values))), len(str(min(values))))
+        texts = _texts(values, escaped=self._escaped)
+        return texts, max(map(self._width_of, texts), default=0)
 
-    def _lines(self, cells: Sequence[list[str]], rows: int) -> str:
+    def _lines(self, cells: Sequence[Sequence[Any]], formats: Sequence[str], rows: int) -> str:
         # One format for all rows of a block, with what is the same everywhere written into it: a third of
         # the time of padding cell by cell.
         by_count = self._width_of is len
-        formats = list(_formats(self._numbers, self._widths)) if by_count else ["%s"] * len(cells)
-        varying: list[list[str]] = []
+        pieces: list[str] = []
+        varying: list[Sequence[Any]] = []
         for at, texts in enumerate(cells):
-            shown = texts if by_count else self._with_blanks(at, texts)
+            shown, piece = (texts, formats[at]) if by_count else (self._with_blanks(at, texts), "%s")
             if len(texts) == 1:
-                formats[at] = (formats[at] % shown[0]).replace("%", "%%")
+                pieces.append((piece % shown[0]).replace("%", "%%"))
             else:
+                pieces.append(piece)
                 varying.append(shown)
-        line = "  ".join(formats) + "\n"
-        return "".join(map(line.__mod__, zip(*varying, strict=True))) if varying else line % () * rows
+        line = "  ".join(pieces) + "\n"
+        return line * rows % tuple(chain.from_iterable(zip(*varying, strict=True)))
 
     def _with_blanks(self, at: int, texts: Sequence[str]) -> list[str]:
         """Texts padded by what a terminal takes for their width; a format counts characters."""
@@ -79,27 +123,6 @@ class Grid:
         blanks = [" " * (self._widths[at] - self._width_of(text)) for text in texts]
         sides = zip(blanks, texts, strict=True)
         return [blank + text if self._numbers[at] else text + blank for blank, text in sides]
-
-
-@lru_cache(maxsize=64)
-def _formats(numbers: tuple[bool, ...], widths: tuple[int, ...]) -> tuple[str, ...]:
-    """How a cell of each column is padded. Blocks of a large cluster mostly have the same widths."""
-    padded = [f"%{'' if is_number else '-'}{width}s" for is_number, width in zip(numbers, widths, strict=True)]
-    return (*padded[:-1], padded[-1] if numbers[-1] else "%s")
-
-
-@lru_cache(maxsize=64)
-def _line(texts: tuple[str, ...], numbers: tuple[bool, ...], widths: tuple[int, ...]) -> str:
-    return "  ".join(_formats(numbers, widths)) % texts + "\n"
-
-
-def _by_column(columns: Sequence[Column], rows: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    """The values of each column. Rows that are tuples are turned over in one go."""
-    fields = getattr(rows[0], "_fields", None) if rows else None
-    if fields is None:
-        return [list(map(column.of, rows)) for column in columns]
-    turned = dict(zip(fields, zip(*rows, strict=True), strict=True))
-    return [turned[column.attribute] for column in columns]
 
 
 def cells_of(column: Column, rows: Sequence[Any], *, escaped: bool = False) -> list[str]:

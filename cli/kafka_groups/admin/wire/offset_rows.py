@@ -18,8 +18,6 @@ from kafka_groups.model import PartitionCommit, TopicPartition
 _FIXED_SIZE: Final = 20
 _FIXED_ROW: Final = struct.Struct(">iqi4x")
 _FIXED_PARTITION: Final = struct.Struct(">i16x")
-# The last four bytes of such a row: a metadata of length 0 (written as 1), no error, no tags.
-_FIXED_TAIL: Final = b"\x01\x00\x00\x00"
 _READ_ROW: Final = {
     version: compile_reader(PARTITION, version=version, flexible=OFFSET_FETCH.is_flexible(version))
     for version in range(OFFSET_FETCH.lowest, OFFSET_FETCH.highest + 1)
@@ -79,11 +77,16 @@ def partitions_of(run: Run) -> list[int]:
 
 
 def _is_fixed(data: bytes, start: int, rows: int) -> bool:
-    # If the first row has this tail at its place it is 20 bytes long, hence the second begins 20
+    # The last four bytes of such a row are a metadata of length 0 (written as 1), two of no error, and no
+    # tags. If the first row has this tail at its place it is 20 bytes long, hence the second begins 20
     # bytes later, and so on: four strided slices say it for all rows.
     end = start + rows * _FIXED_SIZE
-    return end <= len(data) and all(
-        data[start + 16 + at : end : _FIXED_SIZE] == _FIXED_TAIL[at : at + 1] * rows for at in range(4)
+    return (
+        end <= len(data)
+        and data[start + 16 : end : _FIXED_SIZE] == b"\x01" * rows
+        and data[start + 17 : end : _FIXED_SIZE] == b"\x00" * rows
+        and data[start + 18 : end : _FIXED_SIZE] == b"\x00" * rows
+        and data[start + 19 : end : _FIXED_SIZE] == b"\x00" * rows
     )
 
 
