@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,16 +28,23 @@ def crowded() -> Iterator[ScriptedCluster]:
         yield cluster
 
 
+# A process's peak begins with that of the one that started it, so a small one stands between it and pytest.
+_MEASURE = """
+import resource, subprocess, sys
+with open(sys.argv[1], "wb") as output:
+    code = subprocess.run(sys.argv[2:], stdout=output, stderr=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
 def _run_to_file(cluster: ScriptedCluster, output: Path, *arguments: str) -> tuple[int, int]:
     """The exit code and the peak memory, in KiB, of a whole process."""
     command = [sys.executable, "-m", "kafka_groups", *arguments, "-b", str(cluster.addresses[1])]
-    to_file = [
-        (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    child = os.posix_spawn(sys.executable, command, os.environ, file_actions=to_file)
-    _, status, usage = os.wait4(child, 0)
-    return os.waitstatus_to_exitcode(status), usage.ru_maxrss
+    measured = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(output), *command], capture_output=True, text=True, check=True, timeout=120
+    )
+    code, peak = measured.stdout.split()
+    return int(code), int(peak)
 
 
 @pytest.mark.parametrize("output_format", ["table", "json"])
@@ -47,7 +54,7 @@ def test_describing_ten_thousand_groups_stays_under_150_mib(
     output = tmp_path / "output"
     code, peak_kib = _run_to_file(crowded, output, "describe", "--all-groups", "--format", output_format)
     assert (code, output.read_text().count("orders")) == (0, GROUPS * PARTITIONS)
-    assert peak_kib < 150 * _MIB_IN_KIB
+    assert 10 * _MIB_IN_KIB < peak_kib < 150 * _MIB_IN_KIB
 
 
 def test_describing_ten_thousand_groups_takes_thirteen_requests(crowded: ScriptedCluster, tmp_path: Path) -> None:
