@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ KAFKA = parse_version("4.3.1")
 @pytest.fixture
 def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("kafka_groups.sandbox.jars.cache_directory", lambda _: tmp_path / "cache")
+    monkeypatch.setattr("kafka_groups.sandbox.jars.cache_directory", lambda kafka: tmp_path / "cache" / str(kafka))
     jar = tmp_path / "kafka.jar"
     jar.write_bytes(b"jar")
     return jar
@@ -61,3 +63,25 @@ def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkey
         "the sandbox needs packages that are not installed (jgo); run: pip install 'kafka-groups[sandbox]'"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_versions_that_are_wanted_at_the_same_time_are_downloaded_one_after_the_other(
+    jar: Path, mocker: MockerFixture
+) -> None:
+    under_way: list[object] = []
+    most = 0
+
+    def slowly(kafka: object) -> list[Path]:
+        nonlocal most
+        under_way.append(kafka)
+        most = max(most, len(under_way))
+        time.sleep(0.1)
+        under_way.remove(kafka)
+        return [jar]
+
+    mocker.patch("kafka_groups.sandbox.downloads.download", side_effect=slowly)
+    versions = [parse_version(version) for version in ("4.3.1", "2.8.2", "2.5.1")]
+    with ThreadPoolExecutor(len(versions)) as pool:
+        found = list(pool.map(lambda version: find_jars(version, tell=lambda _: None), versions))
+
+    assert (found, most) == ([[jar]] * 3, 1)

@@ -37,19 +37,21 @@ def find_jars(kafka: KafkaVersion, *, tell: Callable[[str], None]) -> list[Path]
     jars = _read_lock(lock_file)
     if jars is not None:
         return jars
-    with alone(lock_file.with_suffix(".busy")):
+    # One download at a time, whatever the version: they share jars, and jgo's downloads trip over each other.
+    with alone(lock_file.parent.parent / "jars.busy"):
         jars = _read_lock(lock_file)  # another process may have fetched them while we waited
         if jars is None:
             tell(f"downloading Kafka {kafka} (about 45 MB, only once)")
             jars = _download(kafka)
             sizes = {str(jar): jar.stat().st_size for jar in jars}
+            lock_file.parent.mkdir(parents=True, exist_ok=True)
             lock_file.write_text(json.dumps({"jars": sizes}, indent=1), encoding="utf-8")
     return jars
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Wait for a lock between processes (jgo's downloads trip over each other) and hold it."""
+    """Wait for a lock between processes, and between threads of one, and hold it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
