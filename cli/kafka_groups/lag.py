@@ -79,8 +79,7 @@ def _rows(
     starts: Ends,
     who: tuple[str | None, str | None, str | None],
 ) -> list[OffsetRow]:
-    # A million rows come through here, so they are made column by column: a third of the time of making
-    # them one by one.
+    # A million rows come through here; made column by column they take three quarters of the time.
     if not commits:
         return []
     partitions, offsets, leader_epochs, metadata = zip(*commits, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -23,7 +23,7 @@ from kafka_groups.model import GROUP_STATES, GROUP_TYPES, TopicPartition
 from kafka_groups.rendering.columns import OFFSETS
 from kafka_groups.rendering.documents import commits_document
 from kafka_groups.rendering.formats import CsvWriter, Entry, JsonWriter, NdjsonWriter, TableWriter, Writer
-from kafka_groups.rendering.rows import commit_rows
+from kafka_groups.rendering.rows import CommitRow, commit_rows
 from kafka_groups.rendering.screen import Screen
 
 
@@ -128,14 +128,16 @@ def _missing(asked: Session, selection: Selection, found: Mapping[str, GroupOffs
 
 
 def _entries(found: Mapping[str, GroupOffsets]) -> Iterator[Entry]:
-    for group, committed in found.items():
-        rows = commit_rows(group, committed.rows())
-        yield Entry(
-            columns=OFFSETS,
-            rows=rows,
-            document=lambda group=group, rows=rows: commits_document(group, rows),  # type: ignore[misc]
-            records=lambda rows=rows: (row._asdict() for row in rows),  # type: ignore[misc]
-        )
+    return (_entry(group, commit_rows(group, committed.rows())) for group, committed in found.items())
+
+
+def _entry(group: str, rows: Sequence[CommitRow]) -> Entry:
+    return Entry(
+        columns=OFFSETS,
+        rows=rows,
+        document=lambda: commits_document(group, rows),
+        records=lambda: (row._asdict() for row in rows),
+    )
 
 
 def _writer(screen: Screen, output_format: str) -> Writer:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from kafka_groups.errors import NameNotResolvedError
 from kafka_groups.settings import Endpoint
@@ -23,7 +23,7 @@ def resolve(endpoint: Endpoint) -> list[Address]:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         msg = f"the name '{endpoint.host}' does not resolve ({reason})"
         raise NameNotResolvedError(msg) from error
-    return [(family, address) for family, _, _, _, address in infos]  # type: ignore[misc]
+    return _addresses(infos)
 
 
 class Resolution:
@@ -59,4 +59,8 @@ def numeric_addresses(endpoint: Endpoint) -> list[Address] | None:
         infos = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return None
-    return [(family, address) for family, _, _, _, address in infos]  # type: ignore[misc]
+    return _addresses(infos)
+
+
+def _addresses(infos: Iterable[tuple[Any, ...]]) -> list[Address]:
+    return [(family, address) for family, _, _, _, address in infos]
