@@ -1,0 +1,82 @@
+"""What the pipeline's tables tell of the past, as frozen answers. Times are milliseconds since 1970, UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class LagPoint(NamedTuple):
+    """A group's lag at one time: the sum over its partitions, and the longest time lag of them."""
+
+    at_ms: int
+    lag: int | None
+    time_lag_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rebalance:
+    """One rebalance. `duration_quality` is exact, bound (no longer than that), or open (it had not ended)."""
+
+    started_ms: int
+    ended_ms: int | None
+    duration_ms: int | None
+    duration_quality: str
+    generation: int
+    joined: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupHistory:
+    """One group: how it stands at the end of the period, and how it came there; points and rebalances ascend in time.
+
+    `verdict` is OK, WARN, STOP, STALL or REWIND (None without a window to judge), `rule` the rule that gave it.
+    Rates are records a second. `time_lag_quality` is one of the contract's names.
+    """
+
+    cluster_id: str
+    group: str
+    state: str | None
+    members: int | None
+    verdict: str | None
+    rule: str | None
+    lag: int | None
+    time_lag_ms: int | None
+    time_lag_quality: str
+    consume_rate: float | None
+    produce_rate: float | None
+    catch_up_ms: int | None
+    lagging_since_ms: int | None
+    points: tuple[LagPoint, ...]
+    rebalances: tuple[Rebalance, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """Something that deserves a look: `kind` is idle_group, orphaned_commit, unread_topic, skew or retention_risk."""
+
+    kind: str
+    cluster_id: str
+    group: str | None
+    topic: str | None
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class History:
+    """A report: the worst groups first, what was found, and what the tables do not hold.
+
+    `groups_in_all` counts those that were left out, too. `missing` are whole sentences
+    ("no end offsets were sampled before …"), `gaps` too ("partition 3 of __consumer_offsets: 120 offsets …").
+    """
+
+    made_ms: int
+    from_ms: int
+    to_ms: int
+    clusters: tuple[str, ...]
+    groups: tuple[GroupHistory, ...]
+    groups_in_all: int
+    findings: tuple[Finding, ...]
+    gaps: tuple[str, ...]
+    missing: tuple[str, ...]
