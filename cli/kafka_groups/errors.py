@@ -4,6 +4,10 @@ KafkaGroupsError                  carries the exit code that the root command us
 ├── SettingsError                 what the user gave cannot be used (exit 2)
 ├── IncompleteAnswerError         some items failed (exit 3), or all of them (exit 1)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
+├── PipelineError                 the pipeline could not be run; tables are as they were (exit 1)
+│   ├── SparkMissingError         no Spark, or no Java that it runs on
+│   ├── SourceError               __consumer_offsets cannot be read, or is not the one that was read before
+│   └── StorageError              the directory of the tables cannot be used
 └── AdminError                    something asked of a cluster failed; `name` is the contract's errors[].name
     ├── BrokerError               a broker answered with an error code of Kafka's
     ├── TimeoutExceededError      TIMEOUT
@@ -35,6 +39,22 @@ class SettingsError(KafkaGroupsError):
 
 class SandboxError(KafkaGroupsError):
     """The sandbox could not be started, seeded or stopped."""
+
+
+class PipelineError(KafkaGroupsError):
+    """The pipeline could not do what it was asked; what its tables held before, they still hold."""
+
+
+class SparkMissingError(PipelineError):
+    """pyspark is not installed, or there is no Java that it runs on."""
+
+
+class SourceError(PipelineError):
+    """`__consumer_offsets` may not or cannot be read, or is another cluster's than the checkpoint's."""
+
+
+class StorageError(PipelineError):
+    """The directory of the tables is not ours, is of a newer version, or cannot be read or written."""
 
 
 class AdminError(KafkaGroupsError):

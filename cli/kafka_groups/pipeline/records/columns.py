@@ -14,7 +14,8 @@ GAP: Final = "gap"
 
 TIME: Final = pa.timestamp("us", tz="UTC")
 
-# One topic's partitions inside an assignment. KIP-848 and share groups write ids and no names, classic ones names and no ids.
+# One topic's partitions inside an assignment. KIP-848 and share groups write ids and no names, classic ones names
+# and no ids.
 ASSIGNMENT: Final = pa.list_(
     pa.struct([("topic", pa.string()), ("topic_id", pa.string()), ("partitions", pa.list_(pa.int32()))])
 )

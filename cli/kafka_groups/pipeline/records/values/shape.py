@@ -1,0 +1,47 @@
+"""What the table of a record type says, and how its values are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from kafka_groups.codec import CodecError, Cursor, Field, Read, Struct, compile_reader
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSchema:
+    """The values of one record type: its fields, its versions, and the first one with compact texts and tags."""
+
+    fields: tuple[Field, ...]
+    versions: range = range(1)
+    flexible_since: int = 0
+
+
+# A value starts with its version, a key with its type.
+PREFIX_BYTES: Final = 2
+
+
+def read_prefix(cursor: Cursor) -> int:
+    """The version or type at the cursor."""
+    return int.from_bytes(cursor.take(PREFIX_BYTES), "big", signed=True)
+
+
+def read_value(schema: ValueSchema, value: bytes) -> Struct:
+    """The fields of a value; CodecError, with a sentence, if it is not exactly as the schema says."""
+    cursor = Cursor(value)
+    version = read_prefix(cursor)
+    if version not in schema.versions:
+        msg = f"version {version} of the value is not known, only {schema.versions[0]} to {schema.versions[-1]}"
+        raise CodecError(msg)
+    found: Struct = _reader(schema, version)(cursor)
+    # A broker never leaves bytes over, so these are of a layout that nobody here has seen.
+    if cursor.left():
+        msg = f"{cursor.left()} bytes are left over after the value"
+        raise CodecError(msg)
+    return found
+
+
+@cache
+def _reader(schema: ValueSchema, version: int) -> Read:
+    return compile_reader(schema.fields, version=version, flexible=version >= schema.flexible_since)

@@ -1,0 +1,56 @@
+"""The tables of the pipeline: every column with its type and what it promises. This module is their documentation.
+
+All times are UTC; `*_ms` are milliseconds; rates are records a second. Every table is partitioned by `date` (UTC, of
+the time that its `dated_by` names) and `batch` (which run wrote it), which stand in directory names.
+`SCHEMA_VERSION` goes up when a column changes its meaning or goes away; columns may be added without.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafka_groups.pipeline.tables.derived import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES, TOPIC_DAILY
+from kafka_groups.pipeline.tables.facts import (
+    GROUP_EVENTS,
+    INGEST_GAPS,
+    OFFSET_COMMITS,
+    PARTITION_OFFSETS,
+    UNKNOWN_RECORDS,
+)
+from kafka_groups.pipeline.tables.shape import Column, Table, spell_type
+
+__all__ = [
+    "GROUP_DAILY",
+    "GROUP_EVENTS",
+    "GROUP_STATUS",
+    "INGEST_GAPS",
+    "LAG_HISTORY",
+    "OFFSET_COMMITS",
+    "PARTITION_OFFSETS",
+    "REBALANCES",
+    "SCHEMA_VERSION",
+    "TABLES",
+    "TOPIC_DAILY",
+    "UNKNOWN_RECORDS",
+    "Column",
+    "Table",
+    "spell_type",
+]
+
+SCHEMA_VERSION: Final = 1
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        OFFSET_COMMITS,
+        GROUP_EVENTS,
+        PARTITION_OFFSETS,
+        LAG_HISTORY,
+        GROUP_STATUS,
+        REBALANCES,
+        GROUP_DAILY,
+        TOPIC_DAILY,
+        INGEST_GAPS,
+        UNKNOWN_RECORDS,
+    )
+}

@@ -1,0 +1,112 @@
+"""The JSON Schema of a history's document. Keys are only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka_groups.rendering.history.document import SCHEMA_NAME
+from kafka_groups.rendering.schemas import SCHEMAS
+
+Schema = dict[str, Any]
+
+_VERDICTS: Final = ("OK", "WARN", "STOP", "STALL", "REWIND")
+_TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
+_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk")
+
+
+def history_schema() -> Schema:
+    """The schema of what `history_document` returns."""
+    # An error looks the same in every document.
+    shared = SCHEMAS["list"]
+    told = _object(
+        {
+            "schema": {"description": "Which document this is. The number grows if a key goes.", "const": SCHEMA_NAME},
+            "status": shared["properties"]["status"],
+            "made_at": _instant("When the report was made."),
+            "from": _instant("The beginning of the period."),
+            "to": _instant("The end of the period."),
+            "clusters": _texts("The ids of the clusters that the tables tell of."),
+            "groups_in_all": _number("How many groups there are, with those that were left out.", "integer"),
+            "groups": _objects("The groups, the worst first.", _GROUP),
+            "findings": _objects("What deserves a look.", _FINDING),
+            "gaps": _texts("Stretches of records that were gone before they could be read, a sentence each."),
+            "missing": _texts("What the tables do not hold, a sentence each."),
+            "errors": shared["properties"]["errors"],
+        }
+    )
+    return {"$schema": shared["$schema"], "title": "kafka-groups pipeline report --format json", **told}
+
+
+def _text(told: str, *, nullable: bool = False, **more: Any) -> Schema:
+    return {"description": told, "type": ["string", "null"] if nullable else "string", **more}
+
+
+def _choice(told: str, *names: str, nullable: bool = False) -> Schema:
+    return {"description": told, "enum": [*names, None] if nullable else list(names)}
+
+
+def _number(told: str, kind: str, *, nullable: bool = False, minimum: int | None = 0) -> Schema:
+    bound = {} if minimum is None else {"minimum": minimum}
+    return {"description": told, "type": [kind, "null"] if nullable else kind, **bound}
+
+
+def _instant(told: str, *, nullable: bool = False) -> Schema:
+    pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+    return _text(f"{told} ISO-8601, UTC.", nullable=nullable, format="date-time", pattern=pattern)
+
+
+def _texts(told: str) -> Schema:
+    return {"description": told, "type": "array", "items": {"type": "string"}}
+
+
+def _objects(told: str, keys: Mapping[str, Schema]) -> Schema:
+    return {"description": told, "type": "array", "items": _object(keys)}
+
+
+def _object(keys: Mapping[str, Schema]) -> Schema:
+    return {"type": "object", "required": list(keys), "properties": dict(keys), "additionalProperties": True}
+
+
+_LAG: Final = _number(
+    "Messages behind, may be negative; null if it is not known.", "integer", nullable=True, minimum=None
+)
+_TIME_LAG: Final = _number("The age of the oldest record not yet read; null if not known.", "integer", nullable=True)
+_POINT: Final = {
+    "at": _instant("The time."),
+    "lag": {**_LAG, "description": "The sum over the partitions; null if it is not known."},
+    "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
+}
+_REBALANCE: Final = {
+    "started_at": _instant("When it began."),
+    "ended_at": _instant("When it ended; null if it had not.", nullable=True),
+    "duration_ms": _number("How long it took; null if that is not known.", "integer", nullable=True),
+    "duration_quality": _choice("bound: no longer than that. open: it had not ended.", "exact", "bound", "open"),
+    "generation": _number("The generation or epoch that it led to.", "integer", minimum=None),
+    "joined": _number("How many members came.", "integer"),
+    "left": _number("How many members went.", "integer"),
+}
+_GROUP: Final = {
+    "cluster_id": _text("The cluster's id."),
+    "group": _text("The group's id."),
+    "state": _text("The state at the end of the period; null if it is not known.", nullable=True),
+    "members": _number("How many members it had then; null if that is not known.", "integer", nullable=True),
+    "verdict": _choice("The verdict; null without a window to judge.", *_VERDICTS, nullable=True),
+    "rule": _text("The rule that gave the verdict; null if none did.", nullable=True),
+    "lag": _LAG,
+    "time_lag_ms": _TIME_LAG,
+    "time_lag_quality": _choice("How good the time lag is.", *_TIME_LAG_QUALITIES),
+    "consume_rate": _number("Records read a second; null if not known.", "number", nullable=True, minimum=None),
+    "produce_rate": _number("Records written a second; null if not known.", "number", nullable=True, minimum=None),
+    "catch_up_ms": _number("How long until the lag is gone at these rates; null if never.", "integer", nullable=True),
+    "lagging_since": _instant("Since when it has had a lag; null if it has none.", nullable=True),
+    "points": _objects("The lag over time, ascending.", _POINT),
+    "rebalances": _objects("The rebalances, ascending.", _REBALANCE),
+}
+_FINDING: Final = {
+    "kind": _choice("What it is.", *_FINDINGS),
+    "cluster_id": _text("The cluster's id."),
+    "group": _text("The group; null if it is about none.", nullable=True),
+    "topic": _text("The topic; null if it is about none.", nullable=True),
+    "message": _text("A sentence for people."),
+}

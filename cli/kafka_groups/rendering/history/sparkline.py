@@ -1,0 +1,64 @@
+"""A series of lags in as many cells as there is room for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from kafka_groups.history import LagPoint
+
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
+DIGITS: Final = "01234567"
+GAPS: Final = {BLOCKS: "·", DIGITS: "."}
+
+
+def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
+    """The highest lag in each of so many equal stretches of the period; None where no lag is known.
+
+    `points` ascend in time; one at the very end belongs to the last stretch.
+    """
+    span = max(to_ms - from_ms, 1)
+    bounds = [from_ms + span * cell // cells for cell in range(cells)] + [max(to_ms, from_ms) + 1]
+    places = [bisect_left(points, bound, key=lambda point: point.at_ms) for bound in bounds]
+    return [
+        max((point.lag for point in points[start:end] if point.lag is not None), default=None)
+        for start, end in pairwise(places)
+    ]
+
+
+def draw_sparkline(peaks: Sequence[int | None], *, blocks: str = BLOCKS) -> str | None:
+    """A block for each peak, on a scale from zero to the highest of them; a dot where there is none.
+
+    Only zero (and less) has the lowest block: a small lag beside a huge one is still seen. None without any peak.
+    """
+    known = [peak for peak in peaks if peak is not None]
+    if not known:
+        return None
+    top, gap = max(known), GAPS[blocks]
+    return "".join(gap if peak is None else blocks[level_of(peak, top, len(blocks) - 1)] for peak in peaks)
+
+
+def level_of(peak: int, top: int, levels: int) -> int:
+    """0 for what is not above zero, else 1 to `levels`, the last one at the top."""
+    return -(-peak * levels // top) if peak > 0 else 0
+
+
+def thin_out(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:
+    """As they are if they are no more than `most`; else of each of `most` stretches those that must be seen.
+
+    These are the highest lag, the longest time lag, and one where the lag is not known.
+    """
+    if len(points) <= most:
+        return points
+    kept: list[LagPoint] = []
+    for start, end in pairwise([len(points) * part // most for part in range(most + 1)]):
+        stretch = points[start:end]
+        wanted = {
+            max(stretch, key=lambda point: (point.lag is not None, point.lag)),
+            max(stretch, key=lambda point: (point.time_lag_ms is not None, point.time_lag_ms)),
+            next((point for point in stretch if point.lag is None), stretch[0]),
+        }
+        kept += sorted(wanted, key=lambda point: point.at_ms)
+    return kept

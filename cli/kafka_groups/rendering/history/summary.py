@@ -1,0 +1,79 @@
+"""The table on top of the page: how each group stands, with a small picture of its lag and a link to its chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from kafka_groups.history import GroupHistory, History
+from kafka_groups.rendering.history.charts import verdict_label
+from kafka_groups.rendering.history.markup import Cell, name, row, table, text
+from kafka_groups.rendering.history.sparkline import peaks_of
+from kafka_groups.rendering.history.words import longest_rebalance, show_duration, spell_minute, spell_time_lag
+
+_CELLS: Final = 60
+_HEIGHT: Final = 20
+
+
+def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
+    """A row a group; nothing if there is none."""
+    if not groups:
+        return ""
+    rows = [_cells(history, group, at) for at, group in enumerate(groups, start=1)]
+    lines = [row(head, cells) for head, *cells in rows]
+    return table(rows[0], lines, label="Summary of the groups", classes="cards")
+
+
+def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
+    time_lag, since = spell_time_lag(group), group.lagging_since_ms
+    cluster = Cell(name(group.cluster_id), "Cluster")
+    return [
+        Cell(f'<a href="#group-{at}">{name(group.group)}</a>', "Group"),
+        *([cluster] if len(history.clusters) > 1 else []),
+        Cell(verdict_label(group.verdict), "Verdict"),
+        Cell(None if group.state is None else text(group.state), "State"),
+        Cell(_number(group.lag), "Lag", "number"),
+        Cell(time_lag, "Time lag", "number"),
+        Cell(_trend(history, group), "Lag over the period", "wide"),
+        Cell(_rate(group.consume_rate), "Read/s", "number"),
+        Cell(_rate(group.produce_rate), "Written/s", "number"),
+        Cell(None if group.catch_up_ms is None else show_duration(group.catch_up_ms), "Catch-up", "number"),
+        Cell(None if since is None else spell_minute(since, beside_ms=history.to_ms), "Behind since", "short"),
+        Cell(_number(group.members), "Members", "number"),
+        Cell(_rebalances(group), "Rebalances", "short"),
+    ]
+
+
+def _number(value: int | None) -> str | None:
+    return None if value is None else f"{value:,}"
+
+
+def _rate(value: float | None) -> str | None:
+    return None if value is None else f"{value:,.1f}"
+
+
+def _rebalances(group: GroupHistory) -> str:
+    longest = longest_rebalance(group)
+    if longest is None or longest.duration_ms is None:
+        return f"{len(group.rebalances):,}"
+    return f"{len(group.rebalances):,}, longest {show_duration(longest.duration_ms)}"
+
+
+def _trend(history: History, group: GroupHistory) -> str | None:
+    """An area for each stretch in which lag is known; the table's other cells say it in words."""
+    peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_CELLS)
+    known = [peak for peak in peaks if peak is not None]
+    if not known:
+        return None
+    top = max(1, *known)
+    heights = [None if peak is None else round(_HEIGHT - max(0, peak) * _HEIGHT / top, 1) for peak in peaks]
+    runs = [list(run) for known, run in groupby(enumerate(heights), lambda at: at[1] is not None) if known]
+    areas = "".join(
+        f"M{run[0][0]} {_HEIGHT}" + "".join(f"V{height}H{cell + 1}" for cell, height in run) + f"V{_HEIGHT}Z"
+        for run in runs
+    )
+    return (
+        f'<svg class="spark" viewBox="0 0 {_CELLS} {_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path d="{areas}"/></svg>'
+    )

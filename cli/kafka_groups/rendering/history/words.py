@@ -1,0 +1,96 @@
+"""Times, durations and counts as people read them. Nothing here looks at a stream."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kafka_groups.history import GroupHistory, Rebalance
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
+_TENTHS_BELOW_MS: Final = 10_000
+
+# What stands in front of a time lag that is not exact. A lag of unknown quality has no value either.
+TIME_LAG_SIGNS: Final = {"interpolated": "~", "compacted": "~", "lower_bound": "≥", "data_loss": "!"}
+TIME_LAG_WORDS: Final = {
+    "interpolated": "about",
+    "compacted": "about",
+    "lower_bound": "at least",
+    "data_loss": "after data loss,",
+}
+
+
+def show_duration(ms: int) -> str:
+    """The two largest units (3m12s, 2h5m, 1d), tenths of a second below ten seconds, milliseconds below one."""
+    if ms < 0:
+        return f"-{show_duration(-ms)}"
+    if ms < 1_000:  # noqa: PLR2004 - a second
+        return f"{ms}ms" if ms else "0s"
+    if ms < _TENTHS_BELOW_MS:
+        whole, tenths = divmod(ms // 100, 10)
+        return f"{whole}.{tenths}s" if tenths else f"{whole}s"
+    at = next(place for place, (_, size) in enumerate(_UNITS) if ms >= size)
+    texts = []
+    for name, size in _UNITS[at : at + 2]:
+        count, ms = divmod(ms, size)
+        texts += [f"{count}{name}"] if count else []
+    return "".join(texts)
+
+
+def show_minute(ms: int) -> str:
+    """2026-11-20T10:03Z, in a single word."""
+    return _moment(ms).strftime("%Y-%m-%dT%H:%MZ")
+
+
+def show_instant(ms: int) -> str:
+    """ISO-8601 in UTC with milliseconds, as documents have it."""
+    return _moment(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
+    """20 Nov 2026, 10:03, without a year that is that of `beside_ms`: for a page, which says that its times are UTC."""
+    moment = _moment(ms)
+    is_told = beside_ms is not None and _moment(beside_ms).year == moment.year
+    return f"{moment.day} {moment:%b}{'' if is_told else f' {moment.year}'}, {moment:%H:%M}"
+
+
+def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
+    """The time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
+    sign = at_least if sign == "≥" else sign
+    if group.time_lag_ms is None:
+        # That records were lost must be seen even if nobody knows how old they were.
+        return sign if group.time_lag_quality == "data_loss" else None
+    return f"{sign}{show_duration(group.time_lag_ms)}"
+
+
+def spell_time_lag(group: GroupHistory) -> str | None:
+    """The time lag with its quality in words."""
+    if group.time_lag_ms is None:
+        return "data loss" if group.time_lag_quality == "data_loss" else None
+    return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), show_duration(group.time_lag_ms))))
+
+
+def spell_rebalance_time(rebalance: Rebalance) -> str:
+    """How long a rebalance took, as far as that is known."""
+    if rebalance.duration_quality == "open":
+        return "had not ended"
+    if rebalance.duration_ms is None:
+        return "duration unknown"
+    took = show_duration(rebalance.duration_ms)
+    return f"at most {took}" if rebalance.duration_quality == "bound" else took
+
+
+def longest_rebalance(group: GroupHistory) -> Rebalance | None:
+    """The rebalance that took longest; one that had not ended counts only if there is no other."""
+    return max(group.rebalances, key=lambda rebalance: rebalance.duration_ms or -1, default=None)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """1 group, 1,234 groups."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _moment(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)

@@ -1,0 +1,156 @@
+"""Histories to draw: small ones told by hand, and a day of several groups in which everything happens."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from kafka_groups.history import Finding, GroupHistory, History, LagPoint, Rebalance
+
+MINUTE: Final = 60_000
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+# 2026-11-20T00:00Z
+FROM: Final = 1_795_132_800_000
+TO: Final = FROM + DAY
+HOSTILE: Final = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+NAMES: Final = ("billing", "注文-処理", "عربي", "payments.settlement.eu-1.reconciler-with-a-long-name", "[red]x[/red]")
+
+
+def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **told: Any) -> Rebalance:
+    """A rebalance of known duration, unless told otherwise."""
+    known: dict[str, Any] = {
+        "started_ms": started_ms,
+        "ended_ms": None if duration_ms is None else started_ms + duration_ms,
+        "duration_ms": duration_ms,
+        "duration_quality": "open" if duration_ms is None else "exact",
+        "generation": 7,
+        "joined": 2,
+        "left": 1,
+    }
+    return Rebalance(**(known | told))
+
+
+def group(name: str = "orders", **told: Any) -> GroupHistory:
+    """A group of which nothing is known but its name and what is told."""
+    known: dict[str, Any] = {
+        "cluster_id": "c-1",
+        "group": name,
+        "state": None,
+        "members": None,
+        "verdict": None,
+        "rule": None,
+        "lag": None,
+        "time_lag_ms": None,
+        "time_lag_quality": "unknown",
+        "consume_rate": None,
+        "produce_rate": None,
+        "catch_up_ms": None,
+        "lagging_since_ms": None,
+        "points": (),
+        "rebalances": (),
+    }
+    return GroupHistory(**(known | told))
+
+
+def history(*groups: GroupHistory, **told: Any) -> History:
+    """A day of these groups."""
+    known: dict[str, Any] = {
+        "made_ms": TO + 5 * MINUTE,
+        "from_ms": FROM,
+        "to_ms": TO,
+        "clusters": ("c-1",),
+        "groups": groups,
+        "groups_in_all": len(groups),
+        "findings": (),
+        "gaps": (),
+        "missing": (),
+    }
+    return History(**(known | told))
+
+
+def points(*lags: int | None, time_lags: tuple[int | None, ...] | None = None) -> tuple[LagPoint, ...]:
+    """So many points spread over the day, the first at its beginning."""
+    times = time_lags or (None,) * len(lags)
+    return tuple(
+        LagPoint(FROM + DAY * at // len(lags), lag, time)
+        for at, (lag, time) in enumerate(zip(lags, times, strict=True))
+    )
+
+
+def waves(many: int, *, top: int, phase: float = 0, growth: float = 0) -> tuple[LagPoint, ...]:
+    """A lag that comes and goes, with a time lag that follows it, and an hour in which nobody sampled."""
+    told = []
+    for at in range(many):
+        part = at / many
+        lag = int(top * (growth * part**2 + (1 - growth) * max(0.0, math.sin(9 * part + phase)) ** 3))
+        is_gap = 0.55 < part < 0.6
+        told.append(LagPoint(FROM + DAY * at // many, None if is_gap else lag, None if is_gap else lag * 37))
+    return tuple(told)
+
+
+def eventful(*, many: int = 8, dots: int = 1_000) -> History:
+    """Groups of every verdict, one of them hostile by name, with findings, gaps and things missing."""
+    marks = (
+        rebalance(FROM + 3 * HOUR, 3_200, generation=41),
+        rebalance(FROM + 9 * HOUR, 31 * MINUTE, generation=42, duration_quality="bound", joined=0, left=2),
+        rebalance(FROM + 22 * HOUR, None, generation=43, joined=1, left=0),
+    )
+    shared: dict[str, Any] = {"state": "Stable", "members": 3, "time_lag_quality": "interpolated"}
+    worst = group(
+        HOSTILE,
+        **shared | {"state": "Empty", "members": 0, "time_lag_quality": "lower_bound"},
+        verdict="STOP",
+        rule="commits_stopped",
+        lag=1_234_567,
+        time_lag_ms=19 * HOUR + 7 * MINUTE,
+        consume_rate=0.0,
+        produce_rate=310.4,
+        lagging_since_ms=FROM + 5 * HOUR,
+        points=waves(dots, top=1_234_567, growth=1),
+        rebalances=marks,
+    )
+    others = [
+        group(
+            NAMES[at % 5] + (f"-{at}" if at > 4 else ""),
+            **shared,
+            verdict=("STALL", "WARN", "OK", "REWIND", "OK")[at % 5],
+            rule=("no_progress", "lag_grows", None, "went_back", None)[at % 5],
+            lag=40_000 // (at + 1),
+            time_lag_ms=1_480_000 // (at + 1),
+            consume_rate=120.0 + at,
+            produce_rate=118.4,
+            catch_up_ms=(at + 1) * 11 * MINUTE,
+            lagging_since_ms=FROM + (at % 20) * HOUR,
+            points=waves(dots, top=40_000 // (at + 1), phase=at),
+            rebalances=marks[: at % 4],
+        )
+        for at in range(many - 2)
+    ]
+    quiet = group("audit", state="Stable", members=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1))
+    findings = (
+        Finding(
+            kind="retention_risk",
+            cluster_id="c-1",
+            group="billing",
+            topic="invoices",
+            message="partition 3 is 5h from the end of its topic's retention (7d), at a time lag of 6d19h",
+        ),
+        Finding(kind="idle_group", cluster_id="c-1", group=HOSTILE, topic=None, message="no commit for 19h7m"),
+        Finding(
+            kind="unread_topic",
+            cluster_id="c-1",
+            group=None,
+            topic="<b>clicks</b>",
+            message="no group has committed on any of its 12 partitions",
+        ),
+    )
+    return history(
+        *(worst, *others, quiet),
+        clusters=("c-1",),
+        groups_in_all=many + 62,
+        findings=findings,
+        gaps=("partition 3 of __consumer_offsets: 120 offsets from 4,200 on were compacted before they were read",),
+        missing=("no end offsets were sampled before 2026-11-20T02:00Z, so lag before that is unknown",),
+    )

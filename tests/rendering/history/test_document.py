@@ -1,0 +1,112 @@
+"""A history as JSON, as its schema says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kafka_groups.rendering.history import history_document, history_schema
+from tests.rendering.history.stories import FROM, HOUR, eventful, group, history, points, rebalance
+
+Json = dict[str, Any]
+
+
+def errors_in(document: Json) -> list[str]:
+    """Where the document is not as the schema says."""
+    return [error.message for error in Draft202012Validator(history_schema()).iter_errors(document)]
+
+
+def test_the_schema_is_one_and_names_its_document() -> None:
+    Draft202012Validator.check_schema(history_schema())
+    assert history_schema()["properties"]["schema"]["const"] == "kafka-groups/pipeline-report/1"
+
+
+@pytest.mark.parametrize("told", [eventful(), history(), history(group())], ids=["full", "empty", "unknown"])
+def test_documents_are_as_the_schema_says(told: Any) -> None:
+    assert errors_in(json.loads(json.dumps(history_document(told)))) == []
+
+
+def test_a_small_history_key_by_key() -> None:
+    worst = group(lag=3, points=points(3), rebalances=(rebalance(),), lagging_since_ms=FROM + HOUR)
+    document = history_document(history(worst))
+    (told,) = document.pop("groups")
+    assert document == {
+        "schema": "kafka-groups/pipeline-report/1",
+        "status": "complete",
+        "made_at": "2026-11-21T00:05:00.000Z",
+        "from": "2026-11-20T00:00:00.000Z",
+        "to": "2026-11-21T00:00:00.000Z",
+        "clusters": ["c-1"],
+        "groups_in_all": 1,
+        "findings": [],
+        "gaps": [],
+        "missing": [],
+        "errors": [],
+    }
+    assert told == {
+        "cluster_id": "c-1",
+        "group": "orders",
+        "state": None,
+        "members": None,
+        "verdict": None,
+        "rule": None,
+        "lag": 3,
+        "time_lag_ms": None,
+        "time_lag_quality": "unknown",
+        "consume_rate": None,
+        "produce_rate": None,
+        "catch_up_ms": None,
+        "lagging_since": "2026-11-20T01:00:00.000Z",
+        "points": [{"at": "2026-11-20T00:00:00.000Z", "lag": 3, "time_lag_ms": None}],
+        "rebalances": [
+            {
+                "started_at": "2026-11-20T01:00:00.000Z",
+                "ended_at": "2026-11-20T01:00:03.200Z",
+                "duration_ms": 3200,
+                "duration_quality": "exact",
+                "generation": 7,
+                "joined": 2,
+                "left": 1,
+            }
+        ],
+    }
+
+
+def test_what_was_found_is_told_with_what_it_is_about() -> None:
+    finding = history_document(eventful())["findings"][2]
+    assert finding == {
+        "kind": "unread_topic",
+        "cluster_id": "c-1",
+        "group": None,
+        "topic": "<b>clicks</b>",
+        "message": "no group has committed on any of its 12 partitions",
+    }
+
+
+@pytest.mark.parametrize("key", ["made_at", "groups", "missing", "status"])
+def test_a_document_that_lacks_a_key_is_refused(key: str) -> None:
+    document = history_document(eventful())
+    del document[key]
+    assert errors_in(document) == [f"'{key}' is a required property"]
+
+
+def objects_in(schema: Any) -> Iterator[Json]:
+    """Every schema of an object inside this one, itself included."""
+    told = schema if isinstance(schema, dict) else {}
+    yield from [told][: "required" in told]
+    for value in told.values():
+        yield from objects_in(value)
+
+
+def test_every_key_is_required_described_and_typed_and_readers_must_expect_more() -> None:
+    objects = list(objects_in(history_schema()))
+    assert len(objects) == 6
+    assert [set(told["required"]) ^ set(told["properties"]) for told in objects] == [set()] * 6
+    assert {told["additionalProperties"] for told in objects} == {True}
+    keys = [key for told in objects for key in told["properties"].values()]
+    assert [key for key in keys if not key.get("description", "").strip() and "enum" not in key] == []
+    assert [key for key in keys if not {"type", "enum", "const"} & set(key)] == []

@@ -1,0 +1,33 @@
+"""Drawing a history is cheap to import: plotly when a page is written, rich on a terminal, Spark never."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("program", "heavy"),
+    [
+        ("", set()),
+        ("door.history_document(told); door.history_schema()", set()),
+        ("door.draw_history(screen, told)", set()),
+        ("door.write_page(told, io.StringIO())", {"plotly"}),
+    ],
+)
+def test_drawing_imports_no_more_than_it_needs(program: str, heavy: set[str]) -> None:
+    lines = f"""
+import io, sys
+from kafka_groups.rendering import history as door
+from kafka_groups.rendering.screen import Screen
+from tests.rendering.history.stories import eventful
+told = eventful(many=2)
+streams = {{"out": io.StringIO(), "err": io.StringIO(), "out_is_terminal": False, "err_is_terminal": False}}
+screen = Screen(**streams, colour=False, width=80)
+{program}
+print(*{{name.partition(".")[0] for name in sys.modules}})
+"""
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & {"plotly", "pandas", "numpy", "pyspark", "rich", "click"} == heavy

@@ -1,0 +1,240 @@
+"""The page as text: what it holds, what it counts, and that no name of a cluster's becomes markup."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import hashlib
+import io
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.history import Finding, History, LagPoint
+from kafka_groups.rendering.history import write_page
+from tests.rendering.history.stories import DAY, FROM, HOSTILE, TO, eventful, group, history, points, rebalance
+
+HEADINGS = {"h1", "h2", "h3", "h4"}
+
+
+class Page(HTMLParser):
+    """The elements of a page in order, and the text of each script and of all the rest."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self._in: str | None = None
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._in = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = None
+
+    def handle_data(self, data: str) -> None:
+        if self._in == "script":
+            self.scripts[-1] += data
+        elif self._in != "style":
+            self.text += data
+
+    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        """The attributes of these elements."""
+        wanted = attributes.items()
+        return [told for name, told in self.elements if name == tag and wanted <= told.items()]
+
+
+def page_of(told: History, **more: Any) -> Page:
+    """The page, read as HTML."""
+    out = io.StringIO()
+    write_page(told, out, **more)
+    return Page(out.getvalue())
+
+
+def charts_of(page: Page) -> list[dict[str, Any]]:
+    """What page.js is given for each chart."""
+    return [json.loads(script) for script in page.scripts if script.startswith("{")]
+
+
+def test_a_page_has_a_language_a_title_a_viewport_and_headings_in_order() -> None:
+    page = page_of(eventful())
+    assert page.all("html", lang="en")
+    assert page.all("meta", name="viewport", content="width=device-width, initial-scale=1")
+    assert "Consumer groups, 20 Nov 2026, 00:00 to 21 Nov 2026, 00:00 UTC" in page.text
+    levels = [int(name[1]) for name, _ in page.elements if name in HEADINGS]
+    assert levels[0] == 1
+    assert max(after - before for before, after in pairwise(levels)) == 1
+
+
+def test_every_group_has_a_row_that_links_to_its_chart_in_the_histories_order() -> None:
+    told = eventful()
+    page = page_of(told)
+    figures = page.all("figure")
+    assert [figure["data-group"] for figure in figures] == [one.group for one in told.groups]
+    assert [figure["data-rebalances"] for figure in figures] == ["3", "0", "1", "2", "3", "0", "1", "0"]
+    assert {figure["data-cluster"] for figure in figures} == {"c-1"}
+    sections = [told["id"] for told in page.all("section", **{"class": "group"})]
+    links = [told["href"] for told in page.all("a") if (told["href"] or "").startswith("#group-")]
+    assert links == [f"#{identity}" for identity in sections]
+
+
+def test_every_chart_has_a_name_that_says_its_course() -> None:
+    labels = [plot["aria-label"] for plot in page_of(eventful()).all("div", role="img")]
+    assert labels[-1] == "Lag of audit over the period: from 0 to 1, at most 2; 0 rebalances."
+    assert len(labels) == 8
+
+
+def test_ids_are_unique_and_every_link_inside_leads_somewhere() -> None:
+    page = page_of(eventful())
+    ids = [told["id"] for _, told in page.elements if "id" in told]
+    links = {(told["href"] or "").removeprefix("#") for told in page.all("a")}
+    assert (len(ids), links - set(ids)) == (len(set(ids)), set())
+
+
+def test_only_so_many_groups_have_a_chart_and_the_others_are_counted() -> None:
+    page = page_of(eventful(many=8), shown=3)
+    assert len(page.all("figure")) == 3
+    assert "3 groups of 70, the worst first; 67 left out." in page.text
+
+
+def test_findings_gaps_and_what_is_missing_are_told() -> None:
+    told = eventful()
+    text = page_of(told).text
+    sentences = [*(finding.message for finding in told.findings), *told.gaps, *told.missing]
+    assert [sentence for sentence in sentences if sentence not in text] == []
+    assert "Retention risk" in text
+
+
+def test_a_history_without_anything_says_so_and_needs_no_script() -> None:
+    page = page_of(history())
+    assert "There was no group in this period." in page.text
+    assert "Nothing that deserves a look." in page.text
+    assert "Nothing else is missing." in page.text
+    assert (page.scripts, len(page.source) < 20_000) == ([], True)
+    assert "script-src 'none'" in page.source
+
+
+def test_a_group_without_points_has_a_figure_that_says_so() -> None:
+    page = page_of(history(group()))
+    assert [figure["data-rebalances"] for figure in page.all("figure")] == ["0"]
+    assert "No lag is known for this group in this period." in page.text
+
+
+def test_many_findings_are_cut_and_counted() -> None:
+    one = Finding(kind="idle_group", cluster_id="c-1", group="g", topic=None, message="it rests")
+    page = page_of(history(findings=(one,) * 1_234))
+    assert (page.text.count("it rests"), "1,034 more are left out" in page.text) == (200, True)
+
+
+def test_a_hostile_name_is_text_wherever_it_stands() -> None:
+    finding = Finding(kind=HOSTILE, cluster_id=HOSTILE, group=HOSTILE, topic=HOSTILE, message=HOSTILE)
+    hostile: dict[str, Any] = dict.fromkeys(("cluster_id", "state", "verdict", "rule", "time_lag_quality"), HOSTILE)
+    mark = rebalance(duration_quality=HOSTILE)
+    told = history(
+        group(HOSTILE, **hostile, points=points(1, 2), rebalances=(mark,)),
+        clusters=(HOSTILE, "c-2"),
+        findings=(finding,),
+        gaps=(HOSTILE,),
+        missing=(HOSTILE,),
+    )
+    page = page_of(told)
+    assert page.all("img") == []
+    assert len(page.all("script")) == 3
+    assert [figure["data-group"] for figure in page.all("figure")] == [HOSTILE]
+    # In the facts 2, the summary 4, the findings 5, above the chart 5, among the rebalances 1, at the end 2.
+    assert page.text.count(HOSTILE) == 19
+    assert "alert(1)" not in "".join(page.scripts)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a\x00b\r\n", r"a\x00b\r\n"), ("half\ud83d", r"half\ud83d"), ("\u202eevil", r"\u202eevil"), ("注文", "注文")],
+)
+def test_names_that_no_page_can_hold_are_spelled_out(name: str, shown: str) -> None:
+    page = page_of(history(group(name)))
+    page.source.encode()
+    assert [figure["data-group"] for figure in page.all("figure")] == [shown]
+
+
+def test_only_the_scripts_of_the_page_itself_may_run_and_nothing_may_be_loaded() -> None:
+    page = page_of(eventful())
+    (policy,) = [told["content"] or "" for told in page.all("meta") if told.get("http-equiv")]
+    programs = [script for script in page.scripts if not script.startswith("{")]
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in programs]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        f"script-src {allowed}",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    assert [told for _, told in page.elements if {"src", "onclick", "onload"} & set(told)] == []
+    assert page.all("link") == []
+    assert [told["href"] for told in page.all("a") if not (told["href"] or "").startswith("#")] == []
+    assert re.findall(r"url\(|@import", page.source[: page.source.index("</style>")]) == []
+
+
+def test_a_chart_gets_numbers_and_texts_made_of_numbers() -> None:
+    marks = (
+        rebalance(FROM + 10, 5),
+        rebalance(FROM + 20, 5, duration_quality="bound", ended_ms=None),
+        rebalance(FROM + 30, None),
+    )
+    told = history(
+        group(points=(LagPoint(FROM, 1, None), LagPoint(FROM + 9, None, 7)), rebalances=marks),
+        group("b", points=points(1)),
+    )
+    first, second = charts_of(page_of(told))
+    assert first == {
+        "period": [FROM, TO],
+        "at": [0, 9],
+        "lag": [1, None],
+        "timeLag": [None, 7],
+        "marks": [
+            [FROM + 10, FROM + 15, "Rebalance 7: 5ms<br>2 joined, 1 left"],
+            [FROM + 20, FROM + 25, "Rebalance 7: at most 5ms<br>2 joined, 1 left"],
+            [FROM + 30, TO, "Rebalance 7: had not ended<br>2 joined, 1 left"],
+        ],
+    }
+    assert (second["timeLag"], second["marks"]) == (None, [])
+
+
+def test_a_chart_of_very_many_points_keeps_its_peaks_and_says_how_many_it_has() -> None:
+    dense = tuple(LagPoint(FROM + DAY * at // 50_000, 999 if at == 31_234 else at % 5, None) for at in range(50_000))
+    page = page_of(history(group(points=dense)))
+    (chart,) = charts_of(page)
+    assert (len(chart["lag"]) < 6_001, max(chart["lag"])) == (True, 999)
+    assert f"{len(chart['lag']):,} of 50,000 points, the peaks among them." in page.text
+
+
+def test_of_very_many_rebalances_the_table_lists_the_last_and_the_chart_has_all() -> None:
+    marks = tuple(rebalance(FROM + at, 1, generation=at) for at in range(1_500))
+    page = page_of(history(group(rebalances=marks)))
+    assert "1,500 rebalances, the last 100 of them" in page.text
+    assert (page.source.count("Rebalance 1499:"), len(charts_of(page)[0]["marks"])) == (1, 1_500)
+
+
+def test_without_plotly_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = builtins.__import__
+
+    def without_plotly(name: str, *rest: Any) -> Any:
+        if name.startswith("plotly"):
+            raise ImportError(name)
+        return known(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_plotly)
+    with pytest.raises(KafkaGroupsError, match=r"pip install 'kafka-groups\[spark\]'"):
+        write_page(history(group()), io.StringIO())

@@ -1,0 +1,101 @@
+"""Durations, times and time lags as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.rendering.history.words import (
+    counted,
+    longest_rebalance,
+    show_duration,
+    show_instant,
+    show_minute,
+    show_time_lag,
+    spell_minute,
+    spell_rebalance_time,
+    spell_time_lag,
+)
+from tests.rendering.history.stories import DAY, FROM, HOUR, MINUTE, group, rebalance
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"),
+    [
+        (0, "0s"),
+        (1, "1ms"),
+        (999, "999ms"),
+        (1_000, "1s"),
+        (3_249, "3.2s"),
+        (9_999, "9.9s"),
+        (10_999, "10s"),
+        (59_999, "59s"),
+        (60_000, "1m"),
+        (192_000, "3m12s"),
+        (HOUR, "1h"),
+        (HOUR + 59_999, "1h"),
+        (2 * HOUR + 5 * MINUTE, "2h5m"),
+        (DAY + 30 * MINUTE, "1d"),
+        (400 * DAY + 23 * HOUR, "400d23h"),
+        (-192_000, "-3m12s"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(ms: int, shown: str) -> None:
+    assert show_duration(ms) == shown
+
+
+def test_times_are_utc_and_single_words() -> None:
+    assert show_minute(FROM + 3_599_999) == "2026-11-20T00:59Z"
+    assert show_instant(FROM + 3_599_999) == "2026-11-20T00:59:59.999Z"
+    assert show_instant(0) == "1970-01-01T00:00:00.000Z"
+
+
+def test_a_page_leaves_out_the_year_that_it_told_already() -> None:
+    assert spell_minute(FROM) == "20 Nov 2026, 00:00"
+    assert spell_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
+    assert spell_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
+
+
+@pytest.mark.parametrize(
+    ("quality", "ms", "shown", "spelled"),
+    [
+        ("exact", 192_000, "3m12s", "3m12s"),
+        ("interpolated", 192_000, "~3m12s", "about 3m12s"),
+        ("compacted", 192_000, "~3m12s", "about 3m12s"),
+        ("lower_bound", 192_000, "≥3m12s", "at least 3m12s"),
+        ("data_loss", 192_000, "!3m12s", "after data loss, 3m12s"),
+        ("data_loss", None, "!", "data loss"),
+        ("unknown", None, None, None),
+        ("lower_bound", None, None, None),
+    ],
+)
+def test_a_time_lag_tells_how_good_it_is(quality: str, ms: int | None, shown: str | None, spelled: str | None) -> None:
+    told = group(time_lag_ms=ms, time_lag_quality=quality)
+    assert (show_time_lag(told), spell_time_lag(told)) == (shown, spelled)
+
+
+@pytest.mark.parametrize(
+    ("quality", "ms", "spelled"),
+    [
+        ("exact", 3_200, "3.2s"),
+        ("bound", 3_200, "at most 3.2s"),
+        ("open", None, "had not ended"),
+        ("exact", None, "duration unknown"),
+    ],
+)
+def test_a_rebalance_tells_how_well_its_duration_is_known(quality: str, ms: int | None, spelled: str) -> None:
+    assert spell_rebalance_time(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
+
+
+def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
+    short, long, still = rebalance(duration_ms=5), rebalance(duration_ms=500), rebalance(duration_ms=None)
+    assert longest_rebalance(group(rebalances=(short, long, still))) is long
+    assert longest_rebalance(group(rebalances=(still,))) is still
+    assert longest_rebalance(group()) is None
+
+
+def test_counts_have_their_plural() -> None:
+    assert [counted(1, "group"), counted(0, "group"), counted(12_000, "group")] == [
+        "1 group",
+        "0 groups",
+        "12,000 groups",
+    ]
