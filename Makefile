@@ -3,19 +3,30 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check format bench bench-large lock clean
+SPARK_4_2 := .venv-spark-4.2
+
+.PHONY: help demo demo-pipeline test test-spark-4.2 check format bench bench-large bench-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
-	@echo "make test         all tests, those against real brokers included"
+	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
+	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
+	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make check        format, lint, types and import rules"
 	@echo "make bench        the measurements of the README; make bench-large takes 65,000 groups"
+	@echo "make bench-pipeline  those of the pipeline, on 4 million records"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
 
+demo-pipeline: $(READY)
+	$(BIN)/kafka-groups sandbox demo --port 0 --pipeline-into demo-tables
+
 test: $(READY)
 	$(BIN)/python -m pytest
+
+test-spark-4.2: $(SPARK_4_2)/.ready
+	$(SPARK_4_2)/bin/python -m pytest tests/pipeline tests/live/pipeline
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -33,15 +44,22 @@ bench: $(READY)
 bench-large: $(READY)
 	$(BIN)/python -m tests.bench --large
 
+bench-pipeline: $(READY)
+	$(BIN)/python -m tests.bench.pipeline
+
 # Versions and hashes of everything that development and CI install; users get the lower bounds of pyproject.toml.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --no-header --extra dev --no-emit-package kafka-groups pyproject.toml \
 	    -o requirements-dev.txt
+	echo 'pyspark[connect]==4.2.0' > .venv/spark-4.2.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-emit-find-links --no-annotate --no-header --extra dev --no-emit-package kafka-groups pyproject.toml \
+	    --override .venv/spark-4.2.txt -o requirements-spark-4.2.txt
 
 clean:
-	rm -rf .venv
+	rm -rf .venv $(SPARK_4_2)
 
 $(READY): requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -49,4 +67,10 @@ $(READY): requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(SPARK_4_2)/.ready: requirements-spark-4.2.txt pyproject.toml
+	$(PYTHON) -m venv $(SPARK_4_2)
+	$(SPARK_4_2)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark-4.2.txt
+	$(SPARK_4_2)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "list": "kafka_groups.commands.list_groups:list_groups",
     "describe": "kafka_groups.commands.describe:describe",
     "offsets": "kafka_groups.commands.offsets:offsets",
+    "pipeline": "kafka_groups.commands.pipeline:pipeline",
     "schema": "kafka_groups.commands.schema:schema",
     "sandbox": "kafka_groups.commands.sandbox:sandbox",
 }

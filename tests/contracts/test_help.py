@@ -32,7 +32,14 @@ every_option = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
 
 
 def test_the_commands_are_known() -> None:
-    assert {words[0] for words in list(COMMANDS)[1:]} == {"list", "describe", "offsets", "schema", "sandbox"}
+    assert {words[0] for words in list(COMMANDS)[1:]} == {
+        "list",
+        "describe",
+        "offsets",
+        "pipeline",
+        "schema",
+        "sandbox",
+    }
 
 
 @every_command

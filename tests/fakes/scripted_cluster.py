@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
@@ -18,7 +19,9 @@ from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
 _UNKNOWN_TOPIC = 3
 _NOT_LEADER = 6
 _NOT_COORDINATOR = 16
+_INVALID_REQUEST = 42
 _GROUP_NOT_FOUND = 69
+_READ_COMMITTED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,8 @@ class ScriptedCluster:
 
     `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` are log offsets,
     100 and 0 where they say nothing. `advertised` replaces the address that the cluster tells of a broker.
+    What is put into `records` are the timestamps of a partition's records from its start on, which say where
+    it ends; what is put into `stable` are last stable offsets, where they are not the ends.
     """
 
     def __init__(
@@ -68,6 +73,8 @@ class ScriptedCluster:
         self.topics = dict(topics or {})
         self.ends = dict(ends or {})
         self.starts = dict(starts or {})
+        self.records: dict[tuple[str, int], Sequence[int]] = {}
+        self.stable: dict[tuple[str, int], int] = {}
         self.brokers = {
             number: ScriptedBroker(self._answer, id=number, versions=versions) for number in range(1, brokers + 1)
         }
@@ -124,14 +131,19 @@ class ScriptedCluster:
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
             "cluster_id": "scripted",
             "controller_id": 1,
-            "topics": [self._topic(topic["name"]) for topic in asked.body["topics"]],
+            "topics": [self._topic(name) for name in self._named(asked.body["topics"])],
         }
+
+    def _named(self, topics: Sequence[Struct] | None) -> list[str]:
+        return [*self.topics] if topics is None else [topic["name"] for topic in topics]
 
     def _topic(self, name: str) -> Struct:
         leaders = self.topics.get(name)
         return {
             "error_code": 0 if leaders is not None else _UNKNOWN_TOPIC,
             "name": name,
+            "topic_id": topic_id(name),
+            "is_internal": name.startswith("__"),
             "partitions": [
                 {"partition_index": partition, "leader_id": leader} for partition, leader in (leaders or {}).items()
             ],
@@ -224,20 +236,45 @@ class ScriptedCluster:
         return group.error if group.type == of_type else _GROUP_NOT_FOUND
 
     def _answer_ListOffsets(self, asked: Asked) -> Struct:  # noqa: N802
+        named = Counter(
+            (topic["name"], row["partition_index"]) for topic in asked.body["topics"] for row in topic["partitions"]
+        )
         return {
             "topics": [
-                {"name": topic["name"], "partitions": [self._log(asked.broker, topic["name"], row) for row in rows]}
+                {
+                    "name": topic["name"],
+                    "partitions": [
+                        self._log(asked, topic["name"], row, times=named[topic["name"], row["partition_index"]])
+                        for row in topic["partitions"]
+                    ],
+                }
                 for topic in asked.body["topics"]
-                for rows in [topic["partitions"]]
             ]
         }
 
-    def _log(self, broker: int, topic: str, row: Struct) -> Struct:
+    def _log(self, asked: Asked, topic: str, row: Struct, *, times: int) -> Struct:
         key = (topic, row["partition_index"])
-        if self.topics.get(topic, {}).get(key[1]) != broker:
+        if times > 1:
+            return {"partition_index": key[1], "error_code": _INVALID_REQUEST}
+        if self.topics.get(topic, {}).get(key[1]) != asked.broker:
             return {"partition_index": key[1], "error_code": _NOT_LEADER}
-        at = {-1: self.ends.get(key, 100), -2: self.starts.get(key, 0)}
-        return {"partition_index": key[1], "offset": at.get(row["timestamp"], -1)}
+        start = self.starts.get(key, 0)
+        end = start + len(self.records[key]) if key in self.records else self.ends.get(key, 100)
+        at = {-1: self.stable.get(key, end) if asked.body["isolation_level"] == _READ_COMMITTED else end, -2: start}
+        if row["timestamp"] in at:
+            return {"partition_index": key[1], "offset": at[row["timestamp"]]}
+        return {"partition_index": key[1], **self._record(key, row["timestamp"])}
+
+    def _record(self, key: tuple[str, int], at: int) -> Struct:
+        for offset, time in enumerate(self.records.get(key, ()), self.starts.get(key, 0)):
+            if time >= at:
+                return {"offset": offset, "timestamp": time}
+        return {"offset": -1}
+
+
+def topic_id(name: str) -> UUID:
+    """The id that a cluster gives to a topic of this name."""
+    return uuid5(NAMESPACE_OID, name)
 
 
 def _address(endpoint: Endpoint) -> Struct:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.java import find_java, java_version
+from kafka_groups.java import java_version
+from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.versions import parse_version
 
 NEW = parse_version("4.3.1")

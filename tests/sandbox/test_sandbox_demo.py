@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from kafka_groups.commands.sandbox import sandbox
-from kafka_groups.sandbox.demo import next_steps, steps
+from kafka_groups.sandbox.demo import next_steps, pipeline_steps, steps
 from kafka_groups.sandbox.story import groups_for
 from kafka_groups.sandbox.versions import parse_version
 
@@ -24,6 +24,14 @@ def test_the_tour_shows_the_groups_of_every_version() -> None:
 
     for version in ("4.3.1", "2.8.2", "2.5.1"):
         assert shown <= {group.name for group in groups_for(parse_version(version))}
+
+
+def test_the_pipelines_tour_keeps_its_tables_where_it_was_told_and_asks_the_sandbox(tmp_path: Path) -> None:
+    tour = pipeline_steps("127.0.0.1:9092", tmp_path)
+
+    assert [step.command[1] for step in tour if str(tmp_path) not in step.line] == ["doctor"]
+    asking = {"doctor", "ingest", "backfill", "sample"}
+    assert {step.command[1] for step in tour if "-b 127.0.0.1:9092" in step.line} == asking
 
 
 def test_what_is_shown_can_be_typed_in_a_shell() -> None:

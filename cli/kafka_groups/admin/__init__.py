@@ -11,6 +11,8 @@ replies, `wire` moves bytes, `asking` is the loop between them.
 
 from kafka_groups.admin.door import GroupAdmin
 from kafka_groups.admin.offsets import GroupOffsets
-from kafka_groups.admin.wire.messages.list_offsets import EARLIEST, LATEST
+from kafka_groups.admin.questions.find_offsets import PartitionTime, Point
+from kafka_groups.admin.questions.list_topics import Topic
+from kafka_groups.admin.wire.messages.list_offsets import EARLIEST, LAST_STABLE, LATEST
 
-__all__ = ["EARLIEST", "LATEST", "GroupAdmin", "GroupOffsets"]
+__all__ = ["EARLIEST", "LAST_STABLE", "LATEST", "GroupAdmin", "GroupOffsets", "PartitionTime", "Point", "Topic"]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from kafka_groups.admin.asking import settle
 from kafka_groups.admin.describing import merge_descriptions
 from kafka_groups.admin.lookups import Coordinators, Leaders
 from kafka_groups.admin.offsets import GroupOffsets
 from kafka_groups.admin.questions.count_partitions import CountPartitions
 from kafka_groups.admin.questions.describe_groups import DescribeClassicGroups, DescribeConsumerGroups
 from kafka_groups.admin.questions.fetch_offsets import FetchOffsets
+from kafka_groups.admin.questions.find_offsets import FindOffsets, PartitionTime, Point
 from kafka_groups.admin.questions.list_groups import ListGroups
 from kafka_groups.admin.questions.list_offsets import ListOffsets
+from kafka_groups.admin.questions.list_topics import ListTopics, Topic
+from kafka_groups.admin.reaching import Reaching
 from kafka_groups.admin.routing import Question, Route
-from kafka_groups.admin.wire.fleet import ANY_BROKER, Fleet
+from kafka_groups.admin.wire.fleet import ANY_BROKER
 from kafka_groups.admin.wire.messages.list_offsets import LATEST
-from kafka_groups.errors import AdminError, TimeoutExceededError
+from kafka_groups.errors import TimeoutExceededError
 from kafka_groups.model import (
     GROUP_STATES,
     GROUP_TYPES,
     Answers,
-    Broker,
     Failure,
     GroupDescription,
     GroupListing,
@@ -31,19 +31,10 @@ from kafka_groups.model import (
     spell,
 )
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from kafka_groups.settings import ConnectionSettings
-
-K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
-Progress = Callable[[str, int, int], None]
-# Calls that follow each other closely are one question; a watch that comes back is another.
-_FRESH_S: Final = 1.0
 
 
-class GroupAdmin:
+class GroupAdmin(Reaching):
     """A cluster, reached when first asked. Use it as a context manager, or `close` it.
 
     Every call has `settings.timeout_s` to answer, or what its `timeout_s` says; with
@@ -55,49 +46,6 @@ class GroupAdmin:
     next: groups that were just listed need no look-up, because the broker that lists a group
     coordinates it. `progress` is told what is being asked, how many items are settled, of how many.
     """
-
-    def __init__(
-        self,
-        settings: ConnectionSettings,
-        *,
-        one_deadline: bool = False,
-        progress: Progress = lambda _what, _done, _total: None,
-        clock: Callable[[], float] = time.monotonic,
-        fleet: Fleet | None = None,
-    ) -> None:
-        self._settings = settings
-        self._progress = progress
-        self._clock = clock
-        self._fleet = fleet or Fleet(settings, clock=clock)
-        self._is_open = False
-        self._looked_at = 0.0
-        self._one_deadline = one_deadline
-        self._deadline_of_all: float | None = None
-        self._coordinators: dict[str, int] = {}
-        self._types: dict[str, str | None] = {}
-        self._leaders: dict[TopicPartition, int] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._fleet.close()
-
-    @property
-    def requests_sent(self) -> list[tuple[str, int]]:
-        """Every request sent so far, as (API name, version), connection set-up included."""
-        return self._fleet.sent
-
-    def brokers(self, *, timeout_s: float | None = None) -> Mapping[int, Broker]:
-        """The brokers of the cluster, by id."""
-        self._reach(self._deadline(timeout_s))
-        return self._fleet.brokers
 
     def list_groups(
         self,
@@ -189,7 +137,8 @@ class GroupAdmin:
     ) -> Answers[TopicPartition, int | None]:
         """The log offset of each partition: its end (LATEST), its start (EARLIEST), or the first at a time in ms.
 
-        None where the log has no record at or after that time. Asked of the leaders, all topics at once.
+        LAST_STABLE is where a consumer with `read_committed` has to stop: its end, or the first record of an open
+        transaction. None where the log has no record at or after that time. Asked of the leaders, all topics at once.
         """
         deadline = self._deadline(timeout_s, share)
         self._reach(deadline)
@@ -208,31 +157,31 @@ class GroupAdmin:
         known = dict.fromkeys(names, ANY_BROKER)
         return self._ask("reading topics", CountPartitions(), names, known, deadline).answers()
 
-    def _reach(self, deadline: float) -> None:
-        if not self._is_open:
-            self._fleet.open(deadline)
-            self._is_open = True
-            self._looked_at = self._clock()
+    def find_offsets(
+        self, times: Iterable[tuple[str, int, int]], *, timeout_s: float | None = None
+    ) -> Answers[PartitionTime, Point | None]:
+        """The first record at or after a time, for each (topic, partition, milliseconds): its offset and its own time.
 
-    def _look_around(self, deadline: float) -> None:
-        """Learn of brokers that came or went a while ago: each one lists its own groups."""
-        if self._clock() - self._looked_at < _FRESH_S:
-            return
-        self._looked_at = self._clock()
-        try:
-            self._fleet.refresh(deadline)
-        except AdminError:
-            # The brokers known so far are asked; what is wrong with them, their failures say.
-            return
+        None where there is none. A request may name a partition once (a broker refuses it otherwise, with
+        INVALID_REQUEST), so there are as many requests to a leader as its most wanted partition has times.
+        """
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        wanted = [PartitionTime(*time) for time in times]
+        found = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in wanted}
+        known = {key: leader for key, leader in found.items() if leader is not None}
+        route = self._ask("looking up times", FindOffsets(), wanted, known, deadline, look_up=Leaders[PartitionTime]())
+        self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in route.located.items())
+        return route.answers()
 
-    def _deadline(self, timeout_s: float | None, share: float = 1.0) -> float:
-        now = self._clock()
-        end = now + (self._settings.timeout_s if timeout_s is None else timeout_s)
-        if self._one_deadline:
-            if self._deadline_of_all is None:
-                self._deadline_of_all = now + self._settings.timeout_s
-            end = min(end, self._deadline_of_all)
-        return now + (end - now) * share
+    def list_topics(self, *, timeout_s: float | None = None, share: float = 1.0) -> Answers[str, Topic]:
+        """All topics of the cluster that we may see, internal ones too; an AdminError if they cannot be listed."""
+        deadline = self._deadline(timeout_s, share)
+        self._reach(deadline)
+        route = self._ask("listing topics", ListTopics(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline)
+        listed = route.answers().all()[ANY_BROKER]
+        self._leaders.update(listed.leaders)
+        return Answers(found=listed.topics, failed=listed.failed)
 
     def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[str, Failure]]:
         """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""
@@ -241,31 +190,8 @@ class GroupAdmin:
         self._coordinators.update(route.found)
         return {group: self._coordinators[group] for group in groups if group in self._coordinators}, route.failed
 
-    def _ask(
-        self,
-        what: str,
-        question: Question[K, A],
-        keys: Iterable[K],
-        known: Mapping[K, int],
-        deadline: float,
-        *,
-        look_up: Question[K, int] | None = None,
-    ) -> Route[K, A]:
-        route = Route(keys, question=question, look_up=look_up, known=known)
-        self._settle(what, [route], deadline)
-        return route
-
     def _route(self, question: Question[str, A], groups: Iterable[str], known: Mapping[str, int]) -> Route[str, A]:
         return Route(groups, question=question, look_up=Coordinators(), known=known)
-
-    def _settle(self, what: str, routes: Sequence[Route[Any, Any]], deadline: float) -> None:
-        settle(
-            self._fleet,
-            routes,
-            deadline=deadline,
-            clock=self._clock,
-            progress=lambda done, total: self._progress(what, done, total),
-        )
 
 
 def _known(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_groups.admin.routing import Sorted
 from kafka_groups.admin.wire.error_codes import (
@@ -17,10 +17,27 @@ from kafka_groups.admin.wire.messages import FIND_COORDINATOR, METADATA
 from kafka_groups.admin.wire.messages.find_coordinator import BATCHED_SINCE
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, MissingFromAnswerError
-from kafka_groups.model import Broker, Failure, TopicPartition
+from kafka_groups.model import Broker, Failure
 
 _AGAIN: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 _NO_LEADER: Final = -1
+
+
+class OfPartition(Protocol):
+    """A key that is of a partition, whatever else it says."""
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic."""
+
+    @property
+    def partition(self) -> int:
+        """Number of the partition."""
+
+    def __hash__(self) -> int: ...
+
+
+P = TypeVar("P", bound=OfPartition)
 
 
 class Coordinators:
@@ -57,8 +74,8 @@ class Coordinators:
         return Failure.of(error, group=key, broker=broker)
 
 
-class Leaders:
-    """Metadata: keys are partitions, answers the ids of their leaders; one request for all topics.
+class Leaders(Generic[P]):
+    """Metadata: keys are of partitions, answers the ids of their leaders; one request for all topics.
 
     A partition without a leader fails at once with LEADER_NOT_AVAILABLE: when it will have one
     again, nobody knows, and its commits can be shown without.
@@ -66,19 +83,17 @@ class Leaders:
 
     api = METADATA
 
-    def bodies(
-        self, keys: Sequence[TopicPartition], version: int
-    ) -> list[tuple[Sequence[TopicPartition], Mapping[str, Any]]]:
+    def bodies(self, keys: Sequence[P], version: int) -> list[tuple[Sequence[P], Mapping[str, Any]]]:
         """One body with each topic once. It never creates a topic."""
-        names = dict.fromkeys(topic for topic, _ in keys)
+        names = dict.fromkeys(key.topic for key in keys)
         return [(keys, {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False})]
 
-    def read(self, keys: Sequence[TopicPartition], version: int, payload: bytes) -> Sorted[TopicPartition, int]:
+    def read(self, keys: Sequence[P], version: int, payload: bytes) -> Sorted[P, int]:
         """Each partition's leader, or why it has none."""
         answer = METADATA.read_reply(version, payload)
         topics: dict[str, Struct] = {topic["name"]: topic for topic in answer["topics"]}
         leaders = {name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()}
-        sorted_: Sorted[TopicPartition, int] = Sorted()
+        sorted_: Sorted[P, int] = Sorted()
         for key in keys:
             if key.topic not in topics:
                 sorted_.failed[key] = MissingFromAnswerError("the broker's answer does not mention its topic")
@@ -92,12 +107,12 @@ class Leaders:
         sorted_.seen = [Broker(id=row["node_id"], host=row["host"], port=row["port"]) for row in answer["brokers"]]
         return sorted_
 
-    def blame(self, key: TopicPartition, error: AdminError, broker: int | None) -> Failure:
+    def blame(self, key: P, error: AdminError, broker: int | None) -> Failure:
         """The partition's failure."""
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
 
 
-def _sort_partition(sorted_: Sorted[TopicPartition, int], key: TopicPartition, row: Struct | None) -> None:
+def _sort_partition(sorted_: Sorted[P, int], key: P, row: Struct | None) -> None:
     if row is None:
         sorted_.failed[key] = broker_error(UNKNOWN_TOPIC_OR_PARTITION)
     elif row["leader_id"] == _NO_LEADER:

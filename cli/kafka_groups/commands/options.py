@@ -72,7 +72,7 @@ def takes_connection(function: F) -> F:
         ),
     ):
         function = option(function)
-    return _gathered(
+    return gathered(
         function, "connection", Connection, ("bootstrap_server", "config", "properties", "profile", "timeout")
     )
 
@@ -122,7 +122,7 @@ def takes_selectors(function: F) -> F:
         click.argument("ids", metavar="[GROUP]…", nargs=-1),
     ):
         function = option(function)
-    return _gathered(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
+    return gathered(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
 
 
 def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -168,7 +168,7 @@ def _selectors(
     return Selectors(named=named, match=match, every=every, exclude=exclude)
 
 
-def _gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
+def gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
     """Let several options arrive as one value, so that a command's signature says what it needs."""
 
     def wrapper(**arguments: Any) -> Any:

@@ -115,11 +115,18 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 
 @sandbox.command()
 @_wanted
+@click.option(
+    "--pipeline-into",
+    "into",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Show the pipeline instead: the history of the groups, with tables kept in DIR. It takes a minute.",
+)
 @click.pass_context
-def demo(context: click.Context, /, **wanted: Any) -> None:
+def demo(context: click.Context, /, *, into: Path | None, **wanted: Any) -> None:
     """Start it if it is not up, and show the first commands at work on it."""
     started = room.up(room.Wanted(**wanted), tell=_say)
-    well = room.run_demo(started.bootstrap, show=click.echo)
+    well = room.run_demo(started.bootstrap, show=click.echo, into=into)
     click.echo(room.next_steps(started.name, home=wanted["home"]))
     context.exit(0 if well else 1)
 

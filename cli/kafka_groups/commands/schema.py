@@ -6,17 +6,23 @@ import json
 
 import click
 
+from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from kafka_groups.rendering.schemas import SCHEMAS
+
+_ALL = {**SCHEMAS, **pipeline_schemas()}
 
 
 @click.command()
-@click.argument("command", type=click.Choice(tuple(SCHEMAS)))
+@click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_ALL)))
 def schema(*, command: str) -> None:
     """Print the JSON Schema (draft 2020-12) of what COMMAND prints with --format json.
 
+    COMMAND is list, describe, offsets, or pipeline- and one of ingest, sample, backfill, build, report, tables,
+    compact, doctor.
     The rows of --format ndjson are under "$defs". Keys are only ever added.
 
     \b
     kafka-groups schema describe
+    kafka-groups schema pipeline-report
     """
-    click.echo(json.dumps(SCHEMAS[command], indent=2))
+    click.echo(json.dumps(_ALL[command], indent=2))

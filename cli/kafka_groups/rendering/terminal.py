@@ -23,6 +23,17 @@ _STATE_STYLES: Final = {
     "Assigning": "magenta",
     "Reconciling": "magenta",
 }
+_VERDICT_STYLES: Final = {
+    "OK": "green",
+    "WARN": "yellow",
+    "STOP": "bold red",
+    "STALL": "bold red",
+    "ERR": "bold red",
+    "REWIND": "bold magenta",
+}
+_STATUS_STYLES: Final = {"ok": "green", "warning": "yellow", "failed": "bold red"}
+# Columns of words that have a colour of their own.
+_STYLES: Final = {"STATE": _STATE_STYLES, "VERDICT": _VERDICT_STYLES, "STATUS": _STATUS_STYLES}
 _HEIGHT: Final = 100
 _GAP: Final = 2
 # So much of a cut or folded text still tells one from another.
@@ -57,8 +68,8 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
 
 
 def _cell(column: Column, text: str) -> Text:
-    if column.header == "STATE":
-        return Text(text, style=_STATE_STYLES.get(text, ""))
+    if column.header in _STYLES and text != "-":
+        return Text(text, style=_STYLES[column.header].get(text, ""))
     if column.header == "LAG":
         return Text(text, style="" if text in {"0", "-"} else "bold yellow")
     return Text(text, style="dim" if text == "-" else "")

@@ -54,10 +54,34 @@ def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
     )
 
 
-def run_demo(bootstrap: str, *, show: Callable[[str], None]) -> bool:
-    """Run the tour on this process's stdout and stderr; False if a command of it failed."""
+def pipeline_steps(bootstrap: str, into: Path) -> tuple[Step, ...]:
+    """Return the pipeline's tour: from the brokers' own records to a page with charts, with tables kept in `into`."""
+    where = ("--into", str(into))
+    asking = (*where, "-b", bootstrap)
+    page = str(into / "report.html")
+    return (
+        Step(why="is everything there that the pipeline needs?", command=("pipeline", "doctor", "-b", bootstrap)),
+        Step(why="what the brokers wrote about groups, into tables", command=("pipeline", "ingest", *asking)),
+        Step(why="where the logs ended in the last hour", command=("pipeline", "backfill", *asking, "--since", "1h")),
+        Step(why="where they end now, and who is a member", command=("pipeline", "sample", *asking)),
+        Step(why="once more: only what is new is read", command=("pipeline", "ingest", *asking)),
+        Step(why="lag, time lag, verdicts, rebalances", command=("pipeline", "build", *where)),
+        Step(why="how each group fares", command=("pipeline", "report", *where, "--since", "1h")),
+        Step(
+            why="the same with charts, for a browser",
+            command=("pipeline", "report", *where, "--since", "1h", "--html", page),
+        ),
+        Step(why="what is kept", command=("pipeline", "tables", *where)),
+    )
+
+
+def run_demo(bootstrap: str, *, show: Callable[[str], None], into: Path | None = None) -> bool:
+    """Run the tour on this process's stdout and stderr; False if a command of it failed.
+
+    With `into`, a directory for tables, it is the pipeline's tour.
+    """
     well = True
-    for step in steps(bootstrap, has_jq=shutil.which("jq") is not None):
+    for step in pipeline_steps(bootstrap, into) if into else steps(bootstrap, has_jq=shutil.which("jq") is not None):
         show(f"\n# {step.why}\n$ {step.line}")
         well = _run(step) and well
     return well

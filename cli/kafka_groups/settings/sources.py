@@ -82,8 +82,8 @@ def read_properties_file(path: str) -> dict[str, Setting]:
         raise SettingsError(msg) from error
 
 
-def parse_properties(pairs: Sequence[str]) -> dict[str, Setting]:
-    """The settings typed as -X: what was typed now must have an effect."""
+def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
+    """The settings typed as -X, whatever they are."""
     parsed: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -91,7 +91,12 @@ def parse_properties(pairs: Sequence[str]) -> dict[str, Setting]:
             msg = f"-X {pair}: write KEY=VALUE"
             raise SettingsError(msg)
         parsed[key.strip()] = value.strip()
-    normalised = _normalise(parsed, source="-X ")
+    return _normalise(parsed, source="-X ")
+
+
+def parse_properties(pairs: Sequence[str]) -> dict[str, Setting]:
+    """The settings typed as -X: what was typed now must have an effect."""
+    normalised = parse_pairs(pairs)
     for key, setting in normalised.items():
         if key.startswith("sasl."):
             msg = f"{setting.where}: SASL is not supported yet; this version speaks PLAINTEXT and SSL"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from kafka_groups.admin.routing import Sorted
 from kafka_groups.admin.wire.error_codes import (
@@ -20,8 +20,18 @@ from kafka_groups.admin.wire.error_codes import (
     broker_error,
 )
 from kafka_groups.admin.wire.messages import LIST_OFFSETS
-from kafka_groups.errors import AdminError
+from kafka_groups.admin.wire.messages.list_offsets import (
+    ISOLATION_SINCE,
+    LAST_STABLE,
+    LATEST,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+)
+from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure, TopicPartition
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A")
 
 _MOVED: Final = frozenset({NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION})
 _AGAIN: Final = frozenset(
@@ -38,21 +48,26 @@ _AGAIN: Final = frozenset(
 
 
 class ListOffsets:
-    """Keys are partitions; `timestamp` is LATEST, EARLIEST or milliseconds. Answers: an offset, or None."""
+    """Keys are partitions; `timestamp` is LATEST, LAST_STABLE, EARLIEST or milliseconds. Answers: offset or None."""
 
     api = LIST_OFFSETS
 
     def __init__(self, timestamp: int) -> None:
-        self._timestamp = timestamp
+        self._timestamp = LATEST if timestamp == LAST_STABLE else timestamp
+        self._isolation = READ_COMMITTED if timestamp == LAST_STABLE else READ_UNCOMMITTED
 
     def bodies(
         self, keys: Sequence[TopicPartition], version: int
     ) -> list[tuple[Sequence[TopicPartition], Mapping[str, Any]]]:
-        """One body, grouped by topic."""
+        """One body, grouped by topic; UnsupportedVersionError where a broker would tell the end for the last stable."""
+        if self._isolation and version < ISOLATION_SINCE:
+            msg = f"last stable offsets take ListOffsets {ISOLATION_SINCE}; the broker speaks up to {version}"
+            raise UnsupportedVersionError(msg)
         topics: dict[str, list[Mapping[str, int]]] = {}
         for topic, partition in keys:
             topics.setdefault(topic, []).append({"partition_index": partition, "timestamp": self._timestamp})
-        return [(keys, {"topics": [{"name": name, "partitions": parts} for name, parts in topics.items()]})]
+        named = [{"name": name, "partitions": parts} for name, parts in topics.items()]
+        return [(keys, {"topics": named, "isolation_level": self._isolation})]
 
     def read(self, keys: Sequence[TopicPartition], version: int, payload: bytes) -> Sorted[TopicPartition, int | None]:
         """Each partition's offset, or what its error asks for."""
@@ -60,18 +75,22 @@ class ListOffsets:
         for topic in LIST_OFFSETS.read_reply(version, payload)["topics"]:
             for row in topic["partitions"]:
                 key = TopicPartition(topic["name"], row["partition_index"])
-                code = row["error_code"]
-                if code == 0:
-                    sorted_.done[key] = row["offset"] if row["offset"] >= 0 else None
-                elif code in _MOVED:
-                    # The look-up of leaders says for good whether the partition is gone.
-                    sorted_.moved[key] = str(broker_error(code))
-                elif code in _AGAIN:
-                    sorted_.again[key] = str(broker_error(code))
-                else:
-                    sorted_.failed[key] = broker_error(code)
+                sort_partition(sorted_, key, row["error_code"], row["offset"] if row["offset"] >= 0 else None)
         return sorted_
 
     def blame(self, key: TopicPartition, error: AdminError, broker: int | None) -> Failure:
         """The partition's failure."""
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
+
+
+def sort_partition(sorted_: Sorted[K, A], key: K, code: int, answer: A) -> None:
+    """File a key of a partition under what its error code asks for, or under done."""
+    if code == 0:
+        sorted_.done[key] = answer
+    elif code in _MOVED:
+        # The look-up of leaders says for good whether the partition is gone.
+        sorted_.moved[key] = str(broker_error(code))
+    elif code in _AGAIN:
+        sorted_.again[key] = str(broker_error(code))
+    else:
+        sorted_.failed[key] = broker_error(code)

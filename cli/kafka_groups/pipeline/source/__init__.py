@@ -1,0 +1,9 @@
+"""`__consumer_offsets` as a Python data source of Spark, over librdkafka: no jar, no group joined, nothing committed.
+
+options.py     what a reader may be told
+planning.py    which offsets a batch reads, and which task reads which of them (pure)
+brokers.py     what is asked of the brokers, and their errors as sentences
+ranges.py      the records of a range of offsets, and the offsets that hold none
+reading.py     what a task does with them: rows, or files and a manifest
+datasource.py  the classes that Spark calls
+"""

@@ -5,6 +5,12 @@ from kafka_groups.codec import INT8, INT16, INT32, INT64, STRING, Array, Field
 
 LATEST = -1
 EARLIEST = -2
+# Ours, and never sent: on the wire it is LATEST as a consumer with read_committed sees it.
+LAST_STABLE = -1001
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+ISOLATION_SINCE = 2
 
 LIST_OFFSETS = Api(
     key=2,
@@ -15,7 +21,7 @@ LIST_OFFSETS = Api(
     throttle_since=2,
     request=(
         Field("replica_id", INT32, default=-1),
-        Field("isolation_level", INT8, since=2),
+        Field("isolation_level", INT8, since=ISOLATION_SINCE),
         Field(
             "topics",
             Array(

@@ -1,0 +1,127 @@
+"""A cluster at the other end: reached when first asked, and every call with a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from kafka_groups.admin.asking import settle
+from kafka_groups.admin.routing import Question, Route
+from kafka_groups.admin.wire.fleet import Fleet
+from kafka_groups.errors import AdminError, BadAnswerError
+from kafka_groups.model import Broker, TopicPartition
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kafka_groups.settings import ConnectionSettings
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A")
+Progress = Callable[[str, int, int], None]
+# Calls that follow each other closely are one question; a watch that comes back is another.
+_FRESH_S: Final = 1.0
+
+
+class Reaching:
+    """What every question needs: brokers, a deadline, the loop, and what earlier answers taught. See GroupAdmin."""
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        *,
+        one_deadline: bool = False,
+        progress: Progress = lambda _what, _done, _total: None,
+        clock: Callable[[], float] = time.monotonic,
+        fleet: Fleet | None = None,
+    ) -> None:
+        self._settings = settings
+        self._progress = progress
+        self._clock = clock
+        self._fleet = fleet or Fleet(settings, clock=clock)
+        self._is_open = False
+        self._looked_at = 0.0
+        self._one_deadline = one_deadline
+        self._deadline_of_all: float | None = None
+        self._coordinators: dict[str, int] = {}
+        self._types: dict[str, str | None] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._fleet.close()
+
+    @property
+    def requests_sent(self) -> list[tuple[str, int]]:
+        """Every request sent so far, as (API name, version), connection set-up included."""
+        return self._fleet.sent
+
+    def brokers(self, *, timeout_s: float | None = None) -> Mapping[int, Broker]:
+        """The brokers of the cluster, by id."""
+        self._reach(self._deadline(timeout_s))
+        return self._fleet.brokers
+
+    def cluster_id(self, *, timeout_s: float | None = None) -> str:
+        """Kafka's id of the cluster, as each of its brokers tells it. BadAnswerError if they tell none."""
+        self._reach(self._deadline(timeout_s))
+        if self._fleet.cluster_id is None:
+            raise BadAnswerError("the broker's answer to Metadata names no cluster id")
+        return self._fleet.cluster_id
+
+    def _reach(self, deadline: float) -> None:
+        if not self._is_open:
+            self._fleet.open(deadline)
+            self._is_open = True
+            self._looked_at = self._clock()
+
+    def _look_around(self, deadline: float) -> None:
+        """Learn of brokers that came or went a while ago: each one lists its own groups."""
+        if self._clock() - self._looked_at < _FRESH_S:
+            return
+        self._looked_at = self._clock()
+        try:
+            self._fleet.refresh(deadline)
+        except AdminError:
+            # The brokers known so far are asked; what is wrong with them, their failures say.
+            return
+
+    def _deadline(self, timeout_s: float | None, share: float = 1.0) -> float:
+        now = self._clock()
+        end = now + (self._settings.timeout_s if timeout_s is None else timeout_s)
+        if self._one_deadline:
+            if self._deadline_of_all is None:
+                self._deadline_of_all = now + self._settings.timeout_s
+            end = min(end, self._deadline_of_all)
+        return now + (end - now) * share
+
+    def _ask(
+        self,
+        what: str,
+        question: Question[K, A],
+        keys: Iterable[K],
+        known: Mapping[K, int],
+        deadline: float,
+        *,
+        look_up: Question[K, int] | None = None,
+    ) -> Route[K, A]:
+        route = Route(keys, question=question, look_up=look_up, known=known)
+        self._settle(what, [route], deadline)
+        return route
+
+    def _settle(self, what: str, routes: Sequence[Route[Any, Any]], deadline: float) -> None:
+        settle(
+            self._fleet,
+            routes,
+            deadline=deadline,
+            clock=self._clock,
+            progress=lambda done, total: self._progress(what, done, total),
+        )

@@ -1,0 +1,70 @@
+"""`kafka-groups pipeline backfill`: log ends of the past, so that lag has a history from the first day."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.pipeline.options import takes_duration, takes_tables
+from kafka_groups.commands.pipeline.running import now_ms, running, wire_settings
+from kafka_groups.rendering.pipeline.documents import Summary
+
+_MS = 1000
+_LEAST_STEP_S = 1.0
+
+
+@click.command(short_help="Look up log ends of the past.")
+@takes_tables
+@takes_duration("--since", default="7d", about="How far back.")
+@takes_duration("--step", default="60s", about="How far the looked up times are apart; a second at the least.")
+@click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
+@takes_output(formats=("table", "json"))
+@takes_connection
+def backfill(
+    *,
+    into: str,
+    since: float,
+    step: float,
+    topics: tuple[str, ...],
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Look up where logs ended in the past, as far as the brokers still have records.
+
+    Needs no Spark. --timeout is for each time that is looked up.
+
+    \b
+    kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
+    """
+    if step < _LEAST_STEP_S:
+        raise click.UsageError("--step is a second at the least; write for example 60s")
+    if step > since:
+        raise click.UsageError("--step is longer than --since: there is nothing between")
+    settings = wire_settings(connection)
+    with running("backfill", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.backfilling import backfill as work
+        from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+
+        storage = open_storage(into, create=True)
+        until_ms, step_ms = now_ms(), round(step * _MS)
+        # Times that are multiples of the step: what is looked up again tomorrow takes the place of today's.
+        since_ms = -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
+        with GroupAdmin(settings) as admin:
+            cluster_id = admin.cluster_id()
+            done = work(
+                admin,
+                storage,
+                cluster_id=cluster_id,
+                since_ms=since_ms,
+                until_ms=until_ms,
+                step_ms=step_ms,
+                topics=topics or None,
+                progress=run.bar,
+            )
+        rows = {PARTITION_OFFSETS.name: done.rows}
+        numbers = {"partitions": done.partitions, "times": done.times}
+        summary = Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
+        run.finish(summary, done.failures)

@@ -1,0 +1,40 @@
+"""`kafka-groups pipeline compact`: fewer, larger files, and an end for what is past its keeping."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from kafka_groups.commands.options import takes_output
+from kafka_groups.commands.pipeline.options import takes_duration, takes_tables
+from kafka_groups.commands.pipeline.running import running
+from kafka_groups.rendering.pipeline.documents import Summary
+
+
+@click.command(short_help="Join small files, remove old dates.")
+@takes_tables
+@takes_duration("--keep", about="Remove dates that are older than this, as 90d; without it, none is removed.")
+@takes_output(formats=("table", "json"))
+def compact(*, into: str, keep: float | None, output_format: str, colour: str) -> None:
+    """Join small files, and remove old dates if --keep says so. Readers are not disturbed.
+
+    Needs no Spark.
+
+    \b
+    kafka-groups pipeline compact --into history --keep 90d
+    """
+    with running("compact", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.compacting import compact as work
+        from kafka_groups.pipeline.storage import open_storage
+
+        storage = open_storage(into)
+        kept = None if keep is None else timedelta(seconds=keep)
+        done = work(storage, keep=kept, now=datetime.now(UTC))
+        numbers = {
+            "dates": done.dates,
+            "files_before": done.files_before,
+            "files_after": done.files_after,
+            "removed_dates": len(done.removed),
+        }
+        run.finish(Summary(rows={}, numbers=numbers, seconds=run.seconds()))

@@ -1,0 +1,78 @@
+"""`kafka-groups pipeline ingest`: what brokers wrote about groups since last time, into tables."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.pipeline.options import SparkWanted, takes_duration, takes_spark, takes_tables
+from kafka_groups.commands.pipeline.running import client_settings, running, spark_of
+from kafka_groups.rendering.pipeline.documents import Summary
+
+_EVERY_S = 30.0
+
+
+@click.command(short_help="Read what brokers wrote about groups.")
+@takes_tables
+@click.option("--once", is_flag=True, help="Read what is new, and end. [default]")
+@click.option("--continuous", is_flag=True, help="Go on until it is interrupted.")
+@takes_duration("--every", about="With --continuous: how often a batch begins. [default: 30s]")
+@click.option(
+    "--records-per-batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=4_000_000,
+    show_default=True,
+    help="The most records that one batch reads.",
+)
+@takes_spark
+@takes_output(formats=("table", "json"))
+@takes_connection
+def ingest(
+    *,
+    into: str,
+    once: bool,
+    continuous: bool,
+    every: float | None,
+    records_per_batch: int,
+    wanted: SparkWanted,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Read __consumer_offsets into tables: every commit, every rebalance, every removal.
+
+    Each run goes on where the last one stopped; no group is joined and nothing is committed.
+
+    \b
+    kafka-groups pipeline ingest --into history -b localhost:9092
+    """
+    if once and continuous:
+        raise click.UsageError("--once contradicts --continuous: give one or the other")
+    if every is not None and not continuous:
+        raise click.UsageError("--every goes with --continuous")
+    client = client_settings(connection)
+    with running("ingest", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.examining import check_client
+        from kafka_groups.pipeline.ingesting import ingest as work
+        from kafka_groups.pipeline.storage import open_storage
+
+        check_client(client.properties)
+        storage = open_storage(into, create=True)
+        with spark_of(wanted) as spark:
+            done = work(
+                spark,
+                storage,
+                client.properties,
+                continuous=continuous,
+                every_s=every or _EVERY_S,
+                records_per_batch=records_per_batch,
+                progress=run.bar,
+            )
+        summary = Summary(
+            cluster_id=done.cluster_id,
+            rows=done.rows,
+            numbers={"batches": done.batches, "records": done.records},
+            seconds=run.seconds(),
+        )
+        run.finish(summary)

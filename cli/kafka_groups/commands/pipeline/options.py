@@ -1,0 +1,110 @@
+"""Options that the pipeline's commands share: where the tables are, which Spark, periods of time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kafka_groups.commands.options import gathered
+from kafka_groups.settings import parse_duration
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkWanted:
+    """What the flags say of Spark; None where they say nothing."""
+
+    master: str | None
+    remote: str | None
+    driver_memory: str | None
+    spark_log: Path | None
+    fetch_java: bool
+
+
+def takes_tables(function: F) -> F:
+    """--into, which has to be there; it arrives as `into`."""
+    return _into(function, callback=_required)
+
+
+def may_take_tables(function: F) -> F:
+    """--into, or None."""
+    return _into(function, callback=None)
+
+
+def takes_spark(function: F) -> F:
+    """Options that say which Spark; they arrive as one `wanted`."""
+    for option in (
+        click.option(
+            "--fetch-java",
+            is_flag=True,
+            help="Download a JDK 17 into the user's cache if none is in JAVA_HOME or on PATH.",
+        ),
+        click.option(
+            "--spark-log",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Where Spark's own messages go. [default: a temporary file, kept if Spark fails]",
+        ),
+        click.option(
+            "--driver-memory",
+            metavar="SIZE",
+            help="Memory of a Spark that is started here, as 512m or 4g. [default: 2g]",
+        ),
+        click.option("--remote", metavar="URL", help="A Spark Connect server, as sc://host:15002. [env: SPARK_REMOTE]"),
+        click.option(
+            "--master", metavar="URL", help="Spark's master, as local[4] or spark://host:7077. [default: local[*]]"
+        ),
+    ):
+        function = option(function)
+    return gathered(function, "wanted", _spark_wanted, ("master", "remote", "driver_memory", "spark_log", "fetch_java"))
+
+
+def takes_duration(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
+    """An option whose value arrives in seconds, or as None."""
+    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=_duration, help=about)
+
+
+def _into(function: F, *, callback: Callable[..., Any] | None) -> F:
+    return click.option(
+        "--into",
+        metavar="DIR",
+        callback=callback or _given,
+        help="The directory of the tables, a path or a URI. [env: KAFKA_GROUPS_INTO]",
+    )(function)
+
+
+def _given(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    return value or os.environ.get("KAFKA_GROUPS_INTO") or None
+
+
+def _required(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    into = _given(context, parameter, value)
+    if into is None:
+        raise click.UsageError("no directory of tables is named; give --into DIR, or set KAFKA_GROUPS_INTO", context)
+    return into
+
+
+def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        msg = f"{parameter.opts[0]}: {error}"
+        raise click.UsageError(msg, context) from None
+    if seconds <= 0:
+        msg = f"{parameter.opts[0]} must be more than nothing; write for example 30s"
+        raise click.UsageError(msg, context)
+    return seconds
+
+
+def _spark_wanted(**given: Any) -> SparkWanted:
+    if given["master"] and given["remote"]:
+        raise click.UsageError("--master contradicts --remote: give one or the other")
+    return SparkWanted(**given)

@@ -1,0 +1,158 @@
+"""The brokers: whether they answer, what they let us read, and how long they keep it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    OffsetSpec,
+    ResourceType,
+)
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.source.brokers import TOPIC, Brokers, hidden, new_consumer, source_error
+
+_POLL_S: Final = 0.2
+# Of the topic; what is told of the brokers stands in _BROKER_SETTINGS.
+_TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
+_BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
+_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
+
+
+def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], Cluster | None]:
+    """Checks, and the cluster if it was reached. Each question has the timeout."""
+    try:
+        brokers = Brokers(client, timeout_s)
+        admin = AdminClient({**client, **_SILENT})
+        cluster_id = brokers.cluster_id()
+        nodes = _nodes(admin, client, timeout_s)
+    except SourceError as error:
+        return [Check("brokers", FAILED, str(error))], None
+    count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
+    checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
+    try:
+        partitions = brokers.partitions()
+        starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
+    except SourceError as error:
+        told = f"{error}; sample works without it"
+        return [*checks, Check(f"describe {TOPIC}", FAILED, told)], Cluster(cluster_id, {})
+    if not partitions:
+        told = f"{TOPIC} does not exist: no group has ever been on this cluster"
+        return [*checks, Check(f"describe {TOPIC}", WARNING, told)], Cluster(cluster_id, {})
+    records = sum(ends[partition] - starts[partition] for partition in partitions)
+    told = f"{len(partitions):,} partitions, {records:,} offsets between their starts and ends"
+    checks.append(Check(f"describe {TOPIC}", OK, told))
+    checks.append(_read(client, starts, ends, timeout_s))
+    checks += _topic_settings(_asker(admin, client, timeout_s))
+    checks.append(_horizon(admin, client, partitions, timeout_s))
+    checks.append(_broker_settings(_asker(admin, client, timeout_s), nodes[0] if nodes else None))
+    return checks, Cluster(cluster_id, ends)
+
+
+def _nodes(admin: AdminClient, client: Mapping[str, str], timeout_s: float) -> list[int]:
+    try:
+        described = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s + 1)
+    except KafkaException as error:
+        raise source_error(error.args[0], client) from None
+    return sorted(node.id for node in described.nodes)
+
+
+def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
+    """One record, from a partition that has any."""
+    name = f"read {TOPIC}"
+    filled = [partition for partition in starts if ends[partition] > starts[partition]]
+    if not filled:
+        return Check(name, WARNING, "it is empty, so reading could not be tried")
+    try:
+        with closing(new_consumer(client)) as consumer:
+            consumer.assign([TopicPartition(TOPIC, filled[0], starts[filled[0]])])
+            until = time.monotonic() + timeout_s
+            while time.monotonic() < until:
+                found = consumer.poll(_POLL_S)
+                if found is None:
+                    continue
+                error = found.error()
+                # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
+                if error is None or error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 librdkafka's own code
+                    return Check(name, OK, f"a record of partition {filled[0]} was read")
+                return Check(name, FAILED, _said(error, client))
+    except SourceError as error:
+        return Check(name, FAILED, str(error))
+    return Check(name, FAILED, f"nothing came from partition {filled[0]} within {timeout_s:g} s")
+
+
+def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> list[Check]:
+    name = f"settings of {TOPIC}"
+    found = ask(ConfigResource(ResourceType.TOPIC, TOPIC))
+    if isinstance(found, str):
+        return [Check(name, WARNING, f"they may not be read: {found}")]
+    told = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
+    policy = found.get("cleanup.policy", "")
+    if policy and policy != "compact":
+        note = "records are deleted by age, too, so ingest has to run more often than that"
+        return [Check(name, WARNING, f"{told}; {note}")]
+    return [Check(name, OK, told)]
+
+
+def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], broker: int | None) -> Check:
+    if broker is None:
+        return Check("settings of the brokers", WARNING, "no broker is known")
+    found = ask(ConfigResource(ResourceType.BROKER, str(broker)))
+    if isinstance(found, str):
+        return Check("settings of the brokers", WARNING, f"they may not be read: {found}")
+    told = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
+    return Check("settings of the brokers", OK, f"broker {broker}: {told or 'nothing of interest'}")
+
+
+def _horizon(admin: AdminClient, client: Mapping[str, str], partitions: list[int], timeout_s: float) -> Check:
+    """The oldest record that is left: ListOffsets for the beginning of time tells its timestamp."""
+    asked = admin.list_offsets(
+        {TopicPartition(TOPIC, partition): OffsetSpec.for_timestamp(0) for partition in partitions},
+        request_timeout=timeout_s,
+    )
+    oldest: dict[int, int] = {}
+    for where, answer in asked.items():
+        try:
+            stamp = answer.result(timeout_s + 1).timestamp
+        except KafkaException as error:
+            return Check("compaction horizon", WARNING, _said(error.args[0], client))
+        if stamp >= 0:
+            oldest[where.partition] = stamp
+    if not oldest:
+        return Check("compaction horizon", WARNING, "there is no record yet")
+    first = min(oldest, key=lambda partition: oldest[partition])
+    latest = max(oldest.values())
+    told = f"the oldest record is of {_instant(oldest[first])} (partition {first})"
+    more = f"; of the {len(oldest)} partitions with records, the one that begins last begins {_instant(latest)}"
+    return Check("compaction horizon", OK, told + (more if len(oldest) > 1 else ""))
+
+
+def _asker(
+    admin: AdminClient, client: Mapping[str, str], timeout_s: float
+) -> Callable[[ConfigResource], dict[str, str] | str]:
+    """What asks for settings: by name, or why they cannot be told."""
+
+    def ask(resource: ConfigResource) -> dict[str, str] | str:
+        (answer,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
+        try:
+            return {name: str(entry.value) for name, entry in answer.result(timeout_s + 1).items() if entry.value}
+        except KafkaException as error:
+            return _said(error.args[0], client)
+
+    return ask
+
+
+def _said(error: KafkaError, client: Mapping[str, str]) -> str:
+    return hidden(str(error.str()), client)
+
+
+def _instant(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,145 @@
+"""The tables of a directory: how much is there, what was not understood, what is missing, how far ingest is behind."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.source.planning import CLUSTER, offsets_of
+from kafka_groups.pipeline.tables import INGEST_GAPS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafka_groups.pipeline.storage import Storage
+
+_MOST_NAMED: Final = 5
+
+
+class Size(NamedTuple):
+    """How much a table has; dates are ISO-8601, None without rows."""
+
+    rows: int
+    files: int
+    bytes: int
+    first_date: str | None
+    last_date: str | None
+
+
+def measure(storage: Storage) -> dict[str, Size]:
+    """Every table's size, by name; rows are counted from the files' footers."""
+    return {table.name: _size(storage, table) for table in TABLES.values()}
+
+
+def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
+    """Checks of a directory; `cluster` is the one that was asked, if one could be."""
+    from kafka_groups.pipeline.storage import open_storage
+
+    try:
+        storage = open_storage(into)
+        sizes = measure(storage)
+        held = ", ".join(f"{name} {size.rows:,}" for name, size in sizes.items() if size.rows) or "no rows yet"
+        return [
+            Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held}"),
+            _unknown(_read(storage, UNKNOWN_RECORDS, ["record_type", "value_version"])),
+            _gaps(_read(storage, INGEST_GAPS, ["missing", "reason"])),
+            _behind(storage, cluster),
+        ]
+    except StorageError as error:
+        return [Check("tables", FAILED, str(error))]
+
+
+def _size(storage: Storage, table: Table) -> Size:
+    batches = storage.batches(table)
+    dates = sorted(batch.date for batch in batches)
+    return Size(
+        rows=_count(storage, table) if batches else 0,
+        files=sum(batch.files for batch in batches),
+        bytes=sum(batch.bytes for batch in batches),
+        first_date=dates[0] if dates else None,
+        last_date=dates[-1] if dates else None,
+    )
+
+
+def _dataset(storage: Storage, table: Table) -> Any:
+    """The table's files, whatever Spark or a crash left beside them."""
+    import pyarrow.dataset as ds
+
+    place = storage.place
+    files = [info.path for info in place.children(place.join(table.name), recursive=True) if _is_data(str(info.path))]
+    return ds.dataset(files, schema=table.arrow(), format="parquet", filesystem=place.fs)
+
+
+def _is_data(path: str) -> bool:
+    return path.endswith(".parquet") and not any(part[:1] in {".", "_"} for part in path.rsplit("/", 3)[1:])
+
+
+def _count(storage: Storage, table: Table) -> int:
+    return int(_guarded(storage, table, lambda dataset: dataset.count_rows()))
+
+
+def _read(storage: Storage, table: Table, columns: list[str]) -> pa.Table:
+    return _guarded(storage, table, lambda dataset: dataset.to_table(columns=columns))
+
+
+def _guarded(storage: Storage, table: Table, look: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return look(_dataset(storage, table))
+    except (OSError, pa.ArrowException) as error:
+        msg = f"the table {table.name} of {storage.into} cannot be read: {error}"
+        raise StorageError(msg) from error
+
+
+def _unknown(rows: pa.Table) -> Check:
+    kinds = Counter(
+        (row["record_type"], row["value_version"]) for row in rows.select(["record_type", "value_version"]).to_pylist()
+    )
+    if not kinds:
+        return Check("unknown records", OK, "none")
+    named = ", ".join(f"type {kind} version {version}: {n:,}" for (kind, version), n in kinds.most_common(_MOST_NAMED))
+    told = f"{rows.num_rows:,} are kept as they are ({named}); a newer version of this tool may know them"
+    return Check("unknown records", WARNING, told)
+
+
+def _gaps(rows: pa.Table) -> Check:
+    lost: Counter[str] = Counter()
+    for row in rows.to_pylist():
+        lost[str(row["reason"])] += row["missing"] or 0
+    told = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in sorted(lost.items())) or "none"
+    # Compaction and marks of transactions take nothing that was not said again or done with.
+    return Check("gaps", WARNING if lost.get("deleted") else OK, told)
+
+
+def _behind(storage: Storage, cluster: Cluster | None) -> Check:
+    """How many offsets there are beyond what ingest has read, of the cluster that was asked."""
+    read = _positions(storage)
+    if cluster is None:
+        told = f"it has run for {', '.join(sorted(read))}" if read else "it has not run into this directory yet"
+        return Check("ingest", OK if read else WARNING, told)
+    if cluster.id not in read:
+        return Check("ingest", WARNING, f"it has not run for cluster {cluster.id} into this directory yet")
+    behind = sum(max(0, end - read[cluster.id].get(partition, 0)) for partition, end in cluster.ends.items())
+    return Check("ingest", OK, f"{behind:,} offsets are not read yet")
+
+
+def _positions(storage: Storage) -> dict[str, dict[int, int]]:
+    """By cluster, the offsets that its last batch ended at, as Spark's checkpoint tells them."""
+    place = storage.place
+    found: dict[str, dict[int, int]] = {}
+    for home in place.children(place.join(".checkpoints")):
+        logs = [log for log in place.children(f"{home.path}/ingest/offsets") if log.base_name.isdecimal()]
+        if not logs:
+            continue
+        text = place.read_text(max(logs, key=lambda log: int(log.base_name)).path) or ""
+        try:
+            position = json.loads(text.splitlines()[-1])
+            found[str(position[CLUSTER])] = offsets_of(position)
+        except (ValueError, IndexError, TypeError, KeyError, AttributeError):
+            # Spark's own format; without it nothing else is wrong.
+            continue
+    return found

@@ -1,0 +1,49 @@
+"""This machine: Python, what is installed in it, Java."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final
+
+from kafka_groups.errors import SparkMissingError
+from kafka_groups.java import java_version
+from kafka_groups.pipeline.examining.check import FAILED, OK, Check
+from kafka_groups.pipeline.session import find_java
+from kafka_groups.pipeline.session.requirements import check_pyspark
+
+_PACKAGES: Final = ("pyarrow", "numpy", "confluent_kafka")
+
+
+def examine_machine(environment: Mapping[str, str]) -> list[Check]:
+    """Checks that need neither a broker nor tables."""
+    return [
+        Check("python", OK, platform.python_version()),
+        _pyspark(),
+        *(_package(name) for name in _PACKAGES),
+        _java(environment),
+    ]
+
+
+def _pyspark() -> Check:
+    try:
+        return Check("pyspark", OK, check_pyspark())
+    except SparkMissingError as error:
+        return Check("pyspark", FAILED, str(error))
+
+
+def _package(name: str) -> Check:
+    shown = name.replace("_", "-")
+    try:
+        return Check(shown, OK, str(import_module(name).__version__))
+    except ImportError:
+        return Check(shown, FAILED, f"{shown} is not installed; try pip install 'kafka-groups[spark]'")
+
+
+def _java(environment: Mapping[str, str]) -> Check:
+    try:
+        java = find_java(environment)
+    except SparkMissingError as error:
+        return Check("java", FAILED, str(error))
+    return Check("java", OK, f"Java {java_version(java)} at {java}")

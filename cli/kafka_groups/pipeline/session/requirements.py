@@ -1,0 +1,67 @@
+"""What has to be there before Spark can start: pyspark, what Spark Connect needs besides, a server that answers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final
+from urllib.parse import urlsplit
+
+from kafka_groups.errors import PipelineError, SparkMissingError
+
+_LEAST: Final = (4, 2)
+_CONNECT: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "pyarrow")
+_CONNECT_PORT: Final = 15_002
+_PATIENCE_S: Final = 10.0
+
+
+def check_pyspark() -> str:
+    """Return pyspark's version; SparkMissingError if it is not installed or too old."""
+    try:
+        version = str(import_module("pyspark.version").__version__)
+    except ImportError as error:
+        raise SparkMissingError("pyspark is not installed; try pip install 'kafka-groups[spark]'") from error
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    if numbers < _LEAST:
+        msg = f"pyspark {version} is too old, 4.2 is needed; try pip install --upgrade 'kafka-groups[spark]'"
+        raise SparkMissingError(msg)
+    return version
+
+
+def check_connect() -> None:
+    """SparkMissingError if what Spark Connect needs is not installed."""
+    missing = [name for name in _CONNECT if not _is_there(name)]
+    if missing:
+        told = ", ".join(missing)
+        msg = f"--remote needs Spark Connect's packages ({told} missing); try pip install 'kafka-groups[connect]'"
+        raise SparkMissingError(msg)
+
+
+def check_answers(remote: str, environment: Mapping[str, str]) -> None:
+    """PipelineError if the URL is none, or if nothing listens there: Spark's client would try for minutes."""
+    if remote.startswith("local"):
+        return
+    parts = urlsplit(remote)
+    if parts.scheme != "sc" or not parts.hostname:
+        msg = f"--remote {remote!r} is no Spark Connect URL; write for example sc://host:15002"
+        raise PipelineError(msg)
+    if any(
+        environment.get(name) or environment.get(name.upper()) for name in ("grpc_proxy", "https_proxy", "http_proxy")
+    ):
+        # The client goes through the proxy, so whether we get there says nothing.
+        return
+    address = (parts.hostname, parts.port or _CONNECT_PORT)
+    try:
+        socket.create_connection(address, timeout=_PATIENCE_S).close()
+    except OSError as error:
+        msg = f"no Spark Connect server answers at {address[0]}:{address[1]}: {error.strerror or error}"
+        raise PipelineError(msg) from error
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,150 @@
+"""A Spark session, started without a word and stopped in any case."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import KafkaGroupsError, PipelineError
+from kafka_groups.pipeline.session.java import fetch_java, find_java, home_of
+from kafka_groups.pipeline.session.quiet import environment_with, noise_goes_to
+from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_pyspark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_MEMORY: Final = "2g"
+_LOCAL: Final = "local[*]"
+_LOOPBACK: Final = "127.0.0.1"
+_SHUFFLES_A_CORE: Final = 2
+
+
+@contextmanager
+def start_session(
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    log: Path,
+    memory: str | None = None,
+    fetch: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A session on `master`, or on the Spark Connect server `remote`; local[*] if neither is named.
+
+    Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
+    `log`, nothing to our streams. `memory` is the driver's (2g). With `fetch`, a missing JDK is downloaded.
+    SparkMissingError: no pyspark, too old a one, no Java. PipelineError: Spark failed, here or in the body.
+    """
+    known = os.environ if environment is None else environment
+    check_pyspark()
+    is_submitted = "PYSPARK_GATEWAY_PORT" in known
+    remote = remote or (known.get("SPARK_REMOTE") if master is None and not is_submitted else None)
+    with ExitStack() as stack:
+        # Python's warnings are for those who write programs, and go to stderr.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
+        if remote is not None:
+            check_connect()
+        if is_submitted or (remote is not None and not remote.startswith("local")):
+            options = _everywhere() if is_submitted else {}
+            changes: dict[str, str | None] = {}
+        else:
+            java = find_java(known, fetch=fetch_java if fetch else None)
+            options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY)
+            changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
+        if remote is not None:
+            check_answers(remote, known)
+        stack.enter_context(environment_with(changes))
+        spark = _start(options, remote, log)
+        try:
+            yield _with_utc(spark)
+        except KafkaGroupsError:
+            raise
+        except Exception as error:
+            if _is_sparks(error):
+                raise _explained(error, "Spark failed", log) from error
+            raise
+        finally:
+            _stop(spark, log)
+
+
+def _start(options: Mapping[str, str], remote: str | None, log: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("kafka-groups") if remote is None else SparkSession.builder.remote(remote)
+    # Two masters contradict each other.
+    told: dict[str, bool | float | int | str | None] = {
+        name: value for name, value in options.items() if remote is None or name != "spark.master"
+    }
+    with noise_goes_to(log):
+        try:
+            return builder.config(map=told).getOrCreate()
+        except Exception as error:
+            # A Java that cannot be started, a memory that is none, a cluster that is not there.
+            raise _explained(error, "Spark did not start", log) from error
+
+
+def _of_ours(master: str, memory: str) -> dict[str, str]:
+    """What a session gets whose JVM is started here."""
+    options = {"spark.master": master, "spark.driver.memory": memory, **_everywhere()}
+    if master.startswith("local"):
+        # Nobody but this machine has to reach the driver.
+        options |= {
+            "spark.driver.bindAddress": _LOOPBACK,
+            "spark.driver.host": _LOOPBACK,
+            "spark.connect.grpc.binding.address": _LOOPBACK,
+            "spark.sql.shuffle.partitions": str(_SHUFFLES_A_CORE * (os.cpu_count() or 1)),
+        }
+    return options
+
+
+def _everywhere() -> dict[str, str]:
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+
+
+def _for_the_jvm(known: Mapping[str, str], java: Path, *, is_local: bool) -> dict[str, str | None]:
+    """Workers run on this Python; on a cluster, on the one that its users say (a packed environment)."""
+    home = home_of(java)
+    workers = sys.executable if is_local else known.get("PYSPARK_PYTHON", sys.executable)
+    return {
+        "PYSPARK_PYTHON": workers,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "JAVA_HOME": None if home is None else str(home),
+        "SPARK_REMOTE": None,
+    }
+
+
+def _with_utc(spark: SparkSession) -> SparkSession:
+    # A session of somebody else's (spark-submit's, a server's) has a time zone of its own.
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    return spark
+
+
+def _stop(spark: SparkSession, log: Path) -> None:
+    stop: Callable[[], None] = spark.stop
+    with noise_goes_to(log):
+        try:
+            stop()
+        except Exception as error:  # noqa: BLE001 - a JVM or a server that is gone already has stopped
+            sys.stderr.write(f"stopping: {type(error).__name__}: {error}\n")
+
+
+def _is_sparks(error: Exception) -> bool:
+    """Whether Spark, or what connects us with it, raised this."""
+    return any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__)
+
+
+def _explained(error: Exception, what: str, log: Path) -> PipelineError:
+    """The first line that says anything; the rest is in the log or in --debug."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = lines[0] if lines else type(error).__name__
+    return PipelineError(f"{what}: {reason.rstrip('.')}; its log is {log}")

@@ -1,0 +1,169 @@
+"""The classes that Spark calls. They hold options only; the brokers are asked where Spark runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from kafka_groups.pipeline.records import partition_of
+from kafka_groups.pipeline.records.columns import RECORD
+from kafka_groups.pipeline.source.brokers import Brokers
+from kafka_groups.pipeline.source.options import EARLIEST, LATEST, SourceOptions, read_options
+from kafka_groups.pipeline.source.planning import (
+    Position,
+    Range,
+    chosen,
+    limited,
+    offsets_of,
+    position_of,
+    ranges_between,
+    require_same_cluster,
+    tasks_of,
+)
+from kafka_groups.pipeline.source.reading import MANIFEST, read_rows, write_files
+from kafka_groups.pipeline.tables import spell_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+class KafkaGroupsSource(DataSource):
+    """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
+
+    Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
+    {"0": 23}; -2 is earliest, -1 latest), group (that one only, from its partition only), maxRecordsPerBatch,
+    recordsPerTask, timeout (seconds without any progress). With stage (a URI), the tasks write Parquet files of
+    the tables there, and the rows are a list of those files.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What Spark knows it by."""
+        return "kafka_groups"
+
+    def schema(self) -> str:
+        """columns.RECORD, or of the list of files."""
+        wanted = MANIFEST if read_options(self.options).stage else RECORD
+        return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in wanted)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """All that there is now."""
+        return _BatchReader(read_options(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 Spark's name
+        """What has come since the checkpoint."""
+        return _StreamReader(read_options(self.options))
+
+
+class _Task(InputPartition):
+    """The ranges that one task reads."""
+
+    def __init__(self, cluster_id: str, ranges: tuple[Range, ...]) -> None:
+        super().__init__((cluster_id, [tuple(wanted) for wanted in ranges]))
+        self.cluster_id = cluster_id
+        self.ranges = ranges
+
+
+class _Reading:
+    """What both readers do."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self.options = options
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Run a task."""
+        assert isinstance(partition, _Task)
+        run = write_files if self.options.stage else read_rows
+        return run(self.options, partition.cluster_id, partition.ranges)
+
+    def tasks(self, cluster_id: str, ranges: list[Range]) -> list[_Task]:
+        return [_Task(cluster_id, task) for task in tasks_of(ranges, self.options.records_per_task)]
+
+    def brokers(self) -> Brokers:
+        return Brokers(self.options.client, self.options.timeout_s)
+
+    def partitions_there(self, brokers: Brokers) -> list[int]:
+        """The partitions to be read."""
+        there = brokers.partitions()
+        if self.options.group is None or not there:
+            return there
+        return [partition_of(self.options.group, len(there))]
+
+
+class _BatchReader(_Reading, DataSourceReader):
+    def partitions(self) -> list[_Task]:
+        """What is to be read, in tasks."""
+        brokers = self.brokers()
+        there = self.partitions_there(brokers)
+        earliest, latest = brokers.earliest(there), brokers.latest(there)
+        starts = chosen(self.options.starting, earliest, latest, default=EARLIEST)
+        ends = chosen(self.options.ending, earliest, latest, default=LATEST)
+        stable = {partition: min(end, latest[partition]) for partition, end in ends.items()}
+        return self.tasks(brokers.cluster_id(), ranges_between(starts, stable))
+
+
+class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Positions hold the cluster's id beside the offsets, so that a checkpoint is never used for another one."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        super().__init__(options)
+        self._asking: Brokers | None = None
+        self._cluster_id: str | None = None
+        self._target: dict[int, int] | None = None
+
+    def initialOffset(self) -> Position:  # noqa: N802 Spark's name
+        """Where the first batch begins."""
+        brokers = self._brokers()
+        there = self.partitions_there(brokers)
+        earliest, latest = brokers.earliest(there), brokers.latest(there)
+        return position_of(self._cluster(), chosen(self.options.starting, earliest, latest, default=EARLIEST))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """As many as maxRecordsPerBatch says."""
+        limit = self.options.records_per_batch
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What comes after this call is left for the next run."""
+        self._target = self._stable()
+
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
+        """Where the next batch ends."""
+        require_same_cluster(start, self._cluster())
+        starts = offsets_of(start)
+        # Never backwards: a new leader may for a moment know less of what is stable than the last one did.
+        ends = {partition: max(end, starts.get(partition, 0)) for partition, end in self._ends().items()}
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        return position_of(self._cluster(), starts | limited(starts, ends, most))
+
+    def partitions(self, start: Position, end: Position) -> list[_Task]:
+        """What lies between, in tasks."""
+        return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end)))
+
+    def commit(self, end: Any) -> None:
+        """Nothing is committed to Kafka: Spark's checkpoint knows."""
+
+    def _ends(self) -> dict[int, int]:
+        return self._stable() if self._target is None else self._target
+
+    def _stable(self) -> dict[int, int]:
+        brokers = self._brokers()
+        return brokers.latest(self.partitions_there(brokers))
+
+    def _cluster(self) -> str:
+        if self._cluster_id is None:
+            self._cluster_id = self._brokers().cluster_id()
+        return self._cluster_id
+
+    def _brokers(self) -> Brokers:
+        if self._asking is None:
+            self._asking = self.brokers()
+        return self._asking
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tasks get the options only: a client cannot travel."""
+        return self.__dict__ | {"_asking": None}

@@ -1,0 +1,116 @@
+"""What a reader of `__consumer_offsets` may be told, read from the options that Spark hands over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_groups.errors import SourceError
+
+CLIENT_PREFIX: Final = "kafka."
+RECORDS_PER_TASK: Final = 250_000
+TIMEOUT_S: Final = 60.0
+EARLIEST: Final = -2
+LATEST: Final = -1
+
+# As Spark hands them over: it knows no upper case in the names of options.
+_KNOWN: Final = {
+    name.lower(): name
+    for name in (
+        "startingOffsets",
+        "endingOffsets",
+        "group",
+        "maxRecordsPerBatch",
+        "recordsPerTask",
+        "timeout",
+        "stage",
+    )
+}
+# What reads the topic is settled here; a group id would be one that nothing is ever done with.
+_OURS: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """The options of one reader; `client` are properties of librdkafka, secrets among them."""
+
+    client: Mapping[str, str] = field(repr=False)
+    starting: Mapping[int, int] | None = None  # None: earliest
+    ending: Mapping[int, int] | None = None  # None: all there is
+    group: str | None = None
+    records_per_batch: int | None = None  # None: no limit
+    records_per_task: int = RECORDS_PER_TASK
+    timeout_s: float = TIMEOUT_S
+    stage: str | None = None
+
+
+def read_options(given: Mapping[str, str]) -> SourceOptions:
+    """The options by their names in any case; SourceError names the one that is not known or cannot be used."""
+    options = {name.lower(): value for name, value in given.items()}
+    client = {
+        name.removeprefix(CLIENT_PREFIX): value for name, value in options.items() if name.startswith(CLIENT_PREFIX)
+    }
+    for name in options:
+        if name not in _KNOWN and not name.startswith(CLIENT_PREFIX):
+            msg = f"kafka_groups has no option {name!r}; it has kafka.<property of librdkafka>, {_names()}"
+            raise SourceError(msg)
+    if not client.get("bootstrap.servers"):
+        msg = "the option kafka.bootstrap.servers is missing: which cluster is to be read?"
+        raise SourceError(msg)
+    limit = options.get("maxrecordsperbatch")
+    return SourceOptions(
+        client={name: value for name, value in client.items() if name not in _OURS},
+        starting=_offsets("startingOffsets", options, "earliest"),
+        ending=_offsets("endingOffsets", options, "latest"),
+        group=options.get("group"),
+        records_per_batch=None if limit is None else _positive("maxRecordsPerBatch", limit),
+        records_per_task=_positive("recordsPerTask", options.get("recordspertask", str(RECORDS_PER_TASK))),
+        timeout_s=_seconds(options.get("timeout", str(TIMEOUT_S))),
+        stage=options.get("stage"),
+    )
+
+
+def _names() -> str:
+    return ", ".join(_KNOWN.values())
+
+
+def _offsets(name: str, options: Mapping[str, str], word: str) -> dict[int, int] | None:
+    """Offsets by partition, from JSON such as {"0": 23, "1": -2}; None for the word that means all of them."""
+    text = options.get(name.lower(), word)
+    if text == word:
+        return None
+    try:
+        return {int(partition): _offset(offset) for partition, offset in json.loads(text).items()}
+    except (ValueError, AttributeError, TypeError):
+        msg = f'the option {name} is {word}, or offsets by partition as JSON, such as {{"0": 23}}; not {text!r}'
+        raise SourceError(msg) from None
+
+
+def _offset(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < EARLIEST:
+        raise ValueError
+    return value
+
+
+def _positive(name: str, text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        msg = f"the option {name} is a number of records, at least 1; not {text!r}"
+        raise SourceError(msg)
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        msg = f"the option timeout is a number of seconds above 0; not {text!r}"
+        raise SourceError(msg)
+    return seconds

@@ -1,0 +1,62 @@
+"""What a task does with the records of its ranges: rows for Spark, or files and a manifest of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.records import decode, gap_rows
+from kafka_groups.pipeline.source.brokers import new_consumer
+from kafka_groups.pipeline.source.options import SourceOptions
+from kafka_groups.pipeline.source.planning import Range
+from kafka_groups.pipeline.source.ranges import Hole, RangeReader
+from kafka_groups.pipeline.storage.staging import StagedWriter, split_records
+
+# What a task that writes files tells: one row for each of them.
+MANIFEST: Final = pa.schema(
+    [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64())]
+)
+
+
+def read_rows(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ...]) -> Iterator[pa.RecordBatch]:
+    """The records of these ranges as rows of columns.RECORD; of one group only, if the options say so."""
+    consumer = new_consumer(options.client)
+    try:
+        for wanted in ranges:
+            for found in RangeReader(consumer, wanted, options.client, options.timeout_s).read():
+                yield _of_group(_rows(found, cluster_id, wanted.partition), options.group)
+    finally:
+        consumer.close()
+
+
+def write_files(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ...]) -> Iterator[pa.RecordBatch]:
+    """Write these records into files of the tables that they belong to, and tell which files those are.
+
+    A task that fails leaves no file; one that dies leaves files that no manifest names.
+    """
+    writer = StagedWriter(options.stage or "")
+    try:
+        for rows in read_rows(options, cluster_id, ranges):
+            for table, part in split_records(rows):
+                writer.write(table, part)
+        files = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    if files:
+        columns: list[Any] = [[getattr(file, name) for file in files] for name in MANIFEST.names]
+        yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=MANIFEST)
+
+
+def _rows(found: Any, cluster_id: str, partition: int) -> pa.RecordBatch:
+    if isinstance(found, Hole):
+        return gap_rows(cluster_id, partition, **found._asdict(), at_ms=time.time_ns() // 1_000_000)
+    return decode(found, cluster_id)
+
+
+def _of_group(rows: pa.RecordBatch, group: str | None) -> pa.RecordBatch:
+    return rows if group is None else rows.filter(pc.equal(rows["group"], group))

@@ -1,0 +1,99 @@
+"""Time lag: the age of the oldest record that is not yet processed, which is the one at the committed offset.
+
+The index of a partition says when its offsets were written. It is made of points: a backfilled record with its own
+time (exact), and log ends that were seen at a time, which mean that the record at that offset came later, and all
+before it earlier. Lag is read off between the two points around the committed offset, never outside.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from kafka_groups.pipeline.steps.horizon import PARTITION_KEY, surely
+
+_LOG: Final = (*PARTITION_KEY, "log")
+
+
+def index_points(observed: DataFrame) -> DataFrame:
+    """A point for each offset: its record's own time where known, the last time it was the end, the first time too."""
+    ends = observed.select(
+        *_LOG,
+        F.col("log_end_offset").alias("offset"),
+        F.unix_millis("observed_at").alias("time"),
+        F.lit(None).cast("long").alias("exact"),
+    )
+    records = observed.select(
+        *_LOG,
+        F.col("point_offset").alias("offset"),
+        F.unix_millis("point_time").alias("time"),
+        F.unix_millis("point_time").alias("exact"),
+    )
+    return (
+        ends.unionByName(records)
+        .where(F.col("offset").isNotNull() & F.col("time").isNotNull())
+        .groupBy(*_LOG, "offset")
+        .agg(F.min("exact").alias("exact"), F.max("time").alias("latest"), F.min("time").alias("earliest"))
+        .select(*_LOG, "offset", "exact", "latest", "earliest")
+    )
+
+
+def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
+    """`lags` with `time_lag_ms` and `time_lag_quality`.
+
+    exact: nothing is left to process (0), or the record's own time is known. interpolated: linear between two points.
+    lower_bound: written before the oldest point. data_loss: committed below the log start; the value is a lower bound,
+    too. unknown: no point tells anything; the value is null. Never negative.
+    """
+    events = lags.select("*", F.col("committed_offset").alias("offset"), F.lit(1).alias("kind")).unionByName(
+        points.withColumn("kind", F.lit(0)), allowMissingColumns=True
+    )
+    is_point = F.col("kind") == 0
+    here = F.struct("offset", "exact", F.coalesce("exact", "latest").alias("time"))
+    there = F.struct("offset", F.col("earliest").alias("time"))
+    up = Window.partitionBy(*_LOG).orderBy("offset", "kind").rowsBetween(Window.unboundedPreceding, 0)
+    # Upwards again, but from the far end: a frame that reaches to the end costs the square of its rows.
+    down = Window.partitionBy(*_LOG).orderBy(F.desc("offset"), F.desc("kind")).rowsBetween(Window.unboundedPreceding, 0)
+    return (
+        events.withColumn("previous", F.last(F.when(is_point, here), ignorenulls=True).over(up))
+        .withColumn("next", F.last(F.when(is_point, there), ignorenulls=True).over(down))
+        .where(F.col("kind") == 1)
+        .withColumn("now", F.unix_millis("observed_at"))
+        .withColumn("time_lag_quality", _quality())
+        .select(*lags.columns, _age().alias("time_lag_ms"), "time_lag_quality")
+    )
+
+
+def _quality() -> Column:
+    committed, previous, following = F.col("committed_offset"), F.col("previous"), F.col("next")
+    is_bounded = following.isNotNull() & (following["time"] < F.col("now"))
+    return (
+        F.when(_is_done(), "exact")
+        .when(surely(committed < F.col("log_start_offset")), "data_loss")
+        .when(previous.isNotNull() & (previous["offset"] == committed) & previous["exact"].isNotNull(), "exact")
+        .when(previous.isNotNull() & ((previous["offset"] == committed) | following.isNotNull()), "interpolated")
+        .when(is_bounded, "lower_bound")
+        .otherwise("unknown")
+    )
+
+
+def _is_done() -> Column:
+    committed = F.col("committed_offset")
+    stable = surely(committed >= F.col("last_stable_offset"))
+    return (committed >= F.col("log_end_offset")) | stable
+
+
+def _age() -> Column:
+    now, quality = F.col("now"), F.col("time_lag_quality")
+    previous, following = F.col("previous"), F.col("next")
+    steps = (F.col("committed_offset") - previous["offset"]) / (following["offset"] - previous["offset"])
+    between = previous["time"] + F.round((following["time"] - previous["time"]) * steps).cast("long")
+    written = F.when(previous["offset"] == F.col("committed_offset"), previous["time"]).otherwise(between)
+    least = F.when(following["time"] < now, now - following["time"])
+    return (
+        F.when(_is_done(), F.lit(0).cast("long"))
+        .when(quality.isin("data_loss", "lower_bound"), least)
+        .when(quality.isin("exact", "interpolated"), F.greatest(F.lit(0), now - written))
+    )

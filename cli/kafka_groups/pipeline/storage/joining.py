@@ -1,0 +1,80 @@
+"""Small files become large ones: which belong together, and how their rows are joined within bounded memory."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.tables import Table
+
+# What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
+_ROWS_AT_ONCE: Final = 2_000_000
+_ROWS_A_GROUP: Final = 131_072
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFile:
+    """A file that may be joined with others of its date."""
+
+    path: str
+    batch: str
+    bytes: int
+    rows: int
+
+
+def count_rows(place: Place, path: str) -> int:
+    """The rows of a Parquet file, from its footer."""
+    with told("read the tables", path):
+        return int(pq.read_metadata(path, filesystem=place.fs).num_rows)
+
+
+def is_small(file: SmallFile, target_bytes: int) -> bool:
+    """Whether two of them make less than a large one."""
+    return file.bytes * 2 <= target_bytes and file.rows * 2 <= _ROWS_AT_ONCE
+
+
+def pack(files: Sequence[SmallFile], target_bytes: int) -> Iterator[list[SmallFile]]:
+    """Files that together make one of the size; what finds no other to join is left out."""
+    pile: list[SmallFile] = []
+    for file in files:
+        bytes_, rows = sum(one.bytes for one in pile) + file.bytes, sum(one.rows for one in pile) + file.rows
+        if pile and (bytes_ > target_bytes or rows > _ROWS_AT_ONCE):
+            if len(pile) > 1:
+                yield pile
+            pile = []
+        pile.append(file)
+    if len(pile) > 1:
+        yield pile
+
+
+def join(place: Place, table: Table, pile: Sequence[SmallFile], directory: str) -> str:
+    """Writes the rows of the files as one, sorted by the table's identity, and returns its path.
+
+    Columns that this version does not know are kept; those that older files lack are null.
+    """
+    path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
+    with told("join files", path):
+        parts = [pq.ParquetFile(place.fs.open_input_file(file.path), pre_buffer=False) for file in pile]
+        rows = _in_order(table, [part.read() for part in parts])
+        for part in parts:
+            part.close(force=True)
+        pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
+    expected, written = sum(file.rows for file in pile), count_rows(place, path)
+    if written != expected:
+        message = f"{written} rows came out of {expected} in {directory}: nothing was replaced. Report this, please."
+        raise StorageError(message)
+    return path
+
+
+def _in_order(table: Table, parts: list[Any]) -> pa.Table:
+    known = table.arrow().empty_table()
+    rows = pa.concat_tables([known, *parts], promote_options="permissive")
+    return rows.sort_by([(name, "ascending") for name in table.identity])

@@ -1,0 +1,87 @@
+"""Where files are: `<table>/date=YYYY-MM-DD/batch=<name>/part-*.parquet`; names with a dot in front are not tables.
+
+Spark and other readers leave out names that begin with a dot or an underscore.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Final
+
+from pyarrow.fs import FileInfo, FileType
+
+from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.tables import Table
+
+STAGING: Final = ".staging"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
+_DATE: Final = re.compile(r"date=(\d{4}-\d{2}-\d{2})")
+_NUMBERED: Final = re.compile(r"(?P<writer>.+)-(?P<number>\d{8})")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDirectory:
+    """What a batch holds of one date of a table: its files and their bytes."""
+
+    date: str
+    batch: str
+    files: int
+    bytes: int
+
+
+def checked_name(name: str) -> str:
+    """The name as it is, if it can stand in a directory's name on any file system; else ValueError."""
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} cannot be a name in the tables' directory"
+        raise ValueError(message)
+    return name
+
+
+def numbered(batch: str) -> tuple[str, int] | None:
+    """Writer and number of a batch of the kind that may be repeated, None of others."""
+    found = _NUMBERED.fullmatch(batch)
+    return (found["writer"], int(found["number"])) if found else None
+
+
+def new_staging(place: Place) -> str:
+    """A new, hidden directory."""
+    path = place.join(STAGING, uuid.uuid4().hex)
+    place.make(path)
+    return path
+
+
+def date_path(place: Place, table: str, date: str) -> str:
+    """Where a date of a table is."""
+    return place.join(table, f"date={date}")
+
+
+def batch_path(place: Place, table: str, date: str, batch: str) -> str:
+    """Where a batch's rows of a date are."""
+    return f"{date_path(place, table, date)}/batch={batch}"
+
+
+def dates_of(place: Place, table: str) -> list[str]:
+    """Dates that a table has a directory of, in order."""
+    found = (_DATE.fullmatch(info.base_name) for info in place.children(place.join(table)))
+    return [match[1] for match in found if match]
+
+
+def files_by_batch(place: Place, table: str, date: str) -> dict[str, list[FileInfo]]:
+    """Files of a date, batch by batch."""
+    found: dict[str, list[FileInfo]] = {}
+    for info in place.children(date_path(place, table, date), recursive=True):
+        folder = str(info.path).split("/")[-2]
+        if info.type == FileType.File and folder.startswith("batch=") and info.base_name[0] not in "._":
+            found.setdefault(folder.removeprefix("batch="), []).append(info)
+    return found
+
+
+def batches_of(place: Place, table: Table) -> list[BatchDirectory]:
+    """All that a table has, by date and batch."""
+    return [
+        BatchDirectory(date, batch, len(files), sum(info.size for info in files))
+        for date in dates_of(place, table.name)
+        for batch, files in sorted(files_by_batch(place, table.name, date).items())
+    ]

@@ -1,0 +1,116 @@
+"""One process at a time: locks that a dead process does not keep."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.places import Place
+
+LOCKS: Final = ".locks"
+_PAUSE_S: Final = 0.02
+
+
+@contextmanager
+def hold(place: Place, name: str, *, wait_s: float = 0.0) -> Iterator[None]:
+    """Nobody else holds the lock of this name meanwhile; StorageError that says who does, after `wait_s` seconds.
+
+    Local: flock, which the kernel releases when its process dies. Elsewhere no file system has the like: a file names
+    the holder, and two that come in the same instant may both pass. A dead holder of this machine is taken over, one
+    of another machine cannot be told from a living one.
+    """
+    place.make(place.join(LOCKS))
+    path = place.join(LOCKS, f"{name}.json")
+    with _local(place, path, name, wait_s) if place.local else _remote(place, path, name, wait_s):
+        yield
+
+
+@contextmanager
+def _local(place: Place, path: str, name: str, wait_s: float) -> Iterator[None]:
+    with told("lock", path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        _wait(lambda: _locked(handle), place, path, name, wait_s)
+        with told("write", path):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, _owner().encode(), 0)
+        try:
+            yield
+        finally:
+            os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _remote(place: Place, path: str, name: str, wait_s: float) -> Iterator[None]:
+    _wait(lambda: _taken_over(place, path), place, path, name, wait_s)
+    try:
+        yield
+    finally:
+        place.write_text(path, "{}")
+
+
+def _wait(take: Any, place: Place, path: str, name: str, wait_s: float) -> None:
+    until = time.monotonic() + wait_s
+    while not take():
+        if time.monotonic() >= until:
+            message = f"{_holder(place, path)} is at work in {place.into} ({name}): wait for it, or end it."
+            raise StorageError(message)
+        time.sleep(_PAUSE_S)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _taken_over(place: Place, path: str) -> bool:
+    owner = _read(place, path)
+    if owner.get("pid") and not (owner.get("host") == socket.gethostname() and not _alive(int(owner["pid"]))):
+        return False
+    mine = _owner()
+    place.write_text(path, mine)
+    return place.read_text(path) == mine
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _owner() -> str:
+    since = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
+
+
+def _holder(place: Place, path: str) -> str:
+    owner = _read(place, path)
+    if "pid" not in owner:
+        return "Another process"
+    return f"Process {owner['pid']} on {owner.get('host')} (since {owner.get('since')})"
+
+
+def _read(place: Place, path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(place.read_text(path) or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,132 @@
+"""The tables in their directory: what the rest of the pipeline asks of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage import publishing, spark_tables
+from kafka_groups.pipeline.storage.checkpoints import Checkpoint, open_checkpoint
+from kafka_groups.pipeline.storage.layout import BatchDirectory, batches_of, checked_name, new_staging
+from kafka_groups.pipeline.storage.locks import hold
+from kafka_groups.pipeline.storage.marker import check_marker
+from kafka_groups.pipeline.storage.places import Place, open_place
+from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+NOTES: Final = ".notes"
+_FACTS: Final = frozenset(table.name for table in TABLES.values() if not table.derived)
+
+
+def open_storage(into: str, *, create: bool = False) -> Storage:
+    """The tables in a directory: a local path, or a URI that pyarrow.fs and Spark know.
+
+    StorageError if it is not there (unless it may be made), not ours, of a newer version, or not to be written.
+    """
+    place = open_place(into)
+    check_marker(place, create=create)
+    return Storage(place)
+
+
+class Storage:
+    """All tables of a directory, which may hold several clusters. Methods raise StorageError and leave tables whole."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.into = place.into
+
+    def path(self, table: Table) -> str:
+        """Where Spark reads the table."""
+        return self.place.spark(self.place.join(table.name))
+
+    def stage(self) -> str:
+        """A new, hidden directory for one attempt to write: a path, or a URI; `FileSystem.from_uri` takes both."""
+        return self.place.uri(new_staging(self.place))
+
+    def publish(self, batch: str, files: Sequence[StagedFile]) -> None:
+        """Afterwards the batch holds exactly these files, in all tables of facts, whatever it held before."""
+        self._publish(batch, files, _FACTS)
+
+    def append(self, table: Table, batch: str, rows: pa.Table) -> None:
+        """Afterwards the batch holds exactly these rows in this table; what it holds in others stays."""
+        stage = self.stage()
+        try:
+            writer = StagedWriter(stage)
+            for part in rows.to_batches():
+                writer.write(table, part)
+            self._publish(batch, writer.close(), {table.name})
+        finally:
+            self.place.delete(self.place.inside(stage))
+
+    def read(self, spark: SparkSession, table: Table) -> DataFrame:
+        """Documented columns, then date and batch; no rows if there are none."""
+        return spark_tables.read_table(spark, self.place, table)
+
+    def replace_dates(self, spark: SparkSession, table: Table, dates: Sequence[dt.date], rows: DataFrame) -> None:
+        """Afterwards those dates of a derived table hold exactly these rows, and no rows if there are none.
+
+        Each date changes in one step. ValueError if there are rows of other dates, or the table is one of facts.
+        """
+        if not table.derived:
+            message = f"{table.name} holds facts, which are not replaced"
+            raise ValueError(message)
+        place, staging = self.place, new_staging(self.place)
+        try:
+            spark_tables.write_staged(rows, place, table, f"{staging}/written")
+            found = spark_tables.staged_dates(place, f"{staging}/written")
+            spark_tables.check_dates(table, found, dates)
+            with self.changing():
+                for day in sorted({day.isoformat() for day in dates}):
+                    spark_tables.replace_date(place, table, day, found.get(day, []), staging)
+        finally:
+            place.delete(staging)
+
+    def batches(self, table: Table) -> list[BatchDirectory]:
+        """All that the table has, by date and batch."""
+        return batches_of(self.place, table)
+
+    def checkpoint(self, cluster_id: str) -> Checkpoint:
+        """The checkpoint of a cluster, made if there is none; SourceError if it belongs to another."""
+        with self.changing():
+            return open_checkpoint(self.place, cluster_id)
+
+    def lock(self, name: str, *, wait_s: float = 0.0) -> AbstractContextManager[None]:
+        """Nobody else holds this lock meanwhile; StorageError that says who does, after `wait_s` seconds."""
+        return hold(self.place, checked_name(name), wait_s=wait_s)
+
+    def changing(self) -> AbstractContextManager[None]:
+        """The lock of those who change directories, held for moments."""
+        return self.lock(publishing.CHANGING, wait_s=publishing.CHANGING_WAIT_S)
+
+    def note(self, name: str) -> dict[str, Any]:
+        """A small state that was saved; empty if none was."""
+        path = self.place.join(NOTES, f"{checked_name(name)}.json")
+        text = self.place.read_text(path)
+        try:
+            found = json.loads(text) if text is not None else {}
+        except ValueError as error:
+            message = f"{path} cannot be understood: delete it, and the command starts anew."
+            raise StorageError(message) from error
+        return found if isinstance(found, dict) else {}
+
+    def save_note(self, name: str, content: dict[str, Any]) -> None:
+        """Saves a small state; a reader sees the old one or the new one, whole."""
+        self.place.make(self.place.join(NOTES))
+        self.place.write_text(self.place.join(NOTES, f"{checked_name(name)}.json"), json.dumps(content) + "\n")
+
+    def clean_staging(self, older_than_s: float) -> int:
+        """Deletes what attempts left that did nothing for so many seconds; how many there were."""
+        return publishing.clean_staging(self.place, older_than_s)
+
+    def _publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
+        checked_name(batch)
+        with self.changing():
+            publishing.publish_batch(self.place, batch, files, tables)

@@ -1,0 +1,101 @@
+"""Rows of one kind in every format: what a table holds, what a doctor found."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.documents import Document
+from kafka_groups.rendering.formats import write_table
+from kafka_groups.rendering.screen import Screen, escape_controls
+
+
+class TableSize(NamedTuple):
+    """A table of a directory, and what it holds."""
+
+    table: str
+    rows: int
+    files: int
+    bytes: int
+    first_date: str | None
+    last_date: str | None
+
+
+class ColumnRow(NamedTuple):
+    """A column of a table, and what it promises."""
+
+    table: str
+    name: str
+    type: str
+    about: str
+
+
+class TableRows(NamedTuple):
+    """A table and the rows that it was given."""
+
+    table: str
+    rows: int
+
+
+class Number(NamedTuple):
+    """A number that a command has of its work."""
+
+    what: str
+    number: int | None
+
+
+SIZES: Final = (
+    Column("TABLE", "table"),
+    Column("ROWS", "rows", is_number=True),
+    Column("FILES", "files", is_number=True),
+    Column("BYTES", "bytes", is_number=True),
+    Column("FIRST-DATE", "first_date"),
+    Column("LAST-DATE", "last_date"),
+)
+COLUMNS: Final = (
+    Column("TABLE", "table"),
+    Column("COLUMN", "name"),
+    Column("TYPE", "type", when_narrow="fold"),
+    Column("ABOUT", "about", when_narrow="fold"),
+)
+CHECKS: Final = (Column("CHECK", "check"), Column("STATUS", "status"), Column("DETAIL", "detail", when_narrow="fold"))
+NUMBERS: Final = (Column("WHAT", "what"), Column("NUMBER", "number", is_number=True))
+WRITTEN: Final = (Column("TABLE", "table"), Column("ROWS", "rows", is_number=True))
+
+
+def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], output_format: str) -> None:
+    """Rows as a table, csv, or a JSON object a line under their attributes' names."""
+    rows = list(rows)
+    if output_format == "csv":
+        writer = csv.writer(screen.out, lineterminator="\n")
+        writer.writerow([column.header for column in columns])
+        writer.writerows([column.of(row) for column in columns] for row in rows)
+    elif output_format == "ndjson":
+        for row in rows:
+            _write_line(screen, {column.attribute: column.of(row) for column in columns})
+    else:
+        write_table(screen, columns, rows)
+    screen.out.flush()
+
+
+def write_document(screen: Screen, document: Document) -> None:
+    """One document, indented for people who look into it."""
+    screen.out.write(_json(screen, document, indent=2) + "\n")
+    screen.out.flush()
+
+
+def _write_line(screen: Screen, record: Document) -> None:
+    screen.out.write(_json(screen, record) + "\n")
+
+
+def _json(screen: Screen, value: Document, *, indent: int | None = None) -> str:
+    is_unicode = (screen.out.encoding or "utf-8").lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
+    if not screen.out_is_terminal:
+        return text
+    # What JSON itself leaves as it is may still drive a terminal; its own line ends may not be touched.
+    lines = (escape_controls(line, lambda char: json.dumps(char)[1:-1]) for line in text.split("\n"))
+    return "\n".join(lines)

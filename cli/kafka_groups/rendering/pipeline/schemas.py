@@ -1,0 +1,156 @@
+"""The JSON Schemas of the pipeline's documents. Keys are only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from kafka_groups.rendering.history.schema import history_schema
+from kafka_groups.rendering.pipeline.documents import PIPELINE_ERROR_NAMES, schema_name
+from kafka_groups.rendering.schemas import OWN_ERROR_NAMES, SCHEMAS
+
+Schema = dict[str, Any]
+
+STATUSES: Final = ("ok", "warning", "failed")
+
+
+def pipeline_schemas() -> Mapping[str, Schema]:
+    """By the name that `kafka-groups schema` takes."""
+    summaries = {
+        "ingest": {
+            "batches": _count("How many batches were written."),
+            "records": _count("How many records of __consumer_offsets were read."),
+        },
+        "sample": {"rounds": _count("How many times the cluster was asked.")},
+        "backfill": {
+            "partitions": _count("How many partitions were looked up."),
+            "times": _count("At how many times in the past."),
+        },
+        "build": {
+            "dates": _count("How many dates were made anew."),
+            "missing": _texts("What could not be told, a sentence each."),
+        },
+        "compact": {
+            "dates": _count("How many dates of tables had files joined."),
+            "files_before": _count("How many files those dates had."),
+            "files_after": _count("How many they have now."),
+            "removed_dates": _count("How many dates of tables were past their keeping."),
+        },
+    }
+    made = {f"pipeline-{command}": _document(command, {**_SUMMARY, **own}) for command, own in summaries.items()}
+    return {
+        **made,
+        "pipeline-report": history_schema(),
+        "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
+        "pipeline-doctor": _document("doctor", {"checks": _many("What was looked at.", _CHECK)}, {"row": _CHECK}),
+    }
+
+
+def _text(told: str, *, nullable: bool = False, **more: Any) -> Schema:
+    return {"description": told, "type": ["string", "null"] if nullable else "string", **more}
+
+
+def _count(told: str) -> Schema:
+    return {"description": f"{told} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
+
+
+def _many(told: str, keys: Mapping[str, Schema]) -> Schema:
+    return {"description": told, "type": "array", "items": _object(keys)}
+
+
+def _texts(told: str) -> Schema:
+    return {"description": told, "type": "array", "items": {"type": "string"}}
+
+
+def _object(keys: Mapping[str, Schema], **more: Any) -> Schema:
+    return {"type": "object", "required": list(keys), "properties": dict(keys), "additionalProperties": True, **more}
+
+
+def _document(
+    command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
+) -> Schema:
+    shared = SCHEMAS["list"]
+    told = {
+        "schema": {
+            "description": "Which document this is. The number grows if a key goes.",
+            "const": schema_name(command),
+        },
+        "status": {
+            "description": "complete: all was done. partial: see errors. failed: an error ended it.",
+            "enum": ["complete", "partial", "failed"],
+        },
+        **keys,
+        "errors": {"description": "What failed, and why.", "type": "array", "items": _error(shared)},
+    }
+    # What ended early has no more to tell than that.
+    body = {
+        "type": "object",
+        "required": ["schema", "status", "errors"],
+        "properties": told,
+        "additionalProperties": True,
+        "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
+        "then": {"required": list(told)},
+    }
+    records = {
+        row: _object(properties, description="A line of --format ndjson.") for row, properties in (rows or {}).items()
+    }
+    title = f"kafka-groups pipeline {command} --format json"
+    return {"$schema": shared["$schema"], "title": title, **body, **({"$defs": records} if records else {})}
+
+
+def _error(shared: Schema) -> Schema:
+    """An error as every command tells it, and the pipeline's own names besides."""
+    error = deepcopy(shared["properties"]["errors"]["items"])
+    names = [*OWN_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
+    error["then"]["properties"]["name"]["enum"] = names
+    told = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
+    error["properties"]["name"]["description"] = told
+    return dict(error)
+
+
+_SUMMARY: Final[Mapping[str, Schema]] = {
+    "cluster_id": _text("Kafka's id of the cluster; null for commands that ask none.", nullable=True),
+    "tables": _many(
+        "The tables that were written.",
+        {
+            "table": _text("The table's name."),
+            "rows": {"description": "How many rows it was given.", "type": "integer", "minimum": 0},
+        },
+    ),
+    "seconds": {"description": "How long it took.", "type": "number", "minimum": 0},
+}
+_COLUMN: Final[Mapping[str, Schema]] = {
+    "name": _text("The column's name."),
+    "type": _text("Its type, as Spark writes it."),
+    "about": _text("What it promises."),
+}
+_SIZE: Final[Mapping[str, Schema]] = {
+    "rows": _count("How many rows it has; null without --into."),
+    "files": _count("How many files; null without --into."),
+    "bytes": _count("How many bytes; null without --into."),
+    "first_date": _text("Its first date, UTC; null if it has no rows.", nullable=True),
+    "last_date": _text("Its last date, UTC; null if it has no rows.", nullable=True),
+}
+_TABLES: Final[Mapping[str, Schema]] = {
+    "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
+    "tables": _many(
+        "Every table.",
+        {
+            "table": _text("The table's name."),
+            "about": _text("What a row is."),
+            "derived": {"description": "Whether build makes it from the others.", "type": "boolean"},
+            "identity": _texts("The columns that tell one row from another."),
+            "dated_by": _text("The time whose date partitions it."),
+            "columns": _many("Its columns, in order.", _COLUMN),
+            **_SIZE,
+        },
+    ),
+}
+_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_SIZE}
+_COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_COLUMN}
+_CHECK: Final[Mapping[str, Schema]] = {
+    "check": _text("What was looked at."),
+    "status": {"description": "How it is: ok, warning (it works, and may surprise), failed.", "enum": list(STATUSES)},
+    "detail": _text("What was found, and what helps."),
+}

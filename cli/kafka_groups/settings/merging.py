@@ -1,0 +1,89 @@
+"""All sources of settings as one: flags beat the environment, which beats the profile, which beats the config file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings.sources import Setting, read_profile, read_properties_file
+from kafka_groups.settings.values import parse_duration
+
+DEFAULT_TIMEOUT_S: Final = 30.0
+_PREFIX: Final = "KAFKA_GROUPS_"
+
+
+class Merged(NamedTuple):
+    """What won, by dotted name; the timeout that won; and in which sources a cluster was looked for."""
+
+    settings: Mapping[str, Setting]
+    waiting: Setting | None
+    asked: tuple[str, ...]
+
+    def bootstrap(self) -> Setting:
+        """The brokers to ask first; SettingsError if no source names any."""
+        servers = self.settings.get("bootstrap.servers")
+        if servers is not None and servers.value:
+            return servers
+        lacking = " and ".join(self.asked) if servers is None or servers.where != "-b" else ""
+        msg = (
+            f"no cluster is named{f' in {lacking} (bootstrap.servers)' if lacking else ''}; "
+            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+        )
+        raise SettingsError(msg)
+
+    def timeout_s(self) -> float:
+        """The one deadline in seconds; SettingsError if what was written is none."""
+        if self.waiting is None:
+            return DEFAULT_TIMEOUT_S
+        try:
+            seconds = parse_duration(self.waiting.value)
+        except ValueError as error:
+            msg = f"{self.waiting.where}: {error}"
+            raise SettingsError(msg) from None
+        if seconds <= 0:
+            msg = f"{self.waiting.where} must be more than nothing; write for example 30s"
+            raise SettingsError(msg)
+        return seconds
+
+
+def merge_sources(
+    typed: Mapping[str, Setting],
+    *,
+    bootstrap: str | None,
+    config: str | None,
+    profile: str | None,
+    timeout: str | None,
+    environment: Mapping[str, str],
+    profiles: Path | None,
+) -> Merged:
+    """Every source in its order; `typed` is what -X said."""
+    variables = {
+        name: Setting(value, _PREFIX + name)
+        for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+        if (value := environment.get(_PREFIX + name))
+    }
+    asked = [f"profile '{name}'"] if (name := profile or _value(variables.get("PROFILE"))) else []
+    merged = read_profile(name, profiles)
+    # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
+    if file := config or _value(variables.get("CONFIG") or merged.get("config")):
+        asked.append(f"the config file {file}")
+        merged = {**_without_ours(read_properties_file(file)), **merged}
+    flag = Setting(timeout, "--timeout") if timeout else None
+    waiting = flag or variables.get("TIMEOUT") or merged.get("timeout")
+    if "BOOTSTRAP_SERVER" in variables:
+        merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
+    merged.update(typed)
+    if bootstrap is not None:
+        merged["bootstrap.servers"] = Setting(bootstrap, "-b")
+    return Merged(merged, waiting, tuple(asked))
+
+
+def _value(setting: Setting | None) -> str | None:
+    return setting.value if setting else None
+
+
+def _without_ours(found: Mapping[str, Setting]) -> dict[str, Setting]:
+    # `config` and `timeout` are words of profiles; a properties file that has them means something else.
+    return {key: setting for key, setting in found.items() if key not in {"config", "timeout"}}

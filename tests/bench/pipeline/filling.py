@@ -1,0 +1,53 @@
+"""A broker whose `__consumer_offsets` holds as many commits as wanted; it only ever gets more."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from kafka_groups import sandbox
+from tests.bench.fill import PARTITIONS, make_groups, make_topic
+
+_NAME: Final = "bench-pipeline"
+_HEAP_MB: Final = 1536
+# So many groups commit again and again, as groups do.
+_GROUPS: Final = 20_000
+
+
+class Filling:
+    """The broker, and how many commits were made on it."""
+
+    def __init__(self, bootstrap: str, tell: Callable[[str], None]) -> None:
+        self.bootstrap = bootstrap
+        self.commits = 0
+        self._tell = tell
+
+    def reach(self, commits: int) -> None:
+        """Commit until there are at least so many records of commits."""
+        start, before = time.perf_counter(), self.commits
+        while self.commits < commits:
+            groups = min(_GROUPS, -(-(commits - self.commits) // PARTITIONS))
+            make_groups(self.bootstrap, range(groups))
+            self.commits += groups * PARTITIONS
+        if self.commits > before:
+            self._tell(f"{self.commits - before:,} commits made in {time.perf_counter() - start:.1f} s")
+
+
+@contextmanager
+def one_broker(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]:
+    """A broker with a topic and no commit yet, and a directory for scratch files; both gone at the end."""
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        wanted = sandbox.Wanted(
+            name=_NAME, brokers=1, port=0, heap_mb=_HEAP_MB, optimised=True, seed=False, profile=False, home=home
+        )
+        try:
+            started = sandbox.up(wanted, tell=tell)
+            make_topic(started.bootstrap)
+            yield Filling(started.bootstrap, tell), home
+        finally:
+            sandbox.down(_NAME, home=home)

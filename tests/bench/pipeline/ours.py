@@ -1,0 +1,123 @@
+"""One run of ours in a process of its own, told as JSON: `python -m tests.bench.pipeline.ours WHAT BOOTSTRAP DIR`.
+
+WHAT is ingest (broker to Parquet), raw (no decoding, nothing written), connector (the same by Spark's own Kafka
+connector, if KAFKA_GROUPS_CONNECTOR names its jars), or decoding (the share of an ingest's time that is decoding).
+The session's start is not part of the seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Self
+
+from kafka_groups.pipeline.session import start_session
+from kafka_groups.pipeline.source import reading
+from kafka_groups.pipeline.source.brokers import Brokers
+from kafka_groups.pipeline.source.options import read_options
+from kafka_groups.pipeline.source.planning import chosen, ranges_between
+from kafka_groups.pipeline.storage import open_storage
+
+_WATCH_EVERY_S: Final = 0.02
+_KIB: Final = 1024
+
+
+def main(what: str, bootstrap: str, directory: Path) -> dict[str, Any]:
+    """Do it once."""
+    if what == "decoding":
+        return _decoding(bootstrap, directory)
+    with start_session(master="local[2]", log=directory / "spark.log") as spark, _Workers() as workers:
+        run: Callable[..., int] = {"ingest": _ingest, "raw": _raw, "connector": _connector}[what]
+        start = time.perf_counter()
+        records = run(spark, bootstrap, directory)
+        return {"seconds": time.perf_counter() - start, "records": records, "worker_mib": workers.peak_mib()}
+
+
+def _ingest(spark: Any, bootstrap: str, directory: Path) -> int:
+    from kafka_groups.pipeline.ingesting import ingest
+
+    return ingest(spark, open_storage(str(directory / "tables"), create=True), {"bootstrap.servers": bootstrap}).records
+
+
+def _raw(spark: Any, bootstrap: str, _directory: Path) -> int:
+    from .raw_source import RawSource
+
+    spark.dataSource.register(RawSource)
+    rows = spark.read.format("kafka_groups_raw").option("kafka.bootstrap.servers", bootstrap).load()
+    rows.write.format("noop").mode("overwrite").save()
+    return 0
+
+
+def _connector(spark: Any, bootstrap: str, _directory: Path) -> int:
+    spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
+    options = {"kafka.bootstrap.servers": bootstrap, "assign": json.dumps({"__consumer_offsets": list(range(50))})}
+    rows = spark.read.format("kafka").options(**options).option("kafka.isolation.level", "read_committed").load()
+    rows.select("partition", "offset", "timestamp", "key", "value").write.format("noop").mode("overwrite").save()
+    return 0
+
+
+def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
+    """What a task does, in this process: how much of its processor time goes into decoding."""
+    spent = 0.0
+    decode = reading.decode
+
+    def timed(*arguments: Any) -> Any:
+        nonlocal spent
+        before = time.process_time()
+        rows = decode(*arguments)
+        spent += time.process_time() - before
+        return rows
+
+    reading.decode = timed
+    stage = directory / "stage"
+    options = read_options({"kafka.bootstrap.servers": bootstrap, "stage": stage.as_uri()})
+    brokers = Brokers(options.client, options.timeout_s)
+    there = brokers.partitions()
+    earliest, latest = brokers.earliest(there), brokers.latest(there)
+    ranges = ranges_between(chosen(None, earliest, latest, default=-2), latest)
+    before = time.process_time()
+    files = list(reading.write_files(options, brokers.cluster_id(), tuple(ranges)))
+    return {"share": spent / (time.process_time() - before), "files": len(files)}
+
+
+class _Workers:
+    """Watches the memory of this process's Python workers, which end when they please."""
+
+    def __enter__(self) -> Self:
+        self._peak_kib = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def peak_mib(self) -> float:
+        return self._peak_kib / _KIB
+
+    def _watch(self) -> None:
+        while not self._over.wait(_WATCH_EVERY_S):
+            for process in Path("/proc").iterdir():
+                if process.name.isdecimal() and int(process.name) != os.getpid():
+                    self._peak_kib = max(self._peak_kib, _peak_of(process))
+
+
+def _peak_of(process: Path) -> int:
+    try:
+        if b"pyspark" not in (command := (process / "cmdline").read_bytes()) or b"java" in command.split(b"\0")[0]:
+            return 0
+        status = (process / "status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))) + "\n")

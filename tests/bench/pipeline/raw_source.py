@@ -1,0 +1,62 @@
+"""The product's source without its decoder: keys and values as they are, for comparing transports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from kafka_groups.pipeline.source.brokers import new_consumer
+from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
+from kafka_groups.pipeline.source.options import read_options
+from kafka_groups.pipeline.source.ranges import Hole, RangeReader
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class RawSource(KafkaGroupsSource):
+    """The same planning and reading; five columns that Spark's own connector has, too."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_groups_raw"
+
+    def schema(self) -> str:
+        return "partition INT, offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        planner = super().reader(schema)
+        options = read_options(self.options)
+
+        class Reader(DataSourceReader):
+            def partitions(self) -> list[InputPartition]:
+                return list(planner.partitions())
+
+            def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+                consumer = new_consumer(options.client)
+                try:
+                    for wanted in partition.ranges:
+                        for found in RangeReader(consumer, wanted, options.client, options.timeout_s).read():
+                            if not isinstance(found, Hole):
+                                yield _rows(found)
+                finally:
+                    consumer.close()
+
+        return Reader()
+
+
+def _rows(found) -> pa.RecordBatch:
+    size = len(found.offsets)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([found.partition] * size, pa.int32()),
+            pa.array(found.offsets, pa.int64()),
+            pa.array(found.timestamps_ms, pa.int64()),
+            pa.array(found.keys, pa.binary()),
+            pa.array(found.values, pa.binary()),
+        ],
+        names=["partition", "offset", "timestamp", "key", "value"],
+    )

@@ -1,0 +1,65 @@
+"""What the tests of the pipeline's commands share: its rooms replaced by fakes, and a directory of tables."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+class Rooms:
+    """The functions that commands call, each with an answer; `spark` is what opened a session."""
+
+    def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._mocker = mocker
+        self._monkeypatch = monkeypatch
+        self.ingest = self._fake("ingesting", "ingest")
+        self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
+        self.sample = self._fake("sampling", "sample")
+        self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
+        self.backfill = self._fake("backfilling", "backfill")
+        self.backfill.return_value = SimpleNamespace(partitions=2, times=5, batches=[], rows=10, failures=[])
+        self.build = self._fake("building", "build")
+        self.build.return_value = SimpleNamespace(
+            rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
+        )
+        self.report = self._fake("reporting", "report")
+        self.compact = self._fake("compacting", "compact")
+        self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed=(("t", "d"),))
+        self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
+        self.spark.return_value = nullcontext("spark")
+        self.doors = {
+            name: mocker.patch(f"kafka_groups.commands.pipeline.{name}.GroupAdmin") for name in ("sample", "backfill")
+        }
+        for door in self.doors.values():
+            door.return_value.__enter__.return_value.cluster_id.return_value = "c"
+
+    def _fake(self, module: str, name: str) -> Any:
+        fake = self._mocker.Mock(name=name)
+        room = ModuleType(f"kafka_groups.pipeline.{module}")
+        setattr(room, name, fake)
+        self._monkeypatch.setitem(sys.modules, room.__name__, room)
+        return fake
+
+
+@pytest.fixture
+def rooms(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> Rooms:
+    """The pipeline's rooms, faked."""
+    return Rooms(mocker, monkeypatch)
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> str:
+    """A directory of tables, made by the pipeline itself."""
+    from kafka_groups.pipeline.storage import open_storage
+
+    path = str(tmp_path / "history")
+    open_storage(path, create=True)
+    return path

@@ -1,0 +1,209 @@
+"""What the pipeline's commands say of their work: tables, documents, exit codes, whatever ended them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kafka_groups.errors import (
+    ConnectionFailedError,
+    PipelineError,
+    SourceError,
+    SparkMissingError,
+    StorageError,
+)
+from kafka_groups.history import History
+from tests.commands.pipeline.conftest import Rooms
+from tests.fakes.fake_admin import failure, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+HISTORY = History(
+    made_ms=3, from_ms=1, to_ms=2, clusters=("c",), groups=(), groups_in_all=0, findings=(), gaps=(), missing=()
+)
+Json = dict[str, Any]
+
+
+def document_of(command: str, *arguments: str, exit_code: int = 0) -> Json:
+    """The document of a command, which is as its schema says."""
+    outcome = run("pipeline", command, *arguments, "--format", "json")
+    assert outcome.exit_code == exit_code, outcome
+    document: Json = json.loads(outcome.stdout)
+    schema = json.loads(run("schema", f"pipeline-{command}", bootstrap=None).stdout)
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(document)
+    assert document["schema"] == f"kafka-groups/pipeline-{command}/1"
+    return document
+
+
+@pytest.fixture(autouse=True)
+def a_history(rooms: Rooms) -> None:
+    """What report shows."""
+    rooms.report.return_value = HISTORY
+
+
+def test_ingest_tells_what_it_wrote(rooms: Rooms, into: str) -> None:
+    outcome = run("pipeline", "ingest", "--into", into)
+    assert (outcome.exit_code, outcome.stdout) == (0, "TABLE           ROWS\noffset_commits    28\n")
+    assert outcome.stderr.endswith("s: batches 2, records 30, rows written 28.\n")
+    assert rooms.ingest.call_args.args[2]["bootstrap.servers"] == "b1:9092"
+
+
+def test_ingest_goes_on_if_told_to(rooms: Rooms, into: str) -> None:
+    run("pipeline", "ingest", "--into", into, "--continuous", "--every", "1m", "--records-per-batch", "5")
+    told = rooms.ingest.call_args.kwargs
+    assert (told["continuous"], told["every_s"], told["records_per_batch"]) == (True, 60.0, 5)
+
+
+def test_backfill_looks_back_in_steps(rooms: Rooms, into: str) -> None:
+    run("pipeline", "backfill", "--into", into, "--since", "1h", "--step", "10s", "--topic", "t")
+    told = rooms.backfill.call_args.kwargs
+    assert (told["until_ms"] - told["since_ms"], told["step_ms"], told["topics"]) == (3_600_000, 10_000, ("t",))
+    run("pipeline", "backfill", "--into", into)
+    assert rooms.backfill.call_args.kwargs["topics"] is None
+
+
+def test_compact_tells_its_numbers(rooms: Rooms, into: str) -> None:
+    outcome = run("pipeline", "compact", "--into", into, "--keep", "90d")
+    assert outcome.stdout.split() == [
+        *("WHAT", "NUMBER", "dates", "1", "files", "before", "9", "files", "after", "2", "removed", "dates", "1")
+    ]
+    assert rooms.compact.call_args.kwargs["keep"].days == 90
+
+
+@pytest.mark.parametrize("command", ["ingest", "sample", "backfill", "build", "compact", "report", "tables"])
+def test_every_document_is_as_its_schema_says(into: str, command: str) -> None:
+    document = document_of(command, "--into", into)
+    assert (document["status"], document["errors"]) == ("complete", [])
+
+
+def test_items_that_failed_are_told_beside_what_was_written(rooms: Rooms, into: str) -> None:
+    rooms.sample.return_value.failures = (failure(group="g"),)
+    document = document_of("sample", "--into", into, exit_code=3)
+    assert (document["status"], document["errors"][0]["group"]) == ("partial", "g")
+    rooms.sample.return_value.rows = {"partition_offsets": 0}
+    assert document_of("sample", "--into", into, exit_code=1)["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (SparkMissingError("no"), "SPARK_MISSING"),
+        (SourceError("no"), "SOURCE_FAILED"),
+        (StorageError("no"), "STORAGE_FAILED"),
+        (PipelineError("no"), "PIPELINE_FAILED"),
+        (ConnectionFailedError("no"), "CONNECTION_FAILED"),
+    ],
+)
+def test_what_ends_a_command_stands_in_its_document_and_once_on_stderr(
+    rooms: Rooms, into: str, error: Exception, name: str
+) -> None:
+    rooms.ingest.side_effect = error
+    document = document_of("ingest", "--into", into, exit_code=1)
+    assert (document["status"], [told["name"] for told in document["errors"]]) == ("failed", [name])
+    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: no\n")
+
+
+def test_ctrl_c_is_130_and_a_whole_document(rooms: Rooms, into: str) -> None:
+    rooms.build.side_effect = KeyboardInterrupt
+    assert document_of("build", "--into", into, exit_code=130)["status"] == "failed"
+
+
+def test_sigterm_is_143_and_a_whole_document(rooms: Rooms, into: str) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    rooms.build.side_effect = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)
+    assert document_of("build", "--into", into, exit_code=143)["status"] == "failed"
+    assert run("pipeline", "build", "--into", into).stderr == "Error: terminated\n"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_rounds_of_samples_outlive_a_cluster_that_is_away(rooms: Rooms, into: str) -> None:
+    done = rooms.sample.return_value
+    rooms.sample.side_effect = [done, ConnectionFailedError("away"), done, KeyboardInterrupt]
+    outcome = run("pipeline", "sample", "--into", into, "--every", "1ms", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["rounds"], document["tables"][0]["rows"]) == (130, 2, 8)
+    assert "Error: away" in outcome.stderr
+
+
+def test_a_directory_that_is_not_ours_is_told_before_anything_is_asked(rooms: Rooms, tmp_path: Path) -> None:
+    (tmp_path / "letters").write_text("mine")
+    for command in ("ingest", "sample", "backfill", "build", "report", "compact", "tables"):
+        outcome = run("pipeline", command, "--into", str(tmp_path))
+        assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1), command
+    rooms.spark.assert_not_called()
+    for door in rooms.doors.values():
+        door.assert_not_called()
+    assert (tmp_path / "letters").read_text() == "mine"
+
+
+def test_a_report_is_of_the_groups_that_are_selected(rooms: Rooms, into: str) -> None:
+    run("pipeline", "report", "--into", into, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab")
+    told = rooms.report.call_args.kwargs
+    assert (told["until_ms"] - told["since_ms"], told["top"]) == (2 * 86_400_000, 5)
+    assert [group for group in ("a", "ab", "b") if re.fullmatch(told["match"], group)] == ["a"]
+    run("pipeline", "report", "--into", into)
+    told = rooms.report.call_args.kwargs
+    assert (told["groups"], told["match"]) == ((), None)
+
+
+def test_named_groups_that_are_all_excluded_are_not_all_groups(rooms: Rooms, into: str) -> None:
+    run("pipeline", "report", "--into", into, "a", "-g", "b", "--exclude", "a")
+    told = rooms.report.call_args.kwargs
+    assert (told["groups"], told["match"]) == (("b",), None)
+    run("pipeline", "report", "--into", into, "a", "--exclude", "a")
+    told = rooms.report.call_args.kwargs
+    assert told["groups"] == ()
+    assert [group for group in ("", "a", "b") if re.fullmatch(told["match"], group)] == []
+
+
+def test_build_says_what_could_not_be_told(into: str) -> None:
+    outcome = run("pipeline", "build", "--into", into)
+    assert outcome.stderr.startswith("no end offsets\nDone in ")
+    assert document_of("build", "--into", into)["missing"] == ["no end offsets"]
+
+
+def test_a_page_is_written_whole_or_not_at_all(into: str, tmp_path: Path, mocker: MockerFixture) -> None:
+    page = tmp_path / "site" / "report.html"
+    page.parent.mkdir()
+    assert run("pipeline", "report", "--into", into, "--html", str(page)).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!")
+    mocker.patch("kafka_groups.commands.pipeline.report.write_page", side_effect=OSError(28, "No space left on device"))
+    outcome = run("pipeline", "report", "--into", into, "--html", str(page))
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr == f"Error: the page cannot be written: No space left on device: {page}\n"
+    assert ([file.name for file in page.parent.iterdir()], page.read_text(encoding="utf-8")) == (["report.html"], text)
+
+
+def test_a_temporary_log_goes_away_unless_an_error_names_it(rooms: Rooms, into: str) -> None:
+    logs: list[Path] = []
+    opened = rooms.spark.return_value
+
+    def start(**told: Any) -> Any:
+        logs.append(told["log"])
+        return opened
+
+    rooms.spark.side_effect = start
+    run("pipeline", "build", "--into", into)
+    assert not logs[0].exists()
+    rooms.build.side_effect = lambda *_, **__: (_ for _ in ()).throw(PipelineError(f"its log is {logs[-1]}"))
+    run("pipeline", "build", "--into", into)
+    assert logs[1].exists()
+    logs[1].unlink()
+
+
+def test_tables_are_documented_without_a_directory() -> None:
+    lines = run("pipeline", "tables", "--format", "csv").stdout.splitlines()
+    assert lines[:2] == ["TABLE,COLUMN,TYPE,ABOUT", "offset_commits,cluster_id,STRING,Kafka's id of the cluster"]
+    row = json.loads(run("pipeline", "tables", "--format", "ndjson").stdout.splitlines()[0])
+    assert set(row) == {"table", "name", "type", "about"}
+    assert {table["rows"] for table in document_of("tables")["tables"]} == {None}

@@ -1,0 +1,81 @@
+"""`__consumer_offsets` as a plain client of Kafka sees it, and ways to write to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from kafka_groups.pipeline.records import RawRecords, decode
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.live.groups.topics import fresh, quiet
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafka_groups.pipeline.storage import Storage
+
+TOPIC = "__consumer_offsets"
+IDENTITY = ("source_partition", "source_offset", "group", "topic", "partition", "committed_offset")
+_TIMEOUT_S = 30
+
+Rows = Counter[tuple[Any, ...]]
+
+
+def commit(bootstrap: str, group: str, topic: str, *offsets: int) -> None:
+    """One commit after the other for partition 0 of the topic, of a group without members."""
+    admin = AdminClient(quiet(bootstrap))
+    for offset in offsets:
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
+        admin.alter_consumer_group_offsets([wanted])[group].result(_TIMEOUT_S)
+
+
+def commit_and_abort(bootstrap: str, group: str, topic: str, offset: int) -> None:
+    """A commit inside a transaction that is given up."""
+    producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
+    consumer = Consumer(quiet(bootstrap) | {"group.id": group})
+    try:
+        producer.init_transactions(_TIMEOUT_S)
+        producer.begin_transaction()
+        where = [TopicPartition(topic, 0, offset)]
+        producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), _TIMEOUT_S)
+        producer.abort_transaction(_TIMEOUT_S)
+    finally:
+        consumer.close()
+
+
+def read_directly(bootstrap: str) -> Rows:
+    """The commits that are there now, by a consumer that knows nothing of the pipeline."""
+    settings = {"group.id": fresh("reader"), "enable.auto.commit": False, "enable.partition.eof": True}
+    consumer = Consumer(quiet(bootstrap) | settings | {"isolation.level": "read_committed", "fetch.wait.max.ms": 10})
+    found: Rows = Counter()
+    try:
+        partitions = consumer.list_topics(TOPIC, timeout=_TIMEOUT_S).topics[TOPIC].partitions
+        for partition in partitions:
+            consumer.assign([TopicPartition(TOPIC, partition, 0)])
+            found += _commits(partition, consumer)
+    finally:
+        consumer.close()
+    return found
+
+
+def _commits(partition: int, consumer: Consumer) -> Rows:
+    messages: list[Any] = []
+    while (message := consumer.poll(_TIMEOUT_S)) is not None and message.error() is None:
+        messages.append(message)
+    raw = RawRecords(
+        partition=partition,
+        offsets=[message.offset() for message in messages],
+        timestamps_ms=[message.timestamp()[1] for message in messages],
+        keys=[message.key() for message in messages],
+        values=[message.value() for message in messages],
+    )
+    rows = decode(raw, "any").to_pylist()
+    return Counter(tuple(row[name] for name in IDENTITY) for row in rows if row["kind"] == "offset_commit")
+
+
+def commits_in(spark: SparkSession, storage: Storage) -> Rows:
+    """What the table holds of them."""
+    return Counter(tuple(row) for row in storage.read(spark, OFFSET_COMMITS).select(*IDENTITY).collect())

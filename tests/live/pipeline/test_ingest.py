@@ -1,0 +1,124 @@
+"""`__consumer_offsets` of a real broker, brought into tables by Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.ingesting import Ingested, ingest
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
+from tests.live.groups.asking import admin_of
+from tests.live.groups.members import stable
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commits_in, read_directly
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafka_groups.pipeline.storage import Storage
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+
+@pytest.fixture(scope="module")
+def topic(broker: str) -> str:
+    topic = make_topic(broker, records=8)
+    for number in range(20):
+        commit(broker, fresh("committing"), topic, *range(number % 7 + 1))
+    with stable(broker, topic, commits=[(topic, 0, 3)]):
+        pass
+    return topic
+
+
+def _ingest(spark: SparkSession, storage: Storage, broker: str, **settings: int) -> Ingested:
+    return ingest(spark, storage, {"bootstrap.servers": broker}, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("topic")
+def test_the_tables_hold_what_a_plain_client_reads(spark: SparkSession, storage: Storage, broker: str) -> None:
+    done = _ingest(spark, storage, broker)
+
+    there = read_directly(broker)
+    assert there.total() > 20
+    assert commits_in(spark, storage) == there
+    assert done.rows["offset_commits"] == there.total()
+    assert done.records == there.total() + storage.read(spark, GROUP_EVENTS).count()
+
+
+def test_a_second_run_brings_what_came_since_and_nothing_twice(
+    spark: SparkSession, storage: Storage, broker: str, topic: str
+) -> None:
+    _ingest(spark, storage, broker)
+    again = _ingest(spark, storage, broker)
+    commit(broker, fresh("later"), topic, 1, 2, 3)
+    later = _ingest(spark, storage, broker)
+
+    assert (again.batches, again.records) == (0, 0)
+    assert (later.batches, later.rows) == (1, {"offset_commits": 3})
+    assert commits_in(spark, storage) == read_directly(broker)
+
+
+@pytest.mark.usefixtures("topic")
+def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, storage: Storage, broker: str) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    done = ingest(
+        spark,
+        storage,
+        {"bootstrap.servers": broker},
+        records_per_batch=40,
+        progress=lambda *so_far: told.append(so_far),
+    )
+
+    assert done.batches > 1
+    assert told[-1] == (done.cluster_id, done.batches, done.records)
+    assert len({batch.batch for batch in storage.batches(OFFSET_COMMITS)}) == done.batches
+    assert commits_in(spark, storage) == read_directly(broker)
+
+
+def test_commits_of_an_aborted_transaction_are_not_there_and_their_offsets_are_a_gap(
+    spark: SparkSession, storage: Storage, broker: str, topic: str
+) -> None:
+    _ingest(spark, storage, broker)
+    group = fresh("aborting")
+    commit_and_abort(broker, group, topic, 666)
+    commit(broker, group, topic, 5)
+
+    _ingest(spark, storage, broker)
+
+    rows = storage.read(spark, OFFSET_COMMITS).where(f"`group` = '{group}'").collect()
+    assert [row["committed_offset"] for row in rows] == [5]
+    gaps = storage.read(spark, INGEST_GAPS).collect()
+    assert {(row["missing"], row["reason"]) for row in gaps[-1:]} == {(2, "compacted")}  # the commit, and its mark
+
+
+@pytest.mark.usefixtures("topic")
+def test_reading_leaves_no_group_and_no_record(spark: SparkSession, storage: Storage, broker: str) -> None:
+    with admin_of(broker) as admin:
+        before = set(admin.list_groups().found)
+        _ingest(spark, storage, broker)
+        after = set(admin.list_groups().found)
+
+    assert after == before
+    assert _ingest(spark, storage, broker).records == 0
+
+
+@pytest.mark.usefixtures("topic")
+def test_a_run_that_is_told_to_stop_stops(spark: SparkSession, storage: Storage, broker: str) -> None:
+    asked: list[bool] = []
+
+    def stop() -> bool:
+        asked.append(bool(storage.batches(OFFSET_COMMITS)))
+        return asked[-1]
+
+    done = ingest(spark, storage, {"bootstrap.servers": broker}, continuous=True, every_s=0.2, stop=stop)
+
+    assert done.records > 0
+    assert commits_in(spark, storage) == read_directly(broker)
+
+
+def test_brokers_that_are_not_there_are_one_sentence(spark: SparkSession, storage: Storage) -> None:
+    with pytest.raises(SourceError, match=r"^[^\n]*127\.0\.0\.1:1[^\n]*$"):
+        ingest(spark, storage, {"bootstrap.servers": "127.0.0.1:1", "socket.connection.setup.timeout.ms": "1000"})

@@ -1,0 +1,61 @@
+"""Ranges whose records are gone. Brokers refuse to delete those of `__consumer_offsets`: another topic lends its."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.records import RawRecords
+from kafka_groups.pipeline.source import ranges
+from kafka_groups.pipeline.source.brokers import new_consumer
+from kafka_groups.pipeline.source.planning import Range
+from kafka_groups.pipeline.source.ranges import Hole, RangeReader
+from tests.live.groups.topics import make_topic, quiet
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def cut(broker: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Twenty records, of which the first eight were deleted, where the offsets' topic should be."""
+    topic = make_topic(broker, records=20)
+    place = TopicPartition(topic, 0, 8)
+    client = AdminClient(quiet(broker))  # dropped before the result, it takes the request back
+    client.delete_records([place])[place].result(30)
+    monkeypatch.setattr(ranges, "TOPIC", topic)
+    return broker
+
+
+def _read(broker: str, wanted: Range, timeout_s: float = 20) -> tuple[list[int], list[Hole]]:
+    client = {"bootstrap.servers": broker}
+    consumer = new_consumer(client)
+    try:
+        found = list(RangeReader(consumer, wanted, client, timeout_s).read())
+    finally:
+        consumer.close()
+    offsets = [offset for part in found if isinstance(part, RawRecords) for offset in part.offsets]
+    return offsets, [part for part in found if isinstance(part, Hole)]
+
+
+def test_what_was_deleted_is_a_hole_and_the_rest_is_read(cut: str) -> None:
+    assert _read(cut, Range(0, 2, 12)) == ([8, 9, 10, 11], [Hole(2, 7, 6, "deleted")])
+
+
+def test_a_range_that_was_deleted_as_a_whole_is_one_hole(cut: str) -> None:
+    assert _read(cut, Range(0, 2, 6)) == ([], [Hole(2, 5, 4, "deleted")])
+
+
+def test_a_whole_range_has_no_hole(cut: str) -> None:
+    assert _read(cut, Range(0, 8, 20)) == (list(range(8, 20)), [])
+
+
+def test_a_partition_that_ends_before_the_range_begins_is_told(cut: str) -> None:
+    with pytest.raises(SourceError, match="ends at 20, before offset 30"):
+        _read(cut, Range(0, 30, 40))
+
+
+def test_a_range_that_never_comes_to_its_end_is_told_in_time(cut: str) -> None:
+    with pytest.raises(SourceError, match=r"from offset 20 to 25: no record within 1 s, the partition ends at 20"):
+        _read(cut, Range(0, 15, 25), timeout_s=1)

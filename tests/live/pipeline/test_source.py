@@ -1,0 +1,85 @@
+"""`__consumer_offsets` as a data source, as a notebook uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kafka_groups.pipeline import KafkaGroupsSource
+from kafka_groups.pipeline.ingesting import error_in
+from kafka_groups.pipeline.records import partition_of
+from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+SECRETS = {"kafka.sasl.password": "hunter2-a", "kafka.ssl.key.pem": "hunter2-b", "kafka.sasl.username": "hunter2-c"}
+
+
+@pytest.fixture(scope="module")
+def group(broker: str) -> str:
+    topic = make_topic(broker, records=8)
+    for name in (wanted := fresh("wanted"), fresh("other")):
+        commit(broker, name, topic, 1, 2, 3)
+    return wanted
+
+
+@pytest.fixture(scope="module")
+def partitions(broker: str, group: str) -> int:
+    """How many the topic has, which is there once a group has committed."""
+    assert group
+    return len(AdminClient(quiet(broker)).list_topics(TOPIC, timeout=30).topics[TOPIC].partitions)
+
+
+def _read(spark: SparkSession, broker: str, **options: Any) -> DataFrame:
+    spark.dataSource.register(KafkaGroupsSource)
+    return spark.read.format("kafka_groups").option("kafka.bootstrap.servers", broker).options(**options).load()
+
+
+@pytest.mark.usefixtures("group")
+def test_a_notebook_reads_all_there_is(spark: SparkSession, broker: str) -> None:
+    rows = _read(spark, broker).where("kind = 'offset_commit'").select(*IDENTITY).collect()
+
+    assert {tuple(row) for row in rows} == set(read_directly(broker))
+
+
+def test_one_group_is_read_from_its_partition_alone(
+    spark: SparkSession, broker: str, group: str, partitions: int
+) -> None:
+    rows = _read(spark, broker, group=group).collect()
+
+    assert [row["committed_offset"] for row in rows] == [1, 2, 3]
+    assert {row["source_partition"] for row in rows} == {partition_of(group, partitions)}
+
+
+def test_offsets_may_be_named(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
+    home = str(partition_of(group, partitions))
+    last = max(row["source_offset"] for row in _read(spark, broker, group=group).collect())
+
+    rows = _read(spark, broker, group=group, startingOffsets=f'{{"{home}": {last}}}').collect()
+
+    assert [row["source_offset"] for row in rows] == [last]
+
+
+def test_no_secret_is_in_a_plan_or_in_an_error(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    frame = _read(spark, "127.0.0.1:1", timeout="1", **SECRETS)
+    plan = io.StringIO()
+    with contextlib.redirect_stdout(plan):
+        frame.explain("extended")
+    with pytest.raises(Exception, match="SourceError") as caught:
+        frame.collect()
+
+    assert "hunter2" not in plan.getvalue() + str(caught.value) + "".join(capfd.readouterr())
+    assert "\n" not in str(error_in(str(caught.value)))
+
+
+def test_an_option_that_does_not_exist_is_named(spark: SparkSession, broker: str) -> None:
+    with pytest.raises(Exception, match="no option 'startingofset'"):
+        _read(spark, broker, startingOfset="earliest")

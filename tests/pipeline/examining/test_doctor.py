@@ -1,0 +1,162 @@
+"""What the doctor says of this machine, of brokers that are not there, and of tables."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from jsonschema import Draft202012Validator
+
+from kafka_groups.errors import SettingsError, SparkMissingError
+from kafka_groups.pipeline.examining import Check, check_client, examine, measure
+from kafka_groups.pipeline.examining.check import Cluster
+from kafka_groups.pipeline.examining.holdings import examine_tables
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
+from kafka_groups.settings.librdkafka import ClientSettings
+from tests.fakes.fake_admin import run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    """An empty directory of tables."""
+    return open_storage(str(tmp_path / "history"), create=True)
+
+
+def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
+    """Rows of a table that have what is given, and null elsewhere."""
+    empty = dict.fromkeys(column.name for column in table.columns)
+    return pa.Table.from_pylist([{**empty, table.dated_by: NOW, **row} for row in found], schema=table.arrow())
+
+
+def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Check]:
+    """What is found in a directory, by the name of the check."""
+    return {check.check: check for check in examine_tables(storage.into, cluster)}
+
+
+def checkpoint(storage: Storage, cluster_id: str, ends: dict[int, int]) -> None:
+    """A checkpoint as Spark leaves it: batch 10 ended at these offsets."""
+    location = Path(storage.checkpoint(cluster_id).location.removeprefix("file://")) / "offsets"
+    location.mkdir(parents=True)
+    (location / "9").write_text("old")
+    position = {"cluster_id": cluster_id, **{str(partition): end for partition, end in ends.items()}}
+    (location / "10").write_text("v1\n{}\n" + json.dumps(position))
+
+
+def test_this_machine_is_checked_without_a_cluster() -> None:
+    found = {check.check: check for check in examine(None, None, environment={"PATH": ""})}
+    assert found["python"].status == found["pyspark"].status == found["pyarrow"].status == "ok"
+    assert found["java"].status == "failed"
+    assert found["brokers"].status == "warning"
+
+
+def test_a_pyspark_that_is_missing_fails(mocker: MockerFixture) -> None:
+    mocker.patch("kafka_groups.pipeline.examining.machine.check_pyspark", side_effect=SparkMissingError("none"))
+    found = examine(None, None, environment={"PATH": ""})
+    assert Check("pyspark", "failed", "none") in found
+
+
+def test_brokers_that_do_not_answer_fail_within_the_timeout() -> None:
+    client = ClientSettings(properties={"bootstrap.servers": "127.0.0.1:1"}, timeout_s=0.5)
+    (brokers,) = (check for check in examine(client, None, environment={"PATH": ""}) if check.check == "brokers")
+    assert brokers.status == "failed"
+    assert "127.0.0.1:1" in brokers.detail
+
+
+def test_properties_that_librdkafka_does_not_take_are_a_setting_that_cannot_be_used() -> None:
+    with pytest.raises(SettingsError, match=r"no\.such"):
+        check_client({"bootstrap.servers": "127.0.0.1:1", "no.such": "1"})
+
+
+def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage) -> None:
+    found = checks_of(storage)
+    assert {name: check.status for name, check in found.items()} == {
+        "tables": "ok",
+        "unknown records": "ok",
+        "gaps": "ok",
+        "ingest": "warning",
+    }
+    assert found["tables"].detail == "schema version 1; no rows yet"
+
+
+def test_unknown_records_are_told_by_type(storage: Storage) -> None:
+    kinds = [{"record_type": 24, "value_version": 0}] * 2 + [{"record_type": 1, "value_version": 9}]
+    storage.append(UNKNOWN_RECORDS, "sample-x", rows(UNKNOWN_RECORDS, *kinds))
+    found = checks_of(storage)["unknown records"]
+    assert found.status == "warning"
+    assert found.detail.startswith("3 are kept as they are (type 24 version 0: 2, type 1 version 9: 1)")
+
+
+def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_none(storage: Storage) -> None:
+    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}))
+    assert checks_of(storage)["gaps"] == Check("gaps", "ok", "compacted: 5 offsets")
+    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, {"missing": 1200, "reason": "deleted"}))
+    assert checks_of(storage)["gaps"] == Check("gaps", "warning", "compacted: 5 offsets, deleted: 1,200 offsets")
+
+
+def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:
+    checkpoint(storage, "mine", {0: 10, 1: 5})
+    ingest = checks_of(storage, Cluster("mine", {0: 12, 1: 5, 2: 3}))["ingest"]
+    assert ingest == Check("ingest", "ok", "5 offsets are not read yet")
+    assert checks_of(storage)["ingest"].detail == "it has run for mine"
+    assert checks_of(storage, Cluster("other", {0: 1}))["ingest"].status == "warning"
+
+
+def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "letters").write_text("mine")
+    (found,) = examine_tables(str(tmp_path), None)
+    assert (found.check, found.status) == ("tables", "failed")
+    assert [path.name for path in tmp_path.iterdir()] == ["letters"]
+
+
+def test_a_file_that_is_no_parquet_fails_by_the_name_of_its_table(storage: Storage) -> None:
+    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}))
+    (file,) = Path(storage.into).glob("ingest_gaps/*/*/*.parquet")
+    file.write_bytes(b"no parquet")
+    found = checks_of(storage)["tables"]
+    assert found.status == "failed"
+    assert "the table ingest_gaps of" in found.detail
+
+
+def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
+    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5}, {"missing": 6}))
+    sizes = measure(storage)
+    size = sizes["ingest_gaps"]
+    assert (size.rows, size.files, size.first_date, size.last_date) == (2, 1, "2026-11-01", "2026-11-01")
+    assert size.bytes > 100
+    assert sizes["offset_commits"] == (0, 0, 0, None, None)
+    shown = run("pipeline", "tables", "--into", storage.into).stdout
+    assert "ingest_gaps           2      1" in shown
+
+
+def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:
+    found = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
+    examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
+    outcome = run("pipeline", "doctor", "--into", storage.into)
+    told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
+    assert outcome == (1, told, "Failed checks: 1.\n")
+    assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
+    document = json.loads(run("pipeline", "doctor", "--format", "json").stdout)
+    Draft202012Validator(json.loads(run("schema", "pipeline-doctor").stdout)).validate(document)
+    assert document["checks"][1] == {"check": "brokers", "status": "failed", "detail": "away"}
+    assert [
+        json.loads(line)["check"] for line in run("pipeline", "doctor", "--format", "ndjson").stdout.splitlines()
+    ] == [
+        "java",
+        "brokers",
+    ]
+
+
+def test_without_a_cluster_the_command_asks_none(mocker: MockerFixture) -> None:
+    examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=[Check("java", "warning", "x")])
+    assert run("pipeline", "doctor", bootstrap=None).exit_code == 0
+    assert examined.call_args.args[:2] == (None, None)

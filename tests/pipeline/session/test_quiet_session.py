@@ -1,0 +1,132 @@
+"""A session says nothing on our streams, runs workers on this Python, and ends when it is told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.session.quiet import environment_with, noise_goes_to
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.session import start_session
+log, kind, what = sys.argv[1:]
+where = {kind: "local[2]"}
+before = dict(os.environ)
+
+def noisy(rows):
+    for row in rows:
+        sys.stderr.write("a worker's noise\\n")
+        print("a worker's noise", flush=True)
+        yield row
+
+try:
+    with start_session(log=Path(log), memory="512m", **where) as spark:
+        from pyspark.sql.functions import udf
+        which = udf(lambda _: (sys.stderr.write("a worker's noise\\n"), sys.executable)[1], "string")
+        if what == "fail":
+            spark.range(1).selectExpr("raise_error('broken on purpose')").collect()
+        found = {
+            "python": spark.range(1).select(which("id")).collect()[0][0],
+            "zone": spark.conf.get("spark.sql.session.timeZone"),
+            "connect": type(spark).__module__.startswith("pyspark.sql.connect"),
+        }
+        Path(log + ".up").write_text(json.dumps(found))
+        if what == "wait":
+            import time
+            time.sleep(60)
+except PipelineError as error:
+    Path(log + ".error").write_text(str(error))
+assert dict(os.environ) == before, set(os.environ) ^ set(before)
+"""
+
+
+def run(log: Path, kind: str, what: str = "work") -> subprocess.CompletedProcess[str]:
+    """A program that opens a session, apart from this process."""
+    program = [sys.executable, "-c", PROGRAM, str(log), kind, what]
+    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["master", "remote"])
+def test_nothing_of_sparks_noise_reaches_our_streams(tmp_path: Path, kind: str) -> None:
+    import json
+
+    done = run(tmp_path / "log", kind)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    found = json.loads((tmp_path / "log.up").read_text())
+    assert found == {"python": sys.executable, "zone": "UTC", "connect": kind == "remote"}
+    assert "a worker's noise" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.spark
+def test_a_failure_of_sparks_is_one_line_that_names_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(log, "master", "fail")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    told = (tmp_path / "log.error").read_text()
+    assert told.startswith("Spark failed: ")
+    assert "broken on purpose" in told
+    assert told.endswith(f"; its log is {log}")
+    assert "\n" not in told
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = [sys.executable, "-c", PROGRAM, str(log), "master", "wait"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "log.up").exists():
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode in {1, -signal.SIGINT}
+    assert children
+    until = time.monotonic() + 20
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "deep" / "log"
+    with noise_goes_to(log):
+        os.write(1, b"one ")
+        os.write(2, b"two")
+    os.write(1, b"three")
+    assert log.read_text() == "one two"
+    assert capfd.readouterr() == ("three", "")
+
+
+def test_a_log_that_cannot_be_written_is_told_with_its_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    quiet = noise_goes_to(tmp_path / "file" / "log")
+    with pytest.raises(PipelineError, match=r"the log of Spark cannot be written: .*say where with --spark-log"), quiet:
+        pytest.fail("there is no such directory")
+
+
+def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_KEPT", "1")
+    monkeypatch.setenv("KG_GONE", "1")
+    monkeypatch.delenv("KG_NEW", raising=False)
+    with environment_with({"KG_KEPT": "2", "KG_GONE": None}):
+        assert (os.environ["KG_KEPT"], os.environ.get("KG_GONE")) == ("2", None)
+        os.environ["KG_NEW"] = "by somebody else"
+    assert [os.environ.get(name) for name in ("KG_KEPT", "KG_GONE", "KG_NEW")] == ["1", "1", None]

@@ -1,0 +1,81 @@
+"""What is said before Spark is started: a package that is missing or old, a server that is not there."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import PipelineError, SparkMissingError
+from kafka_groups.pipeline.session import start_session
+from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_pyspark
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", None)
+    with pytest.raises(SparkMissingError) as caught:
+        check_pyspark()
+    assert str(caught.value) == "pyspark is not installed; try pip install 'kafka-groups[spark]'"
+
+
+@pytest.mark.parametrize("version", ["4.1.3", "3.5.0", "4.0"])
+def test_an_old_pyspark_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
+    with pytest.raises(SparkMissingError, match=f"pyspark {version} is too old, 4.2 is needed; try pip install"):
+        check_pyspark()
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.10.1", "4.3.0.dev1", "5.0.0"])
+def test_newer_ones_are_taken(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
+    assert check_pyspark() == version
+
+
+def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture) -> None:
+    mocker.patch(
+        "kafka_groups.pipeline.session.requirements.find_spec", side_effect=lambda name: name != "grpc" or None
+    )
+    with pytest.raises(SparkMissingError) as caught:
+        check_connect()
+    told = "--remote needs Spark Connect's packages (grpc missing); try pip install 'kafka-groups[connect]'"
+    assert str(caught.value) == told
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    port = free_port()
+    session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
+    with pytest.raises(PipelineError, match=f"no Spark Connect server answers at 127.0.0.1:{port}"), session:
+        pytest.fail("there is no server")
+
+
+@pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:"])
+def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None:
+    with pytest.raises(PipelineError, match="is no Spark Connect URL; write for example sc://host:15002"):
+        check_answers(url, {})
+
+
+@pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
+def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str) -> None:
+    check_answers(f"sc://127.0.0.1:{free_port()}", {name: "http://proxy"})
+
+
+def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path) -> None:
+    session = start_session(master="local[2]", log=tmp_path / "log", environment={"PATH": ""})
+    with pytest.raises(SparkMissingError, match="Spark needs a JDK 17 or newer"), session:
+        pytest.fail("there is no Java")
+    assert not (tmp_path / "log").exists()

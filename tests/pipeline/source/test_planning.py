@@ -1,0 +1,100 @@
+"""Which offsets a batch reads, and in which tasks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.source.options import EARLIEST, LATEST
+from kafka_groups.pipeline.source.planning import (
+    Range,
+    chosen,
+    limited,
+    offsets_of,
+    position_of,
+    ranges_between,
+    require_same_cluster,
+    tasks_of,
+)
+
+
+def test_a_hot_partition_becomes_many_tasks_without_a_hole_or_an_overlap() -> None:
+    tasks = tasks_of([Range(7, 11, 1_000_011)], 250_000)
+
+    ranges = [wanted for task in tasks for wanted in task]
+    assert len(tasks) == 4
+    assert (ranges[0].start, ranges[-1].end) == (11, 1_000_011)
+    assert all(before.end == after.start for before, after in pairwise(ranges))
+
+
+def test_many_small_partitions_share_a_task() -> None:
+    wanted = [Range(partition, 0, 100) for partition in range(50)]
+
+    assert tasks_of(wanted, 250_000) == [tuple(wanted)]
+
+
+def test_no_task_is_larger_than_asked() -> None:
+    tasks = tasks_of([Range(0, 0, 9), Range(1, 5, 6), Range(2, 0, 31)], 10)
+
+    assert max(sum(end - start for _, start, end in task) for task in tasks) <= 10
+    assert sum(end - start for task in tasks for _, start, end in task) == 41
+
+
+def test_nothing_to_read_is_no_task() -> None:
+    assert tasks_of(ranges_between({0: 5}, {0: 5}), 10) == []
+
+
+def test_a_new_partition_is_read_from_its_first_offset() -> None:
+    assert ranges_between({0: 5}, {0: 7, 1: 3}) == [Range(0, 5, 7), Range(1, 0, 3)]
+
+
+def test_a_limit_is_shared_out_and_never_passed() -> None:
+    starts, ends = {0: 0, 1: 100}, {0: 900, 1: 200}
+
+    first = limited(starts, ends, 100)
+
+    assert first == {0: 90, 1: 110}
+
+
+def test_batches_under_a_limit_come_to_the_end() -> None:
+    position, ends, batches = {0: 0, 1: 0, 2: 0}, {0: 5, 1: 1, 2: 1}, 0
+    while position != ends:
+        following = limited(position, ends, 2)
+        assert 0 < sum(following.values()) - sum(position.values()) <= 2
+        position, batches = following, batches + 1
+    assert batches < 8
+
+
+def test_no_limit_is_everything() -> None:
+    assert limited({}, {0: 5}, None) == {0: 5}
+
+
+def test_a_partition_never_goes_back() -> None:
+    assert limited({0: 10}, {0: 8}, None) == {0: 10}
+
+
+def test_offsets_are_chosen_by_number_or_by_word() -> None:
+    earliest, latest = {0: 1, 1: 2, 2: 3, 3: 4}, {0: 10, 1: 20, 2: 30, 3: 40}
+
+    found = chosen({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest, default=EARLIEST)
+
+    assert found == {0: 5, 1: 2, 2: 30, 3: 4}
+
+
+def test_a_partition_that_is_not_there_is_told() -> None:
+    with pytest.raises(SourceError, match="has no partition 9; it has 1"):
+        chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
+
+
+def test_a_position_survives_the_checkpoint() -> None:
+    position = position_of("abc", {3: 5, 0: 2})
+
+    assert position == {"cluster_id": "abc", "0": 2, "3": 5}
+    assert offsets_of(position) == {0: 2, 3: 5}
+
+
+def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:
+    with pytest.raises(SourceError, match=r"of cluster one, but the brokers are of cluster two"):
+        require_same_cluster(position_of("one", {}), "two")

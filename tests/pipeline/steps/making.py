@@ -1,0 +1,69 @@
+"""Facts for tests, written into a real storage as ingest, sample and backfill would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import TABLES, Table
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+Row = dict[str, Any]
+
+
+def at(seconds: float, *, since: datetime = NOON) -> datetime:
+    return since + timedelta(seconds=seconds)
+
+
+def commit(seconds: float, offset: int | None, *, source: int | None = None, **others: Any) -> Row:
+    """A commit record, or a sample without `source`; without an offset a removal."""
+    row = {
+        "cluster_id": "c",
+        "origin": "sample" if source is None else "topic",
+        "source_partition": None if source is None else 0,
+        "source_offset": source,
+        "record_time": at(seconds),
+        "commit_time": at(seconds),
+        "group": "g",
+        "topic": "t",
+        "partition": 0,
+        "committed_offset": offset,
+        "tombstone": offset is None,
+    }
+    return row | others
+
+
+def ends(seconds: float, end: int, *, start: int | None = 0, **others: Any) -> Row:
+    """A sampled log end."""
+    row = {"cluster_id": "c", "origin": "sample", "topic": "t", "partition": 0}
+    return row | {"observed_at": at(seconds), "log_start_offset": start, "log_end_offset": end} | others
+
+
+def event(seconds: float, meaning: str, kind: str, *, source: int, **others: Any) -> Row:
+    """A record of a group."""
+    row = {"cluster_id": "c", "origin": "topic", "source_partition": 0, "source_offset": source, "group": "g"}
+    return row | {"record_time": at(seconds), "type": kind, "meaning": meaning, "tombstone": False} | others
+
+
+def put(storage: Storage, table: Table, batch: str, rows: Iterable[Row]) -> None:
+    """The rows as one batch."""
+    names = [column.name for column in table.columns]
+    listed = [{name: row.get(name) for name in names} for row in rows]
+    storage.append(table, batch, pa.Table.from_pylist(listed, schema=table.arrow()))
+
+
+def put_all(storage: Storage, batch: str, facts: Mapping[str, Sequence[Row]]) -> None:
+    """Rows by table name."""
+    for name, rows in facts.items():
+        if rows:
+            put(storage, TABLES[name], batch, rows)
+
+
+def new_storage(into: Path) -> Storage:
+    """An empty storage."""
+    return open_storage(str(into), create=True)

@@ -1,0 +1,247 @@
+"""Lag, time lag, rates, rebalances and days, worked out by hand: one build of one storage for all of them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafka_groups.pipeline.building import Built, build
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import TABLES
+from tests.pipeline.steps.making import NOON, Row, at, commit, ends, event, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+DAY = 86_400
+
+
+def member(name: str) -> Row:
+    return {"member_id": name}
+
+
+def consumer(seconds: float, meaning: str, kind: str, source: int, **others: Any) -> Row:
+    return event(seconds, meaning, f"ConsumerGroup{kind}", source=source, **({"group": "new"} | others))
+
+
+def synthetic_log() -> dict[str, list[Row]]:
+    """Partition 0 of `true`: record n was written at n seconds until 100, then one every 2 seconds."""
+    logs, commits = [], []
+    for seconds in range(0, 301, 50):
+        written = min(seconds, 100) + max(0, seconds - 100) // 2
+        logs.append(ends(seconds, written, topic="true"))
+    for place, (seconds, offset) in enumerate(((1, 0), (101, 30), (151, 75), (201, 110), (251, 150), (299, 200))):
+        commits.append(commit(seconds, offset, source=500 + place, topic="true", group="clock"))
+    return {"partition_offsets": logs, "offset_commits": commits}
+
+
+def facts() -> dict[str, list[Row]]:
+    log = synthetic_log()
+    return {
+        "offset_commits": [
+            commit(0, 100, source=1),
+            commit(60, 200, source=2),
+            commit(90, 150, source=3),
+            commit(130, None, source=4),
+            commit(10, 5, group="lost", topic="cut"),
+            commit(10, 50, source=6, group="below", topic="cut"),
+            commit(-2 * DAY, 7, source=7, group="idle", topic="gone"),
+            *(commit(60 * place, 100 * place, source=10 + place, group="steady", topic="s") for place in range(1, 5)),
+            commit(5, 1, source=30, group="old", topic="r"),
+            commit(50, 2, source=31, group="old", topic="r"),
+            *log["offset_commits"],
+        ],
+        "partition_offsets": [
+            ends(0, 300),
+            ends(60, 300),
+            ends(120, 310),
+            ends(180, 320),
+            ends(60, 100, start=20, topic="cut"),
+            ends(0, 90, topic="cut"),
+            ends(0, 0, topic="unread"),
+            ends(180, 40, topic="unread"),
+            *(ends(60 * place, 500 + 50 * place, topic="s") for place in range(1, 5)),
+            *log["partition_offsets"],
+            ends(20, 20, topic="true", origin="backfill", start=None, point_offset=30, point_time=at(30)),
+        ],
+        "group_events": [
+            event(
+                3,
+                "generation",
+                "GroupMetadata",
+                source=90,
+                group="old",
+                epoch=1,
+                members=[member("a")],
+                state_time=at(2.5),
+            ),
+            event(
+                30,
+                "generation",
+                "GroupMetadata",
+                source=91,
+                group="old",
+                epoch=2,
+                members=[member("b"), member("a")],
+                state_time=at(29),
+            ),
+            event(
+                31,
+                "generation",
+                "GroupMetadata",
+                source=92,
+                group="old",
+                epoch=2,
+                members=[member("b"), member("a")],
+                state_time=at(29),
+            ),
+            consumer(1, "member_metadata", "MemberMetadata", 1, member_id="m1"),
+            consumer(1, "group_epoch", "Metadata", 2, epoch=1),
+            consumer(
+                2, "member_assignment", "CurrentMemberAssignment", 3, epoch=1, member_id="m1", member_state="STABLE"
+            ),
+            consumer(9, "member_metadata", "MemberMetadata", 4, member_id="m1"),
+            consumer(10, "member_metadata", "MemberMetadata", 5, member_id="m2"),
+            consumer(10, "group_epoch", "Metadata", 6, epoch=2),
+            consumer(
+                11,
+                "member_assignment",
+                "CurrentMemberAssignment",
+                7,
+                epoch=2,
+                member_id="m1",
+                member_state="UNREVOKED_PARTITIONS",
+            ),
+            consumer(
+                12, "member_assignment", "CurrentMemberAssignment", 8, epoch=2, member_id="m1", member_state="STABLE"
+            ),
+            consumer(
+                14, "member_assignment", "CurrentMemberAssignment", 9, epoch=2, member_id="m2", member_state="STABLE"
+            ),
+            consumer(20, "member_left", "MemberMetadata", 10, member_id="m1", tombstone=True),
+            consumer(20, "group_epoch", "Metadata", 11, epoch=3),
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    made = new_storage(tmp_path_factory.mktemp("tables"))
+    put_all(made, "b1", facts())
+    return made
+
+
+@pytest.fixture(scope="module")
+def built(spark: SparkSession, storage: Storage) -> Built:
+    return build(spark, storage)
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, storage: Storage, built: Built) -> dict[str, list[Row]]:
+    return {name: [row.asDict() for row in storage.read(spark, TABLES[name]).collect()] for name in built.rows}
+
+
+def lags(tables: dict[str, list[Row]], group: str) -> dict[float, Row]:
+    rows = [row for row in tables["lag_history"] if row["group"] == group]
+    return {(row["observed_at"] - NOON.replace(tzinfo=None)).total_seconds(): row for row in rows}
+
+
+def test_lag_is_that_of_the_last_commit_then_until_it_is_removed(tables: dict[str, list[Row]]) -> None:
+    rows = lags(tables, "g")
+
+    assert {seconds: row["lag"] for seconds, row in rows.items()} == {0: 200, 60: 100, 120: 160}
+    assert [rows[120]["commit_origin"], rows[120]["retention_margin"]] == ["topic", 150]
+
+
+def test_rates_are_those_of_ten_minutes_and_none_after_a_rewind(tables: dict[str, list[Row]]) -> None:
+    rows, steady = lags(tables, "g"), lags(tables, "steady")
+
+    assert [rows[0]["consume_rate"], rows[60]["consume_rate"], rows[120]["consume_rate"]] == [None, 100 / 60, None]
+    assert [steady[240]["consume_rate"], steady[240]["produce_rate"]] == [100 / 60, 50 / 60]
+    assert steady[240]["lag"] == 300
+    assert steady[240]["catch_up_ms"] == 360_000
+
+
+def test_time_lag_is_close_to_the_age_of_the_record_itself(tables: dict[str, list[Row]]) -> None:
+    rows = lags(tables, "clock")
+
+    for seconds, row in rows.items():
+        offset, end = row["committed_offset"], row["log_end_offset"]
+        if offset >= end:
+            assert (row["time_lag_ms"], row["time_lag_quality"]) == (0, "exact")
+            continue
+        written = offset if offset <= 100 else 100 + 2 * (offset - 100)
+        assert abs(row["time_lag_ms"] - (seconds - written) * 1_000) <= 1_000, (seconds, row)
+        assert row["time_lag_quality"] == ("exact" if offset == 30 else "interpolated")
+    assert rows[150]["time_lag_ms"] == 120_000
+
+
+def test_what_is_not_known_is_a_bound_or_nothing(tables: dict[str, list[Row]]) -> None:
+    told = {
+        (row["group"], row["observed_at"].second, row["observed_at"].minute): (
+            row["time_lag_ms"],
+            row["time_lag_quality"],
+        )
+        for row in tables["lag_history"]
+    }
+
+    assert told["lost", 0, 1] == (60_000, "data_loss")
+    assert told["below", 0, 1] == (60_000, "lower_bound")
+    assert told["g", 0, 0] == (None, "unknown")
+
+
+def test_no_time_lag_is_negative_or_without_a_quality(tables: dict[str, list[Row]]) -> None:
+    for row in tables["lag_history"]:
+        assert (row["time_lag_ms"] is None) == (row["time_lag_quality"] == "unknown") or row[
+            "time_lag_quality"
+        ] == "data_loss"
+        assert row["time_lag_ms"] is None or row["time_lag_ms"] >= 0
+        assert row["time_lag_ms"] != 0 or row["time_lag_quality"] == "exact"
+
+
+def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: dict[str, list[Row]]) -> None:
+    rows = {(row["group"], row["generation"]): row for row in tables["rebalances"]}
+    told = {
+        key: (
+            row["duration_ms"],
+            row["duration_quality"],
+            row["members_before"],
+            row["members_after"],
+            row["joined"],
+            row["left"],
+        )
+        for key, row in rows.items()
+    }
+
+    assert told == {
+        ("new", 1): (1_000, "exact", 0, 1, ["m1"], []),
+        ("new", 2): (4_000, "exact", 1, 2, ["m2"], []),
+        ("new", 3): (None, "open", 2, 1, [], ["m1"]),
+        ("old", 1): (None, "bound", 0, 1, ["a"], []),
+        ("old", 2): (45_000, "bound", 1, 2, ["b"], []),
+    }
+    assert [rows["old", 1]["sync_ms"], rows["old", 2]["sync_ms"]] == [500, 1_000]
+
+
+def test_a_day_says_who_is_idle_what_is_gone_and_what_nobody_reads(tables: dict[str, list[Row]]) -> None:
+    day = (NOON - timedelta(hours=12)).replace(tzinfo=None)
+    groups = {row["group"]: row for row in tables["group_daily"] if row["day"] == day}
+    topics = {row["topic"]: row for row in tables["topic_daily"] if row["day"] == day}
+
+    assert [name for name, row in groups.items() if row["is_idle"]] == ["idle"]
+    assert [name for name, row in groups.items() if row["orphaned_partitions"]] == ["idle", "old"]
+    assert groups["steady"]["commits"] == 4
+    assert groups["steady"]["messages_consumed"] == 300
+    assert groups["old"]["members_max"] == 2
+    assert groups["old"]["rebalances"] == 2
+    assert groups["lost"]["commits"] is None
+    assert [name for name, row in topics.items() if row["is_unread"]] == ["t", "unread"]
+    assert topics["unread"]["messages_produced"] == 40
+
+
+def test_a_second_build_has_nothing_to_do(spark: SparkSession, storage: Storage, built: Built) -> None:
+    assert [day.isoformat() for day in built.dates] == ["2026-11-18", "2026-11-20"]
+    assert build(spark, storage).dates == ()

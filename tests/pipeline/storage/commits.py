@@ -1,0 +1,78 @@
+"""Commits to publish, and what a reader sees of them: listed level by level, as Spark does it, then opened."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.tables import OFFSET_COMMITS, Table
+
+FIRST = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
+
+
+def commits(offsets: Iterable[int], *, day: int = 0, cluster: str = "here") -> pa.Table:
+    """A commit for each offset of partition 7 of the topic."""
+    return rows_of(
+        OFFSET_COMMITS,
+        [
+            {
+                "cluster_id": cluster,
+                "origin": "topic",
+                "source_partition": 7,
+                "source_offset": offset,
+                "record_time": FIRST + dt.timedelta(days=day),
+                "group": f"g{offset % 5}",
+                "topic": "orders",
+                "partition": 0,
+                "committed_offset": offset,
+                "commit_time": FIRST + dt.timedelta(days=day, seconds=offset),
+                "tombstone": False,
+            }
+            for offset in offsets
+        ],
+    )
+
+
+def rows_of(table: Table, rows: list[dict[str, object]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=table.arrow())
+
+
+def staged(storage: Storage, *tables: pa.Table, table: Table = OFFSET_COMMITS) -> list[StagedFile]:
+    """Files as workers leave them: a writer for each of the given tables."""
+    stage = storage.stage()
+    files = []
+    for rows in tables:
+        writer = StagedWriter(stage)
+        for part in rows.to_batches():
+            writer.write(table, part)
+        files += writer.close()
+    return files
+
+
+def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
+    """How often each offset is there, to a reader that lists level by level and then opens what it listed."""
+    root = Path(storage.into, table.name)
+    files = []
+    for date in sorted(root.iterdir()) if root.is_dir() else []:
+        for batch in sorted(date.iterdir()):
+            files += list(batch.iterdir())
+    found: Counter[int] = Counter()
+    for file in files:
+        found.update(pq.ParquetFile(file).read(["source_offset"])["source_offset"].to_pylist())
+    return found
+
+
+def names(path: Path) -> list[str]:
+    """What a directory holds, hidden names too."""
+    return sorted(entry.name for entry in path.iterdir())
+
+
+def places(storage: Storage, table: Table = OFFSET_COMMITS) -> list[tuple[str, str]]:
+    return [(found.date, found.batch) for found in storage.batches(table)]

@@ -1,0 +1,42 @@
+"""A directory with nothing in it, and what can go wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.places import Place
+
+CHANGES = ("make", "move_file", "move_in", "swap", "copy_file", "delete", "write_text")
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return open_storage(str(tmp_path / "history"), create=True)
+
+
+@pytest.fixture
+def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Lets the process die at the nth change of the file system from now; what comes later does not happen either."""
+    state = {"left": -1}
+
+    def dying(change: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*given: Any) -> Any:
+            if state["left"] == 0:
+                raise KilledError
+            state["left"] -= 1
+            return change(*given)
+
+        return step
+
+    for name in CHANGES:
+        monkeypatch.setattr(Place, name, dying(getattr(Place, name)))
+    return lambda step: state.update(left=step)

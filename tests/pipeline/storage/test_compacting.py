@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage, joining, swapping
+from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS
+from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, seen, staged
+
+NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+
+
+def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") -> None:
+    storage.publish(f"{writer}-{number:08}", staged(storage, *tables))
+
+
+@pytest.fixture
+def filled(storage: Storage) -> Storage:
+    """Ten batches of ten rows on one day, the last of them on the next, too."""
+    for number in range(10):
+        ingest(storage, number, commits(range(number * 10, number * 10 + 10)))
+    ingest(storage, 10, commits(range(100, 105)), commits(range(105, 110), day=1))
+    return storage
+
+
+def test_small_files_become_one_and_the_newest_batch_stays(filled: Storage) -> None:
+    done = compact(filled, now=NOW)
+    assert (done.dates, done.files_before, done.files_after, done.removed) == (1, 10, 1, ())
+    assert done.rows == {"offset_commits": 100}
+    assert places(filled) == [
+        ("2026-11-01", "compacted-1"),
+        ("2026-11-01", "w-00000010"),
+        ("2026-11-02", "w-00000010"),
+    ]
+    assert seen(filled) == Counter(range(110))
+
+
+def test_rows_are_the_same_and_sorted_by_identity(filled: Storage) -> None:
+    compact(filled, now=NOW)
+    (file,) = Path(filled.into, "offset_commits/date=2026-11-01/batch=compacted-1").iterdir()
+    rows = pq.ParquetFile(file).read()
+    assert rows.schema.equals(OFFSET_COMMITS.arrow())
+    assert rows.equals(commits(range(100)))
+
+
+def test_compacting_again_does_nothing(filled: Storage) -> None:
+    compact(filled, now=NOW)
+    before = places(filled)
+    done = compact(filled, now=NOW)
+    assert (done.dates, done.files_before) == (0, 0)
+    assert places(filled) == before
+
+
+def test_later_batches_are_joined_with_what_was_joined_before(filled: Storage) -> None:
+    compact(filled, now=NOW)
+    ingest(filled, 11, commits([200]))
+    compact(filled, now=NOW)
+    assert [batch for date, batch in places(filled) if date == "2026-11-01"] == ["compacted-2", "w-00000011"]
+    assert seen(filled) == Counter([*range(110), 200])
+
+
+def test_the_newest_batch_of_every_writer_stays_and_samples_are_free(storage: Storage) -> None:
+    for number in (1, 2):
+        ingest(storage, number, commits([number]))
+        ingest(storage, number, commits([number + 10]), writer="other-w")
+        storage.append(OFFSET_COMMITS, f"sample-{number}", commits([number + 20]))
+    compact(storage, now=NOW)
+    assert [batch for _, batch in places(storage)] == ["compacted-1", "other-w-00000002", "w-00000002"]
+
+
+def test_a_batch_that_wrote_to_another_table_only_is_still_the_newest(storage: Storage) -> None:
+    for number in (1, 2):
+        ingest(storage, number, commits([number]))
+    gaps = rows_of(INGEST_GAPS, [{"cluster_id": "here", "found_at": FIRST}])
+    storage.publish("w-00000003", staged(storage, gaps, table=INGEST_GAPS))
+    compact(storage, now=NOW)
+    assert [batch for _, batch in places(storage)] == ["compacted-1"]
+    storage.publish("w-00000003", staged(storage, gaps, table=INGEST_GAPS))
+
+
+def test_a_joined_batch_that_comes_again_is_refused(filled: Storage) -> None:
+    compact(filled, now=NOW)
+    with pytest.raises(StorageError, match="checkpoint in it is older than the tables"):
+        ingest(filled, 9, commits(range(90, 100)))
+    ingest(filled, 10, commits(range(100, 110)))
+    assert seen(filled) == Counter(range(110))
+
+
+def test_large_files_are_left_as_they_are(filled: Storage) -> None:
+    assert compact(filled, now=NOW, target_mb=0).dates == 0
+    assert compact(filled, now=NOW, min_files=11).dates == 0
+    assert compact(filled, now=NOW, min_files=10).dates == 1
+
+
+def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
+    filled: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "_ROWS_AT_ONCE", 30)
+    done = compact(filled, now=NOW)
+    assert (done.files_before, done.files_after) == (9, 3)
+    assert seen(filled) == Counter(range(110))
+
+
+def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
+    ingest(storage, 1, commits([1]))
+    ingest(storage, 2, commits([2]))
+    ingest(storage, 3, commits([3]))
+    (newer,) = Path(storage.into, "offset_commits/date=2026-11-01/batch=w-00000001").iterdir()
+    rows = pq.ParquetFile(newer).read().append_column("later", pa.array(["x"])).drop_columns(["metadata"])
+    pq.write_table(rows, newer)
+    compact(storage, now=NOW)
+    (file,) = Path(storage.into, "offset_commits/date=2026-11-01/batch=compacted-1").iterdir()
+    assert pq.ParquetFile(file).read()["later"].to_pylist() == ["x", None]
+    assert pq.ParquetFile(file).schema_arrow.names == [*OFFSET_COMMITS.arrow().names, "later"]
+
+
+def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = joining._in_order
+    monkeypatch.setattr(joining, "_in_order", lambda *given: order(*given).slice(1))
+    with pytest.raises(StorageError, match="99 rows came out of 100"):
+        compact(filled, now=NOW)
+    assert seen(filled) == Counter(range(110))
+
+
+def test_a_broken_file_is_told_and_left(filled: Storage) -> None:
+    (file,) = Path(filled.into, "offset_commits/date=2026-11-01/batch=w-00000003").iterdir()
+    file.write_bytes(b"not Parquet at all")
+    with pytest.raises(StorageError, match=r"Cannot read the tables in .*w-00000003"):
+        compact(filled, now=NOW)
+    assert file.exists()
+
+
+def test_a_batch_published_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    join = joining.join
+
+    def slow_join(*given: object) -> str:
+        ingest(filled, 11, commits([500]))
+        return join(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
+    compact(filled, now=NOW)
+    assert seen(filled) == Counter([*range(110), 500])
+
+
+def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
+    filled: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join = joining.join
+
+    def slow_join(*given: object) -> str:
+        ingest(filled, 9, commits([500]))
+        return join(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
+    assert compact(filled, now=NOW).dates == 0
+    assert seen(filled) == Counter([*range(90), *range(100, 110), 500])
+
+
+def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
+    with filled.lock("compact"), pytest.raises(StorageError, match=f"Process {os.getpid()} on .*compact"):
+        compact(filled, now=NOW)
+
+
+def test_where_directories_cannot_be_exchanged_nothing_is_compacted(
+    filled: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = Storage(Place(filled.into, LocalFileSystem(), filled.into, local=False))
+    with pytest.raises(StorageError, match="cannot exchange directories"):
+        compact(elsewhere, now=NOW)
+    monkeypatch.setattr(swapping, "exchange", lambda *_: False)
+    with pytest.raises(StorageError, match="cannot exchange directories"):
+        compact(filled, now=NOW)
+    assert len(places(filled)) == 12
+
+
+def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
+    for day in range(4):
+        ingest(storage, day, commits([day], day=day))
+    for day in ("2026-10-01", "2026-10-02"):
+        folder = Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build")
+        folder.mkdir(parents=True)
+        pq.write_table(LAG_HISTORY.arrow().empty_table(), folder / "part-0.parquet")
+    day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
+    kept = compact(storage, keep=dt.timedelta(days=1), now=day_three + dt.timedelta(hours=23))
+    assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
+    done = compact(storage, keep=dt.timedelta(days=1), now=NOW)
+    assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
+    assert done.removed_dates == 2
+    assert seen(storage) == Counter([3])

@@ -1,0 +1,117 @@
+"""What readers and later runs see of a compaction that is under way, or was killed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage, joining, open_storage
+from tests.pipeline.storage.commits import commits, names, places, seen, staged
+from tests.pipeline.storage.conftest import KilledError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+
+
+def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") -> None:
+    storage.publish(f"{writer}-{number:08}", staged(storage, *tables))
+
+
+def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
+    for number in range(60):
+        ingest(storage, number, commits(range(number * 2, number * 2 + 2), day=number % 3))
+    over = threading.Event()
+    wrong: list[Counter[int]] = []
+    read = [0]
+
+    def look() -> None:
+        while not over.is_set():
+            try:
+                found = seen(storage)
+            except FileNotFoundError:
+                continue
+            read[0] += 1
+            if found != Counter(range(120)):
+                wrong.append(found)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for target in (4, 8, 16, 32, 64, 200):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(joining, "_ROWS_AT_ONCE", target)
+            compact(storage, now=NOW)
+    over.set()
+    reader.join()
+    assert not wrong
+    assert read[0] > 3
+    assert len(places(storage)) == 4
+
+
+def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
+    steps = 0
+    killed = True
+    while killed:
+        storage = open_storage(str(tmp_path / str(steps)), create=True)
+        for number in range(4):
+            ingest(storage, number, commits([number]), commits([number + 10], day=1))
+        everything = Counter([*range(4), *range(10, 14)])
+        kill_at(steps)
+        try:
+            compact(storage, now=NOW)
+            killed = False
+        except KilledError:
+            kill_at(-1)
+        kill_at(-1)
+        assert seen(storage) == everything
+        compact(storage, now=NOW)
+        assert seen(storage) == everything
+        ingest(storage, 3, commits([3]), commits([13], day=1))
+        assert seen(storage) == everything
+        assert len(places(storage)) == 4
+        storage.clean_staging(0)
+        assert names(Path(storage.into, ".staging")) == []
+        steps += 1
+    assert steps > 20
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    script=st.lists(
+        st.one_of(
+            st.tuples(st.just("publish"), st.sampled_from("ab"), st.sets(st.integers(0, 2), max_size=3)),
+            st.tuples(st.just("repeat"), st.sampled_from("ab"), st.sets(st.integers(0, 2), max_size=3)),
+            st.tuples(st.just("sample"), st.just(""), st.sets(st.integers(0, 2), max_size=3)),
+            st.tuples(st.just("compact"), st.just(""), st.just(set[int]())),
+        ),
+        max_size=12,
+    )
+)
+def test_no_order_of_publishing_repeating_and_compacting_loses_or_doubles_a_row(
+    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, str, set[int]]]
+) -> None:
+    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True)
+    batches: dict[str, list[int]] = {}
+    numbers = {"a": 0, "b": 0}
+    offset = 0
+    for action, writer, days in script:
+        if action == "compact":
+            compact(storage, now=NOW)
+        else:
+            numbers[writer] = numbers.get(writer, 0) + (action == "publish")
+            rows = {day: [offset + 10 * day, offset + 10 * day + 1] for day in days}
+            offset += 100
+            name = f"sample-{offset}" if action == "sample" else f"{writer}-{numbers[writer]:08}"
+            storage.publish(name, staged(storage, *(commits(found, day=day) for day, found in rows.items())))
+            batches[name] = [one for found in rows.values() for one in found]
+        assert seen(storage) == Counter(one for found in batches.values() for one in found)

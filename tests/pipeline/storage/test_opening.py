@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.marker import MARKER
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.pipeline.storage.commits import commits, names, seen, staged
+
+
+def test_a_new_directory_says_what_it_is(tmp_path: Path) -> None:
+    open_storage(str(tmp_path / "a b" / "é"), create=True)
+    content = json.loads((tmp_path / "a b" / "é" / MARKER).read_text())
+    assert content["what"] == "tables of kafka-groups pipeline"
+    assert content["schema_version"] == 1
+    assert content["table_format"] == "parquet"
+    assert set(content) == {"what", "schema_version", "table_format", "made_at", "made_by"}
+
+
+def test_opening_again_changes_nothing(storage: Storage) -> None:
+    before = Path(storage.into, MARKER).read_text()
+    open_storage(storage.into, create=True)
+    open_storage(storage.into)
+    assert Path(storage.into, MARKER).read_text() == before
+
+
+def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path) -> None:
+    (tmp_path / f"{MARKER}.1234.tmp").write_text("{")
+    open_storage(str(tmp_path), create=True)
+    assert (tmp_path / MARKER).is_file()
+
+
+def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None:
+    assert open_storage(f"file://{storage.into}").place.root == storage.place.root
+
+
+def test_a_relative_path_is_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert open_storage("history", create=True).place.root == str(tmp_path / "history")
+
+
+def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(StorageError, match=r"not a directory of this pipeline: it holds 'thesis.tex'.*name another"):
+        open_storage(str(tmp_path), create=True)
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_reading_makes_no_directory(tmp_path: Path, *, there: bool) -> None:
+    place = tmp_path / "history"
+    if there:
+        place.mkdir()
+    with pytest.raises(StorageError, match=r"no tables in .*pipeline ingest"):
+        open_storage(str(place))
+    assert place.exists() is there
+    assert not there or not names(place)
+
+
+def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> None:
+    marker = Path(storage.into, MARKER)
+    content = {**json.loads(marker.read_text()), "schema_version": 2, "made_by": "kafka-groups 9.1"}
+    marker.write_text(json.dumps(content))
+    with pytest.raises(StorageError, match=r"made by kafka-groups 9\.1 \(schema 2\)"):
+        open_storage(storage.into, create=True)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"what": 1}', '{"schema_version": "x"}'])
+def test_a_broken_marker_is_told(storage: Storage, text: str) -> None:
+    Path(storage.into, MARKER).write_text(text)
+    with pytest.raises(StorageError, match="cannot be understood"):
+        open_storage(storage.into)
+
+
+def test_another_format_or_another_tool_is_told(storage: Storage) -> None:
+    marker = Path(storage.into, MARKER)
+    content = json.loads(marker.read_text())
+    marker.write_text(json.dumps({**content, "table_format": "delta"}))
+    with pytest.raises(StorageError, match="'delta'"):
+        open_storage(storage.into)
+    marker.write_text(json.dumps({**content, "what": "other"}))
+    with pytest.raises(StorageError, match="not a directory of this pipeline"):
+        open_storage(storage.into)
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="is a file"):
+        open_storage(str(tmp_path / "file"), create=True)
+    with pytest.raises(StorageError, match=r"Cannot .* in .*file"):
+        open_storage(str(tmp_path / "file" / "below"), create=True)
+
+
+def test_a_pattern_is_no_name(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="takes for a pattern"):
+        open_storage(str(tmp_path / "a[1]"), create=True)
+
+
+def test_an_address_that_nobody_knows_is_told() -> None:
+    with pytest.raises(StorageError, match="Cannot use the address in gopher://x/y"):
+        open_storage("gopher://x/y", create=True)
+
+
+def test_no_permission_is_told(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(StorageError, match="this user may not"):
+        open_storage(storage.into, create=True)
+    open_storage(storage.into)
+
+
+@pytest.mark.parametrize(("number", "advice"), [(errno.ENOSPC, "no space left. Free some"), (errno.EACCES, "may not")])
+def test_what_a_disk_refuses_is_told_and_tables_stay(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
+) -> None:
+    storage.publish("w-00000001", staged(storage, commits(range(4))))
+    files = staged(storage, commits(range(4, 9)))
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", refuse)
+        with pytest.raises(StorageError, match=f"Cannot move a directory in .*{advice}"):
+            storage.publish("w-00000002", files)
+    assert set(seen(storage)) == set(range(4))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_full_disk_is_told_and_the_next_attempt_finds_the_tables(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting is forbidden here")
+    try:
+        storage = open_storage(str(small / "history"), create=True)
+        storage.publish("w-00000001", staged(storage, commits(range(10))))
+        random = commits(range(40_000))
+        column = pa.array([os.urandom(20).hex() for _ in range(random.num_rows)])
+        random = random.set_column(random.schema.get_field_index("metadata"), random.schema.field("metadata"), column)
+        with pytest.raises(StorageError, match="space"):
+            storage.append(OFFSET_COMMITS, "big", random)
+        with pytest.raises(StorageError, match=r"Cannot write in .*no space left"):
+            storage.save_note("filled", {"text": "x" * 300_000})
+        storage.clean_staging(0)
+        assert set(seen(storage)) == set(range(10))
+        storage.publish("w-00000002", staged(storage, commits(range(10, 12))))
+        assert set(seen(storage)) == set(range(12))
+    finally:
+        subprocess.run(["/bin/umount", str(small)], check=True)

@@ -1,0 +1,95 @@
+"""One date of a derived table changes: what Spark wrote before it is played by a file."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyarrow.fs import FileSelector
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.layout import new_staging
+from kafka_groups.pipeline.storage.spark_tables import replace_date
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.pipeline.storage.commits import commits, places, seen, staged
+from tests.pipeline.storage.conftest import KilledError
+
+DATE = "2026-11-01"
+
+
+def replace(storage: Storage, *parts: range) -> None:
+    files = [file.path for part in parts for file in staged(storage, commits(part))]
+    replace_date(storage.place, OFFSET_COMMITS, DATE, files, new_staging(storage.place))
+
+
+def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
+    storage: Storage, kill_at: Callable[[int], None]
+) -> None:
+    old, new = Counter(range(10)), Counter(range(5, 30))
+    steps, killed = 0, True
+    while killed:
+        kill_at(-1)
+        replace(storage, range(10))
+        kill_at(steps)
+        try:
+            replace(storage, range(5, 20), range(20, 30))
+            killed = False
+        except KilledError:
+            assert seen(storage) in (old, new)
+        steps += 1
+    assert seen(storage) == new
+    assert steps > 5
+
+
+def test_a_date_without_rows_goes(storage: Storage) -> None:
+    replace(storage, range(3))
+    replace(storage)
+    replace(storage)
+    assert places(storage) == []
+
+
+def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:
+    replace(storage, range(10))
+    over = threading.Event()
+    wrong: list[Counter[int]] = []
+
+    def look() -> None:
+        while not over.is_set():
+            try:
+                found = seen(storage)
+            except FileNotFoundError:
+                continue
+            if found != Counter(range(10)):
+                wrong.append(found)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for split in range(1, 10):
+        replace(storage, range(split), range(split, 10))
+    over.set()
+    reader.join()
+    assert not wrong
+
+
+def test_a_listing_that_is_overtaken_is_made_once_more(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace(storage, range(3))
+    fs, failures = storage.place.fs, [FileNotFoundError(), FileNotFoundError()]
+
+    class Overtaken:
+        def __getattr__(self, name: str) -> object:
+            return getattr(fs, name)
+
+        def get_file_info(self, wanted: object) -> object:
+            if isinstance(wanted, FileSelector) and failures:
+                raise failures.pop()
+            return fs.get_file_info(wanted)
+
+    monkeypatch.setattr(storage.place, "fs", Overtaken())
+    assert places(storage) == [(DATE, "build")]
+    failures.extend([FileNotFoundError(2, "gone")] * 30)
+    with pytest.raises(StorageError, match=f"Cannot list the files in {Path(storage.into)}"):
+        places(storage)

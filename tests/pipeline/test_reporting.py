@@ -1,0 +1,96 @@
+"""What a report says of a period, from tables that were built for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.history import History
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.steps.making import NOON, commit, ends, event, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+START = int(NOON.timestamp() * 1_000)
+HOUR = 3_600_000
+
+
+@pytest.fixture(scope="module")
+def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    made = new_storage(tmp_path_factory.mktemp("tables"))
+    put_all(
+        made,
+        "b",
+        {
+            "offset_commits": [
+                *(commit(30 * step, 10 * step, source=step, group="fine") for step in range(1, 9)),
+                *(commit(30 * step, 5 * step, source=20 + step, group="slow") for step in range(1, 9)),
+                commit(1, 3, source=40, group="stopped"),
+            ],
+            "partition_offsets": [
+                # None as low as 3: the group that stopped was never seen to have caught up.
+                *(ends(30 * step, 10 * step) for step in range(1, 9)),
+                *(ends(30 * step, step, topic="unread") for step in range(9)),
+            ],
+            "group_events": [
+                event(40, "generation", "GroupMetadata", source=60, group="slow", epoch=1, members=[{"member_id": "a"}])
+            ],
+            "ingest_gaps": [
+                {"cluster_id": "c", "source_partition": 3, "from_offset": 0, "until_offset": 119, "missing": 120}
+                | {"reason": "deleted", "found_at": NOON}
+            ],
+        },
+    )
+    build(spark, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def told(spark: SparkSession, storage: Storage) -> History:
+    return report(spark, storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
+
+
+def test_the_worst_group_comes_first(told: History) -> None:
+    assert [(group.group, group.verdict, group.rule) for group in told.groups] == [
+        ("stopped", "STOP", "stopped"),
+        ("slow", "WARN", "falling_behind"),
+        ("fine", "OK", "no_lag"),
+    ]
+    assert (told.groups_in_all, told.clusters, told.made_ms) == (3, ("c",), 5)
+
+
+def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: History) -> None:
+    slow = told.groups[1]
+
+    assert [point.lag for point in slow.points] == [5, 10, 15, 20, 25, 30, 35, 40]
+    assert slow.points[0].at_ms == slow.lagging_since_ms == START + 30_000
+    assert (slow.lag, slow.state, slow.members, slow.catch_up_ms) == (40, "Stable", 1, None)
+    assert [(rebalance.generation, rebalance.joined) for rebalance in slow.rebalances] == [(1, 1)]
+    assert slow.time_lag_quality == "interpolated"
+    assert abs((slow.time_lag_ms or 0) - 120_000) <= 1_000
+
+
+def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
+    assert [(finding.kind, finding.topic) for finding in told.findings] == [("unread_topic", "unread")]
+    assert told.gaps == (
+        "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
+    )
+    assert told.missing == ("The time lag of 2 observations is unknown: no log end was seen before them.",)
+
+
+def test_only_the_groups_asked_for_are_told(spark: SparkSession, storage: Storage) -> None:
+    chosen = report(spark, storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], top=1)
+
+    assert [group.group for group in chosen.groups] == ["stopped"]
+    assert chosen.groups_in_all == 3
+
+
+def test_a_period_without_rows_says_what_to_do(spark: SparkSession, storage: Storage) -> None:
+    empty = report(spark, storage, since_ms=0, until_ms=HOUR)
+
+    assert (empty.groups, empty.findings, len(empty.missing)) == ((), (), 1)
