@@ -16,6 +16,7 @@ from kafka_groups.pipeline.tables import (
     GROUP_STATUS,
     INGEST_GAPS,
     LAG_HISTORY,
+    OFFSET_COMMITS,
     REBALANCES,
     TOPIC_DAILY,
     Table,
@@ -202,12 +203,12 @@ class _Asked:
         rows = self._read(LAG_HISTORY, "observed_at")
         seen = rows.agg(
             F.min(F.unix_millis("observed_at")).alias("first"),
-            F.count(F.when(F.col("commit_origin") == "topic", 1)).alias("records"),
             F.count(F.when(F.col("time_lag_quality") == "unknown", 1)).alias("unknown"),
         ).collect()[0]
         if seen["first"] is not None and seen["first"] - self._period.since_ms > _DAY_MS // 24:
             told.append(f"No log ends are known before {_spell(seen['first'])}: lag begins there.")
-        if not seen["records"]:
+        # A sample is later than the record it confirms, so lag_history does not tell whether there was one.
+        if not self._storage.read(self._spark, OFFSET_COMMITS).where(F.col("origin") == "topic").take(1):
             told.append(
                 "No commits were read from __consumer_offsets: verdicts rest on samples, rebalances are unknown."
             )
