@@ -182,14 +182,14 @@ def conclusion(reached: Sequence[Verdict]) -> str:
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def machine() -> str:
+def machine(brokers: str = "three brokers") -> str:
     """What it was measured on and with."""
     java = subprocess.run([sandbox.java(), "-version"], capture_output=True, check=True, text=True).stderr
     found = re.search(r'"(.+?)"', java)
     memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return (
         f"{os.cpu_count()} cores, {memory_gib:.0f} GiB, {platform.system()}; Python {platform.python_version()}; "
-        f"Kafka {sandbox.DEFAULT_VERSION}, three brokers on Java {found[1] if found else 'unknown'}; "
+        f"Kafka {sandbox.DEFAULT_VERSION}, {brokers} on Java {found[1] if found else 'unknown'}; "
         f"{CONFLUENT} {version('confluent-kafka')}, kafka-python {version('kafka-python')}."
     )
 

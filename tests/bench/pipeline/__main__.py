@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [size // options.divide_by for size in _SIZES]
     reached: list[tuple[str, bool]] = []
     with one_broker(tell) as (filling, scratch):
-        _print(machine() + "\n")
+        _print(machine("one broker") + "\n")
         growth = {}
         for size in sizes:
             filling.reach(size)
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print(f"ingest of {runs[0]['records']:,} records: {_spread([run['seconds'] for run in runs])}")
             if size == _COMPARED // options.divide_by:
                 reached += _compare(filling, scratch, runs, options.runs)
-        _print(_told_growth(growth))
+        if options.divide_by == 1:
+            _print(_told_growth(growth))
     for target, is_reached in reached:
         _print(f"{'reached' if is_reached else 'MISSED '}  {target}")
     return 0 if all(is_reached for _, is_reached in reached) else 1

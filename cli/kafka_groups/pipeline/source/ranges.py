@@ -15,7 +15,7 @@ from kafka_groups.pipeline.records import RawRecords
 from kafka_groups.pipeline.source.brokers import TOPIC, hidden, source_error
 from kafka_groups.pipeline.source.planning import Range
 
-CHUNK: Final = 32_768  # the decoder is 5 % quicker with twice as many, which take 40 MiB more
+CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 DELETED: Final = "deleted"
 COMPACTED: Final = "compacted"
 
