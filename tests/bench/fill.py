@@ -22,13 +22,13 @@ _COMMIT_VERSION: Final = 8
 _CONNECTIONS: Final = 24
 
 
-def make_topic(bootstrap: str) -> None:
+def make_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
     """The topic with its records, on every broker."""
     brokers = bootstrap.count(",") + 1
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(_TOPIC, PARTITIONS, min(3, brokers))], operation_timeout=30)[_TOPIC].result()
+    admin.create_topics([NewTopic(_TOPIC, partitions, min(3, brokers))], operation_timeout=30)[_TOPIC].result()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
-    for partition in range(PARTITIONS):
+    for partition in range(partitions):
         for _ in range(RECORDS):
             producer.produce(_TOPIC, b"", partition=partition)
             producer.poll(0)
@@ -37,10 +37,10 @@ def make_topic(bootstrap: str) -> None:
         raise RuntimeError(msg)
 
 
-def make_groups(bootstrap: str, numbers: range) -> None:
+def make_groups(bootstrap: str, numbers: range, partitions: int = PARTITIONS) -> None:
     """Groups of these numbers, with a commit on every partition."""
     batches = [
-        (coordinator, groups[at::_CONNECTIONS])
+        (coordinator, groups[at::_CONNECTIONS], partitions)
         for coordinator, groups in by_coordinator(bootstrap, map(group_name, numbers)).items()
         for at in range(_CONNECTIONS)
     ]
@@ -75,21 +75,23 @@ def _offset(number: int, partition: int) -> int:
     return (number * PARTITIONS + partition) % (RECORDS + 1)
 
 
-def _commit(coordinator: str, groups: Sequence[str], stop: threading.Event) -> None:
+def _commit(coordinator: str, groups: Sequence[str], partitions: int, stop: threading.Event) -> None:
     with Line(coordinator) as line:
         for group in groups:
             if stop.is_set():
                 return
-            payload = line.ask(OFFSET_COMMIT, _COMMIT_VERSION, {"group_id": group, "topics": [_commits(group)]})
+            payload = line.ask(
+                OFFSET_COMMIT, _COMMIT_VERSION, {"group_id": group, "topics": [_commits(group, partitions)]}
+            )
             answer = OFFSET_COMMIT.read_reply(_COMMIT_VERSION, payload)
             _require_taken(group, (row["error_code"] for topic in answer["topics"] for row in topic["partitions"]))
 
 
-def _commits(group: str) -> dict[str, object]:
+def _commits(group: str, partitions: int) -> dict[str, object]:
     number = int(group.rpartition("-")[2])
     rows = [
         {"partition_index": partition, "committed_offset": _offset(number, partition), "committed_metadata": ""}
-        for partition in range(PARTITIONS)
+        for partition in range(partitions)
     ]
     return {"name": _TOPIC, "partitions": rows}
 

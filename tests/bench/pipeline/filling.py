@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups import sandbox
-from tests.bench.fill import PARTITIONS, make_groups, make_topic
+from tests.bench.fill import make_groups, make_topic
 
 _NAME: Final = "bench-pipeline"
 _HEAP_MB: Final = 1536
-# So many groups commit again and again, as groups do.
-_GROUPS: Final = 20_000
+# The cluster of whose day the bench tells: 500 groups commit on 50 partitions each, again and again.
+_GROUPS: Final = 500
+_PARTITIONS: Final = 50
 
 
 class Filling:
@@ -30,9 +31,9 @@ class Filling:
         """Commit until there are at least so many records of commits."""
         start, before = time.perf_counter(), self.commits
         while self.commits < commits:
-            groups = min(_GROUPS, -(-(commits - self.commits) // PARTITIONS))
-            make_groups(self.bootstrap, range(groups))
-            self.commits += groups * PARTITIONS
+            groups = min(_GROUPS, -(-(commits - self.commits) // _PARTITIONS))
+            make_groups(self.bootstrap, range(groups), _PARTITIONS)
+            self.commits += groups * _PARTITIONS
         if self.commits > before:
             self._tell(f"{self.commits - before:,} commits made in {time.perf_counter() - start:.1f} s")
 
@@ -47,7 +48,7 @@ def one_broker(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]:
         )
         try:
             started = sandbox.up(wanted, tell=tell)
-            make_topic(started.bootstrap)
+            make_topic(started.bootstrap, _PARTITIONS)
             yield Filling(started.bootstrap, tell), home
         finally:
             sandbox.down(_NAME, home=home)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.codec import compile_writer
 from kafka_groups.pipeline.records.commits import NAMES, columns_of
+from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.records.values.classic import OFFSET_COMMIT
 from kafka_groups.pipeline.records.values.shape import read_value
 from tests.pipeline.records.golden_records import row_of, rows_of
@@ -131,6 +132,12 @@ def test_names_that_are_not_utf_8_stay_visible() -> None:
 
 def test_a_topic_id_reads_as_kafkas_tools_print_it() -> None:
     assert row_of(KEY, _written(4, {"topic_id": TOPIC_ID}))["topic_id"] == "ASNFZ4mrze8BI0VniavN7w"
+
+
+def test_topic_ids_that_are_alike_in_one_half_stay_apart() -> None:
+    ids = [UUID(int=(first << 64) + second) for first, second in [(7, 1), (7, 2), (8, 1), (7, 1)]]
+    rows = rows_of([(KEY, _written(4, {"topic_id": topic_id})) for topic_id in ids])
+    assert [row["topic_id"] for row in rows] == [topic_id_text(topic_id.bytes) for topic_id in ids]
 
 
 @pytest.mark.parametrize("milliseconds", [-1, 2**63 - 1, -(2**63), 253_402_300_800_000])

@@ -18,6 +18,12 @@ def test_names_are_known_in_any_case() -> None:
     assert (options.records_per_batch, options.timeout_s) == (9, 1.5)
 
 
+def test_the_size_of_batches_may_be_left_to_the_source() -> None:
+    options = read_options(AT | {"maxRecordsPerBatch": "auto"})
+
+    assert (options.records_per_batch, options.batches_are_automatic) == (None, True)
+
+
 def test_properties_of_librdkafka_pass_but_for_those_that_are_settled() -> None:
     options = read_options(
         AT | {"kafka.ssl.ca.location": "/ca", "kafka.group.id": "mine", "kafka.isolation.level": "x"}
@@ -33,8 +39,9 @@ def test_properties_of_librdkafka_pass_but_for_those_that_are_settled() -> None:
         ({"startingOffsets": "soon"}, "earliest, or offsets by partition as JSON"),
         ({"endingOffsets": '{"0": -3}'}, "latest, or offsets by partition"),
         ({"endingOffsets": "[]"}, "latest, or offsets by partition"),
-        ({"recordsPerTask": "0"}, "recordsPerTask is a number of records, at least 1; not '0'"),
-        ({"maxRecordsPerBatch": "many"}, "maxRecordsPerBatch is a number of records"),
+        ({"recordsPerTask": "0"}, "recordsPerTask is a whole number, at least 1; not '0'"),
+        ({"maxRecordsPerBatch": "many"}, "maxRecordsPerBatch is a whole number"),
+        ({"minPartitions": "0.5"}, "minPartitions is a whole number"),
         ({"timeout": "inf"}, "timeout is a number of seconds above 0"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
     ],

@@ -10,6 +10,7 @@ from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.options import EARLIEST, LATEST
 from kafka_groups.pipeline.source.planning import (
     Range,
+    automatic_limit,
     chosen,
     limited,
     offsets_of,
@@ -40,6 +41,32 @@ def test_no_task_is_larger_than_asked() -> None:
 
     assert max(sum(end - start for _, start, end in task) for task in tasks) <= 10
     assert sum(end - start for task in tasks for _, start, end in task) == 41
+
+
+def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
+    wanted = [Range(partition, 0, 500_000) for partition in range(5)]
+
+    tasks = tasks_of(wanted, at_once=2)
+
+    sizes = [sum(end - start for _, start, end in task) for task in tasks]
+    assert sizes == [625_000] * 4
+    for whole in wanted:
+        pieces = [piece for task in tasks for piece in task if piece.partition == whole.partition]
+        assert (pieces[0].start, pieces[-1].end) == (whole.start, whole.end)
+        assert all(before.end == after.start for before, after in pairwise(pieces))
+
+
+def test_little_to_read_is_one_task_though_more_could_run() -> None:
+    assert len(tasks_of([Range(0, 0, 150_000)], at_once=8)) == 1
+
+
+def test_an_old_partition_of_billions_of_offsets_is_a_bounded_number_of_tasks() -> None:
+    assert len(tasks_of([Range(0, 0, 5_000_000_000)], at_once=2)) == 64
+
+
+def test_an_old_partition_of_billions_of_offsets_is_a_bounded_number_of_batches() -> None:
+    assert automatic_limit({}, {0: 5_000_000_000}) == 100_000_000
+    assert automatic_limit({0: 3}, {0: 9}) == 4_000_000
 
 
 def test_nothing_to_read_is_no_task() -> None:

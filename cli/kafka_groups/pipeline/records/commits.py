@@ -20,7 +20,9 @@ from kafka_groups.pipeline.records.texts import EARLIEST_MS, LATEST_MS, NO_TIME_
 _ABSENT: Final = -1
 _TOPIC_ID_BYTES: Final = 16
 # One tag, number 0, sixteen bytes: what stands before a topic id at the end of a value.
-_TOPIC_ID_TAG: Final = np.array([1, 0, _TOPIC_ID_BYTES], np.uint8)
+_TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])
+_TAG_BYTES: Final = 3
+_TAG_MASK: Final = (1 << 8 * _TAG_BYTES) - 1
 _MORE_FOLLOWS: Final = 0x80
 
 NAMES: Final = ("committed_offset", "leader_epoch", "metadata", "commit_time", "expire_time", "topic_id")
@@ -108,9 +110,10 @@ class Commits:
         tags_size = self._values.starts[rows] + self._values.sizes[rows] - tags_at
         plain = good & (tags_size == 1)
         plain[plain] = data[tags_at[plain]] == 0
-        tagged = good & (tags_size == len(_TOPIC_ID_TAG) + _TOPIC_ID_BYTES)
-        tagged[tagged] = (data[tags_at[tagged, None] + np.arange(len(_TOPIC_ID_TAG))] == _TOPIC_ID_TAG).all(axis=1)
-        self._id_at[rows[tagged]] = tags_at[tagged] + len(_TOPIC_ID_TAG)
+        tagged = good & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES)
+        # There is no number of three bytes: the one before it is read, too, and left out.
+        tagged[tagged] = (self._values.numbers("i4", tags_at[tagged] - 1) & _TAG_MASK) == _TOPIC_ID_TAG
+        self._id_at[rows[tagged]] = tags_at[tagged] + _TAG_BYTES
         return plain | tagged, text_at, length - 1
 
     def columns(self) -> list[Any]:
@@ -128,13 +131,27 @@ class Commits:
         rows = np.flatnonzero(self._id_at != _ABSENT)
         if not len(rows):
             return pa.nulls(len(self._id_at), pa.string())
-        raw = self._values.data[self._id_at[rows, None] + np.arange(_TOPIC_ID_BYTES)]
-        ids = pa.Array.from_buffers(pa.binary(_TOPIC_ID_BYTES), len(rows), [None, pa.py_buffer(raw)])
-        encoded = ids.dictionary_encode()
-        texts = pa.array([topic_id_text(topic_id) for topic_id in encoded.dictionary.to_pylist()], pa.string())
+        distinct, places = _distinct_ids(self._values, self._id_at[rows])
+        texts = pa.array([topic_id_text(topic_id) for topic_id in distinct], pa.string())
         which = np.full(len(self._id_at), _ABSENT, np.int64)
-        which[rows] = encoded.indices.to_numpy()
+        which[rows] = places
         return texts.take(pa.array(which, mask=which == _ABSENT))
+
+
+def _distinct_ids(values: Packed, at: Ints) -> tuple[list[bytes], Ints]:
+    """The different ids among those at these places, and which of them each is."""
+    halves = values.numbers("i8", at)
+    encoded = pa.array(halves).dictionary_encode()
+    places = encoded.indices.to_numpy().astype(np.int64)
+    first = np.zeros(len(encoded.dictionary), np.int64)
+    first[places] = at
+    # Ids that are alike in their first half alone are not to be expected; they are told apart the long way.
+    other = values.numbers("i8", at + _TOPIC_ID_BYTES // 2)
+    if (values.numbers("i8", first + _TOPIC_ID_BYTES // 2)[places] != other).any():
+        whole = pa.array([values.data[place : place + _TOPIC_ID_BYTES].tobytes() for place in at.tolist()])
+        encoded = whole.dictionary_encode()
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+    return [values.data[place : place + _TOPIC_ID_BYTES].tobytes() for place in first.tolist()], places
 
 
 def columns_of(value: Struct) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from kafka_groups.pipeline.source.options import EARLIEST, LATEST, SourceOptions
 from kafka_groups.pipeline.source.planning import (
     Position,
     Range,
+    automatic_limit,
     chosen,
     limited,
     offsets_of,
@@ -35,9 +36,10 @@ class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
     Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
-    {"0": 23}; -2 is earliest, -1 latest), group (that one only, from its partition only), maxRecordsPerBatch,
-    recordsPerTask, timeout (seconds without any progress). With stage (a URI), the tasks write Parquet files of
-    the tables there, and the rows are a list of those files.
+    {"0": 23}; -2 is earliest, -1 latest), group (that one only, from its partition only), maxRecordsPerBatch (a number,
+    or auto: some millions, and at most 50 batches for what is there at the start), recordsPerTask, minPartitions (tasks
+    that run at once: their number is a multiple of it), timeout (seconds without any progress). With stage (a URI), the
+    tasks write Parquet files of the tables there, and the rows are a list of those files.
     """
 
     @classmethod
@@ -81,7 +83,8 @@ class _Reading:
         return run(self.options, partition.cluster_id, partition.ranges)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[_Task]:
-        return [_Task(cluster_id, task) for task in tasks_of(ranges, self.options.records_per_task)]
+        options = self.options
+        return [_Task(cluster_id, task) for task in tasks_of(ranges, options.records_per_task, options.tasks_at_once)]
 
     def brokers(self) -> Brokers:
         return Brokers(self.options.client, self.options.timeout_s)
@@ -114,6 +117,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._asking: Brokers | None = None
         self._cluster_id: str | None = None
         self._target: dict[int, int] | None = None
+        self._limit: int | None = None
 
     def initialOffset(self) -> Position:  # noqa: N802 Spark's name
         """Where the first batch begins."""
@@ -123,7 +127,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return position_of(self._cluster(), chosen(self.options.starting, earliest, latest, default=EARLIEST))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """As many as maxRecordsPerBatch says."""
+        """As many as maxRecordsPerBatch says; an automatic limit is found when the backlog is known."""
         limit = self.options.records_per_batch
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
@@ -137,7 +141,9 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         starts = offsets_of(start)
         # Never backwards: a new leader may for a moment know less of what is stable than the last one did.
         ends = {partition: max(end, starts.get(partition, 0)) for partition, end in self._ends().items()}
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        if self.options.batches_are_automatic and self._limit is None:
+            self._limit = automatic_limit(starts, ends)
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._limit
         return position_of(self._cluster(), starts | limited(starts, ends, most))
 
     def partitions(self, start: Position, end: Position) -> list[_Task]:

@@ -10,7 +10,7 @@ from typing import Final
 from kafka_groups.errors import SourceError
 
 CLIENT_PREFIX: Final = "kafka."
-RECORDS_PER_TASK: Final = 250_000
+AUTOMATIC: Final = "auto"
 TIMEOUT_S: Final = 60.0
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -23,6 +23,7 @@ _KNOWN: Final = {
         "endingOffsets",
         "group",
         "maxRecordsPerBatch",
+        "minPartitions",
         "recordsPerTask",
         "timeout",
         "stage",
@@ -41,7 +42,9 @@ class SourceOptions:
     ending: Mapping[int, int] | None = None  # None: all there is
     group: str | None = None
     records_per_batch: int | None = None  # None: no limit
-    records_per_task: int = RECORDS_PER_TASK
+    batches_are_automatic: bool = False
+    records_per_task: int | None = None  # None: what planning thinks right
+    tasks_at_once: int = 1
     timeout_s: float = TIMEOUT_S
     stage: str | None = None
 
@@ -65,8 +68,10 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
         starting=_offsets("startingOffsets", options, "earliest"),
         ending=_offsets("endingOffsets", options, "latest"),
         group=options.get("group"),
-        records_per_batch=None if limit is None else _positive("maxRecordsPerBatch", limit),
-        records_per_task=_positive("recordsPerTask", options.get("recordspertask", str(RECORDS_PER_TASK))),
+        records_per_batch=None if limit in {None, AUTOMATIC} else _number("maxRecordsPerBatch", options),
+        batches_are_automatic=limit == AUTOMATIC,
+        records_per_task=_number("recordsPerTask", options),
+        tasks_at_once=_number("minPartitions", options) or 1,
         timeout_s=_seconds(options.get("timeout", str(TIMEOUT_S))),
         stage=options.get("stage"),
     )
@@ -94,13 +99,16 @@ def _offset(value: object) -> int:
     return value
 
 
-def _positive(name: str, text: str) -> int:
+def _number(name: str, options: Mapping[str, str]) -> int | None:
+    text = options.get(name.lower())
+    if text is None:
+        return None
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
-        msg = f"the option {name} is a number of records, at least 1; not {text!r}"
+        msg = f"the option {name} is a whole number, at least 1; not {text!r}"
         raise SourceError(msg)
     return number
 

@@ -10,6 +10,13 @@ from kafka_groups.pipeline.source.options import EARLIEST, LATEST
 
 CLUSTER: Final = "cluster_id"
 
+# A task costs a tenth of a second whatever it reads, a batch half of one: neither may be small, nor too many.
+_WORTH_A_TASK: Final = 100_000
+_RECORDS_PER_TASK: Final = 1_000_000
+_MOST_TASKS: Final = 64
+_RECORDS_PER_BATCH: Final = 4_000_000
+_MOST_BATCHES: Final = 50
+
 Offsets = Mapping[int, int]  # of source partitions
 Position = dict[str, int | str]  # how Spark keeps them: flat, in JSON
 
@@ -79,25 +86,39 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
     return {partition: starts.get(partition, 0) + span for partition, span in spans.items()}
 
 
-def tasks_of(ranges: Iterable[Range], per_task: int) -> list[tuple[Range, ...]]:
-    """The ranges in tasks of about so many offsets: large ones are split, small ones share a task."""
-    tasks: list[tuple[Range, ...]] = []
-    task: list[Range] = []
-    room = per_task
-    for piece in _pieces(ranges, per_task):
-        size = piece.end - piece.start
-        if task and size > room:
-            tasks.append(tuple(task))
-            task, room = [], per_task
-        task.append(piece)
-        room -= size
-    return [*tasks, tuple(task)] if task else tasks
+def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
+    """The ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
+
+    If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
+    """
+    wanted = list(ranges)
+    total = sum(end - start for _, start, end in wanted)
+    most = per_task or max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS))
+    count = -(-total // most)
+    count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
+    return [task for task in _cut(wanted, count, total) if task]
 
 
-def _pieces(ranges: Iterable[Range], most: int) -> Iterator[Range]:
-    for whole in ranges:
-        size = whole.end - whole.start
-        count = -(-size // most)
-        for number in range(count):
-            start = whole.start + size * number // count
-            yield Range(whole.partition, start, whole.start + size * (number + 1) // count)
+def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Range, ...]]:
+    """All offsets in a row, cut at equal distances."""
+    left = iter(ranges)
+    current = next(left, None)
+    begun = 0
+    for number in range(1, count + 1):
+        until = total * number // count
+        task = []
+        while current is not None and begun < until:
+            end = min(current.end, current.start + until - begun)
+            task.append(current._replace(end=end))
+            begun += end - current.start
+            current = current._replace(start=end) if end < current.end else next(left, None)
+        yield tuple(task)
+
+
+def automatic_limit(starts: Offsets, ends: Offsets) -> int:
+    """How many offsets a batch is to read of what lies between: some millions, or a share of the whole.
+
+    Offsets are not records: in a partition that was compacted for years nearly all of them are gone.
+    """
+    backlog = sum(wanted.end - wanted.start for wanted in ranges_between(starts, ends))
+    return max(_RECORDS_PER_BATCH, -(-backlog // _MOST_BATCHES))
