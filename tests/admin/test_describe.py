@@ -99,6 +99,27 @@ def test_both_kinds_in_one_call_are_answered_in_the_order_asked() -> None:
         ]
 
 
+@pytest.mark.parametrize(("before", "after"), [("Classic", "Consumer"), ("Consumer", "Classic")])
+def test_a_group_that_changed_its_kind_since_it_was_listed_is_described(before: str, after: str) -> None:
+    groups = {"moves": Group(type=before), "stays": Group(type=before)}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        groups["moves"].type = after
+        answers = admin.describe_groups(["moves", "stays"])
+        assert [(group.group, group.type) for group in answers.all().values()] == [("moves", after), ("stays", before)]
+        requests = cluster.requests()
+        assert (requests["DescribeGroups"], requests["ConsumerGroupDescribe"]) == (1, 1)
+        assert admin.describe_groups(["moves"]).all()["moves"].type == after
+
+
+def test_a_group_that_went_since_it_was_listed_keeps_the_words_of_the_api_of_its_kind() -> None:
+    with ScriptedCluster(groups={"goes": Group()}) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        del cluster.groups["goes"]
+        cluster.script("ConsumerGroupDescribe", _says("Group goes is not a consumer group."))
+        assert "not a consumer group" not in admin.describe_groups(["goes"]).failed["goes"].message
+
+
 def test_a_group_that_neither_api_finds_is_told_in_the_words_of_the_newer() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", _says("Group ghost was never seen."))

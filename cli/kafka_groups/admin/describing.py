@@ -36,6 +36,22 @@ def merge_descriptions(
     return Answers(found=found, failed=failed)
 
 
+def not_found(route: Route[str, GroupDescription]) -> set[str]:
+    """The groups that an API says are not there, or are of another kind."""
+    return {group for group, failure in route.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+
+
+def with_moved(
+    groups: Sequence[str], answers: Answers[str, GroupDescription], moved: Answers[str, GroupDescription]
+) -> Answers[str, GroupDescription]:
+    """The answers, and those of them that the other API knew; the failures of the rest stay as they were."""
+    found = {**answers.found, **moved.found}
+    return Answers(
+        found={group: found[group] for group in groups if group in found},
+        failed={group: failure for group, failure in answers.failed.items() if group not in found},
+    )
+
+
 def _telling(consumer: Failure | None, classic: Failure | None) -> Failure:
     """Of the failures of both describes, the one that says what is the matter.
 

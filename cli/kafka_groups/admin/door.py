@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kafka_groups.admin.describing import merge_descriptions
+from kafka_groups.admin.describing import merge_descriptions, not_found, with_moved
 from kafka_groups.admin.lookups import Coordinators, Leaders
 from kafka_groups.admin.offsets import GroupOffsets
 from kafka_groups.admin.questions.count_partitions import CountPartitions
@@ -77,22 +77,25 @@ class GroupAdmin(Reaching):
     ) -> Answers[str, GroupDescription]:
         """State and members of classic, simple and KIP-848 groups.
 
-        A group whose kind is not known is asked about in both ways at once. A group that does not
-        exist, or is of another kind, fails with GROUP_ID_NOT_FOUND.
+        A group whose kind is not known is asked about in both ways at once; one that is no longer of the kind that it
+        was (an online upgrade, or back) in the other way, too. A group that does not exist, or is of another kind,
+        fails with GROUP_ID_NOT_FOUND.
         """
         deadline = self._deadline(timeout_s, share)
         self._reach(deadline)
         wanted = tuple(dict.fromkeys(groups))
         known, lost = self._locate(wanted, deadline)
         reachable = [group for group in wanted if group not in lost]
-        consumer = self._route(
-            DescribeConsumerGroups(), [g for g in reachable if self._types.get(g) != "Classic"], known
-        )
-        classic = self._route(
-            DescribeClassicGroups(), [g for g in reachable if self._types.get(g) != "Consumer"], known
-        )
-        self._settle("describing groups", [consumer, classic], deadline)
-        answers = merge_descriptions(wanted, consumer, classic, lost, self._fleet.brokers)
+        consumer = [group for group in reachable if self._types.get(group) != "Classic"]
+        classic = [group for group in reachable if self._types.get(group) != "Consumer"]
+        routes = self._describe(consumer, classic, known, deadline)
+        # Those that were asked about in one way only, and are not there in that one.
+        gone = [not_found(route) - set(others) for route, others in zip(routes, (classic, consumer), strict=True)]
+        answers = merge_descriptions(wanted, *routes, lost, self._fleet.brokers)
+        if gone[0] or gone[1]:
+            moved = self._describe(sorted(gone[1]), sorted(gone[0]), known, deadline)
+            again = merge_descriptions(sorted(gone[0] | gone[1]), *moved, {}, self._fleet.brokers)
+            answers = with_moved(wanted, answers, again)
         self._types.update({group: description.type for group, description in answers.found.items()})
         return answers
 
@@ -189,6 +192,16 @@ class GroupAdmin(Reaching):
         route = self._ask("finding coordinators", Coordinators(), unknown, dict.fromkeys(unknown, ANY_BROKER), deadline)
         self._coordinators.update(route.found)
         return {group: self._coordinators[group] for group in groups if group in self._coordinators}, route.failed
+
+    def _describe(
+        self, consumer: Iterable[str], classic: Iterable[str], known: Mapping[str, int], deadline: float
+    ) -> tuple[Route[str, GroupDescription], Route[str, GroupDescription]]:
+        routes = (
+            self._route(DescribeConsumerGroups(), consumer, known),
+            self._route(DescribeClassicGroups(), classic, known),
+        )
+        self._settle("describing groups", list(routes), deadline)
+        return routes
 
     def _route(self, question: Question[str, A], groups: Iterable[str], known: Mapping[str, int]) -> Route[str, A]:
         return Route(groups, question=question, look_up=Coordinators(), known=known)
