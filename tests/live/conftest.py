@@ -63,7 +63,7 @@ def starting(
     """Start the clusters that the chosen tests ask for, all at the same time."""
     home = tmp_path_factory.mktemp("sandboxes")
     asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
-    with _interrupted_by_sigterm(), ThreadPoolExecutor(len(_WANTED)) as pool:
+    with interrupted_by_sigterm(), ThreadPoolExecutor(len(_WANTED)) as pool:
         try:
             yield {
                 fixture: pool.submit(_start, wanted, home) for fixture, wanted in _WANTED.items() if fixture in asked
@@ -128,7 +128,7 @@ def _start(wanted: sandbox.Wanted, home: Path) -> Cluster:
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
+def interrupted_by_sigterm() -> Iterator[None]:
     """Make the signal of a CI that gives up end the run as Ctrl-C does: with its fixtures torn down."""
 
     def interrupt(_signal: int, _frame: object) -> NoReturn:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.building import Built, build
+from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
 from tests.pipeline.steps.making import Row, at, commit, ends, event, new_storage, put_all
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 DERIVED = [table for table in TABLES.values() if table.derived]
+DAY = 86_400
 EVENING = 43_200 - 150
 
 
@@ -58,41 +61,97 @@ def rows_of(spark: SparkSession, storage: Storage) -> dict[str, list[str]]:
     }
 
 
-def test_late_split_shuffled_and_replayed_facts_give_the_same_tables(spark: SparkSession, tmp_path: Path) -> None:
-    facts = two_days()
-    at_once, in_pieces = new_storage(tmp_path / "once"), new_storage(tmp_path / "pieces")
-    put_all(at_once, "all", facts)
-    built = build(spark, at_once)
+def dates_of(built: Built) -> list[str]:
+    return [day.isoformat() for day in built.dates]
 
-    midnight = str(at(43_200))
-    put_all(
-        in_pieces, "first", {name: [row for row in rows if time_of(row) < midnight] for name, rows in facts.items()}
-    )
-    assert [day.isoformat() for day in build(spark, in_pieces).dates] == ["2026-11-20"]
+
+@pytest.fixture
+def without_compiling(spark: SparkSession) -> Iterator[None]:
+    """Code that is made for many facts takes minutes to compile for a few."""
+    wanted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+@pytest.fixture(scope="module")
+def at_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What a single build makes of all facts."""
+    storage = new_storage(tmp_path_factory.mktemp("once"))
+    put_all(storage, "all", two_days())
+    built = build(spark, storage)
+    assert built.missing == ("No group states were sampled: states of KIP-848 groups are unknown.",)
+    rows = rows_of(spark, storage)
+    assert built.rows == {name: len(found) for name, found in rows.items()}
+    assert built.rows["rebalances"] == 1
+    return rows
+
+
+def test_late_split_shuffled_and_replayed_facts_give_the_same_tables(
+    spark: SparkSession, tmp_path: Path, at_once: dict[str, list[str]]
+) -> None:
+    facts, storage, midnight = two_days(), new_storage(tmp_path), str(at(43_200))
+    early = {name: [row for row in rows if time_of(row) < midnight] for name, rows in facts.items()}
+    put_all(storage, "first", early)
+    assert dates_of(build(spark, storage)) == ["2026-11-20"]
+
     chance = random.Random(3)
     shuffled = {name: chance.sample(rows, len(rows)) for name, rows in facts.items()}
-    put_all(
-        in_pieces,
-        "second",
-        {name: [row for row in rows if time_of(row) >= midnight] for name, rows in shuffled.items()},
-    )
-    assert [day.isoformat() for day in build(spark, in_pieces).dates] == ["2026-11-20", "2026-11-21"]
-    assert rows_of(spark, in_pieces) == rows_of(spark, at_once)
+    late = {name: [row for row in rows if time_of(row) >= midnight] for name, rows in shuffled.items()}
+    put_all(storage, "second", late)
+    put_all(storage, "replayed", {name: rows[::2] for name, rows in shuffled.items()})
 
-    put_all(in_pieces, "replayed", {name: rows[::2] for name, rows in shuffled.items()})
-    assert [day.isoformat() for day in build(spark, in_pieces).dates] == ["2026-11-20", "2026-11-21"]
-    a, b = rows_of(spark, in_pieces), rows_of(spark, at_once)
-    for name in a:
-        for x, y in zip(a[name], b[name], strict=False):
-            if x != y:
-                pass
-    assert a == b
-    assert built.missing == ("No group states were sampled: states of KIP-848 groups are unknown.",)
-    assert built.rows["rebalances"] == 1
+    assert dates_of(build(spark, storage)) == ["2026-11-20", "2026-11-21"]
+    assert rows_of(spark, storage) == at_once
+
+
+def test_a_session_of_another_time_zone_makes_the_same_rows(
+    spark: SparkSession, tmp_path: Path, at_once: dict[str, list[str]]
+) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "all", two_days())
+
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        built = build(spark, storage)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+    assert dates_of(built) == ["2026-11-20", "2026-11-21"]
+    assert rows_of(spark, storage) == at_once
+
+
+@pytest.mark.usefixtures("without_compiling")
+def test_many_facts_are_worked_on_in_another_way_and_a_compaction_meanwhile_changes_nothing(
+    spark: SparkSession, tmp_path: Path, at_once: dict[str, list[str]]
+) -> None:
+    """Its files go after they were listed, and come back as one: the build reads anew, and needs no repetition."""
+    storage, told = new_storage(tmp_path), []
+    facts = two_days()
+    for part in range(3):
+        put_all(storage, f"b{part}", {name: rows[part::3] for name, rows in facts.items()})
+
+    def compact_once(table: str, _done: int, _of: int) -> None:
+        if not told:
+            assert compact(storage, now=at(0)).files_after > 0
+        told.append(table)
+
+    build(spark, storage, small_rows=0, progress=compact_once)
+
+    assert told.count("lag_history") == 2
+    assert rows_of(spark, storage) == at_once
+    assert build(spark, storage).dates == ()
+
+    put_all(storage, "more", {"offset_commits": [commit(EVENING, 7, source=90, group="more")]})
+    compact(storage, now=at(0))
+    assert dates_of(build(spark, storage)) == ["2026-11-20", "2026-11-21"]
 
 
 def test_samples_alone_give_lag_and_verdicts_and_what_is_missing_is_said(spark: SparkSession, tmp_path: Path) -> None:
-    storage = new_storage(tmp_path / "sampled")
+    storage = new_storage(tmp_path)
     put_all(
         storage,
         "s",
@@ -111,3 +170,23 @@ def test_samples_alone_give_lag_and_verdicts_and_what_is_missing_is_said(spark: 
         "No group records were read from __consumer_offsets",
         "No group states were sampled",
     ]
+
+
+def test_a_group_that_is_too_old_to_be_seen_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(
+        storage,
+        "b",
+        {
+            "offset_commits": [
+                commit(-3 * DAY, 1, source=1, group="old"),
+                commit(-3 * DAY, 1, source=2, group="removed"),
+                commit(-2 * DAY, None, source=3, group="removed"),
+                commit(0, 1, source=4, group="young"),
+            ]
+        },
+    )
+
+    told = build(spark, storage, lookback_days=1).missing
+
+    assert told[-1] == "1 group has no commit in the 1 days before 2026-11-20, and so no row from then on: old."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -94,3 +96,19 @@ def test_a_period_without_rows_says_what_to_do(spark: SparkSession, storage: Sto
     empty = report(spark, storage, since_ms=0, until_ms=HOUR)
 
     assert (empty.groups, empty.findings, len(empty.missing)) == ((), (), 1)
+
+
+def test_samples_after_commits_that_were_read_do_not_hide_them(spark: SparkSession, tmp_path: Path) -> None:
+    made = new_storage(tmp_path)
+    put_all(made, "read", {"offset_commits": [commit(30, 10, source=1)]})
+    sampled = [commit(60 * step, 10) for step in range(1, 4)]
+    put_all(made, "sampled", {"offset_commits": sampled, "partition_offsets": [ends(60, 20), ends(120, 20)]})
+    build(spark, made)
+
+    def told() -> str:
+        return " ".join(report(spark, made, since_ms=START, until_ms=START + HOUR).missing)
+
+    assert "No commits were read" not in told()
+    for directory in tmp_path.glob("offset_commits/date=*/batch=read"):
+        shutil.rmtree(directory)
+    assert "No commits were read from __consumer_offsets: verdicts rest on samples" in told()

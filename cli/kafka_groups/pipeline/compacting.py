@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from datetime import date as day_of
@@ -11,14 +11,16 @@ from typing import Final
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.failing import is_gone
-from kafka_groups.pipeline.storage.joining import SmallFile, count_rows, is_small, join, pack
-from kafka_groups.pipeline.storage.layout import date_path, dates_of, files_by_batch, new_staging, numbered
-from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches, remove_directory
-from kafka_groups.pipeline.storage.swapping import check_exchange, swap_files
+from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
+from kafka_groups.pipeline.storage.layout import new_staging, numbered
+from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
 from kafka_groups.pipeline.tables import TABLES, Table
 
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 _ABANDONED_S: Final = 24 * 3600.0
+# A backfill of the same grid takes the place of the one before, also years later. It is a file a day as it is.
+_REPLACEABLE: Final = "backfill-"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,10 +47,10 @@ def compact(
 ) -> Compacted:
     """Joins small files of facts, date by date, and removes dates that ended more than `keep` ago (`now`: with a zone).
 
-    No row changes. A batch that a writer may repeat, its newest, is left alone; so is the newest date of each table
-    by `keep`. Readers see each row once at every moment; a query that listed its files before a date changed may end
-    with an error of a missing file, and is right when run again. StorageError leaves every date as it was or as it
-    should be, and another run goes on from there.
+    No row changes. A batch that a writer may repeat is left alone: its newest, and all of a backfill; so is the newest
+    date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before a date
+    changed goes on with them (delta), or may end with an error of a missing file and is right when run again (parquet).
+    StorageError leaves every date as it was or as it should be, and another run goes on from there.
     """
     with storage.lock("compact"):
         removed = _remove_old(storage, keep, now) if keep is not None else ()
@@ -57,20 +59,24 @@ def compact(
         rows: dict[str, int] = {}
         for table, date, piles in _plan(storage, max(min_files, 2), target_mb * 1024 * 1024):
             if not dates:
-                check_exchange(storage.place)
+                storage.format.check_swap()
             if _join_date(storage, table, date, piles):
                 dates += 1
                 before += sum(map(len, piles))
                 after += len(piles)
                 rows[table.name] = rows.get(table.name, 0) + sum(file.rows for pile in piles for file in pile)
+        storage.format.tidy()
     return Compacted(rows=rows, dates=dates, files_before=before, files_after=after, removed=removed)
 
 
 def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[list[SmallFile]]]]:
     newest = _newest_batches(storage)
     for table in _FACTS:
-        for date in dates_of(storage.place, table.name):
-            small = _small_files(storage, table, date, newest, target_bytes)
+        by_date: dict[str, list[DataFile]] = {}
+        for file in storage.format.files(table.name):
+            by_date.setdefault(file.date, []).append(file)
+        for date, files in by_date.items():
+            small = _small_files(storage, files, newest, target_bytes)
             piles = list(pack(small, target_bytes)) if len(small) >= min_files else []
             if piles:
                 yield table, date, piles
@@ -87,21 +93,26 @@ def _newest_batches(storage: Storage) -> dict[str, int]:
 
 
 def _small_files(
-    storage: Storage, table: Table, date: str, newest: dict[str, int], target_bytes: int
+    storage: Storage, files: Sequence[DataFile], newest: dict[str, int], target_bytes: int
 ) -> list[SmallFile]:
     found: list[SmallFile] = []
-    for batch, files in sorted(files_by_batch(storage.place, table.name, date).items()):
-        one = numbered(batch)
-        if one and one[1] >= newest.get(one[0], -1):
+    for file in files:
+        if _may_come_again(file.batch, newest) or file.bytes * 2 > target_bytes:
             continue
-        counted = [(file, _rows_of(storage, file.path)) for file in files if file.size * 2 <= target_bytes]
-        found += [SmallFile(file.path, batch, file.size, rows) for file, rows in counted if rows is not None]
+        rows = _rows_of(storage, file)
+        if rows is not None:
+            found.append(SmallFile(file.path, file.batch, file.bytes, rows))
     return [file for file in found if is_small(file, target_bytes)]
 
 
-def _rows_of(storage: Storage, path: str) -> int | None:
+def _may_come_again(batch: str, newest: dict[str, int]) -> bool:
+    one = numbered(batch)
+    return one[1] >= newest.get(one[0], -1) if one else batch.startswith(_REPLACEABLE)
+
+
+def _rows_of(storage: Storage, file: DataFile) -> int | None:
     try:
-        return count_rows(storage.place, path)
+        return storage.rows_of(file)
     except StorageError as error:
         if is_gone(error):
             return None
@@ -115,7 +126,7 @@ def _join_date(storage: Storage, table: Table, date: str, piles: list[list[Small
         gone = [file for pile in piles for file in pile]
         with storage.changing():
             _note_joined(storage, gone)
-            return swap_files(place, table.name, date, {file.path for file in gone}, joined, staging)
+            return storage.format.swap(table.name, date, {file.path for file in gone}, joined, staging)
     except StorageError as error:
         if is_gone(error):  # its batch was published anew meanwhile: next time
             return False
@@ -139,7 +150,7 @@ def _remove_old(storage: Storage, keep: timedelta, now: datetime) -> tuple[tuple
     removed = []
     first = (now - keep).astimezone(UTC).date()
     for table in TABLES.values():
-        for date in dates_of(storage.place, table.name)[:-1]:
+        for date in storage.format.dates(table.name)[:-1]:
             if day_of.fromisoformat(date) < first:
                 _remove_date(storage, table, date)
                 removed.append((table.name, date))
@@ -150,6 +161,6 @@ def _remove_date(storage: Storage, table: Table, date: str) -> None:
     staging = new_staging(storage.place)
     try:
         with storage.changing():
-            remove_directory(storage.place, date_path(storage.place, table.name, date), staging)
+            storage.format.remove(table.name, date, staging)
     finally:
         storage.place.delete(staging)

@@ -6,6 +6,7 @@ checkpoint and the batch's number, so a batch that is run again takes its own pl
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections import Counter
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups import errors
-from kafka_groups.errors import KafkaGroupsError, PipelineError
+from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.options import CLIENT_PREFIX, TIMEOUT_S
+from kafka_groups.pipeline.source.options import AUTOMATIC, CLIENT_PREFIX, TIMEOUT_S
 from kafka_groups.pipeline.storage import Checkpoint, Storage, open_storage
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import INGEST_GAPS
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-RECORDS_PER_BATCH: Final = 4_000_000
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 _ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 _OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
 # "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+_FULL: Final = "java.io.IOException: No space left on device"
 
 Progress = Callable[[str, int, int], None]
 
@@ -57,23 +58,26 @@ def ingest(  # noqa: PLR0913 as the command's options
     *,
     continuous: bool = False,
     every_s: float = 30.0,
-    records_per_batch: int = RECORDS_PER_BATCH,
+    records_per_batch: int | None = None,
+    timeout_s: float = TIMEOUT_S,
     progress: Progress | None = None,
     stop: Callable[[], bool] = _never,
 ) -> Ingested:
     """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
-    `client` are properties of librdkafka. `progress` is told the cluster's id, batches and records so far, once for
-    each batch. SourceError for what the brokers refuse or if they are another cluster than the checkpoint's,
+    `client` are properties of librdkafka; without `records_per_batch` the backlog decides. `timeout_s` is for the
+    brokers' first answer, later ones have a minute. `progress` is told the cluster's id, batches and records so far,
+    once for each batch. SourceError for what the brokers refuse or if they are another cluster than the checkpoint's,
     StorageError for what the file system refuses; batches that were published stay, and the next run goes on there.
     """
-    cluster_id = Brokers(client, TIMEOUT_S).cluster_id()
+    cluster_id = Brokers(client, timeout_s).cluster_id()
     with storage.lock(f"ingest-{cluster_id}"), _staging(storage) as stage:
         checkpoint = storage.checkpoint(cluster_id)
         tally = _Tally(storage, f"ingest-{cluster_id}", cluster_id)
         query = _start(
             _stream(spark, client, stage, records_per_batch),
-            _Publisher(storage.into, checkpoint, tally.name, tally.run),
+            # A whole path: a Spark Connect server has a working directory of its own.
+            _Publisher(storage.place.uri(storage.place.root), checkpoint, tally.name, tally.run),
             checkpoint,
             {"processingTime": f"{every_s} seconds"} if continuous else {"availableNow": True},
         )
@@ -152,15 +156,25 @@ def _staging(storage: Storage) -> Iterator[str]:
         storage.place.delete(storage.place.inside(stage))
 
 
-def _stream(spark: SparkSession, client: Mapping[str, str], stage: str, records_per_batch: int) -> DataFrame:
+def _stream(spark: SparkSession, client: Mapping[str, str], stage: str, records_per_batch: int | None) -> DataFrame:
     from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
 
     spark.dataSource.register(KafkaGroupsSource)
     reader = spark.readStream.format(KafkaGroupsSource.name())
     for name, value in client.items():
         reader = reader.option(f"{CLIENT_PREFIX}{name}", value)
+    reader = reader.option("stage", stage).option("minPartitions", _cores(spark))
     with _told():
-        return reader.option("stage", stage).option("maxRecordsPerBatch", records_per_batch).load()
+        return reader.option("maxRecordsPerBatch", records_per_batch or AUTOMATIC).load()
+
+
+def _cores(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as the master's name tells; 1 where it does not."""
+    # Not sparkContext.defaultParallelism, which Spark Connect does not have.
+    found = re.fullmatch(r"local\[(\d+|\*).*\]", spark.conf.get("spark.master", None) or "")
+    if found is None:
+        return 1
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1])
 
 
 def _start(stream: DataFrame, publisher: _Publisher, checkpoint: Checkpoint, trigger: dict[str, Any]) -> StreamingQuery:
@@ -180,11 +194,12 @@ def _wait(query: StreamingQuery, stop: Callable[[], bool], look: Callable[[], No
 @contextmanager
 def _told() -> Iterator[None]:
     """What Spark throws becomes the error that was raised in Python at its bottom, without any trace."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise error_in(str(error)) from None
 
 
@@ -194,6 +209,10 @@ def error_in(text: str) -> KafkaGroupsError:
         name, sentence = ours[-1]
         kind = getattr(errors, name, PipelineError)
         return kind(sentence.strip()) if issubclass(kind, PipelineError) else PipelineError(sentence.strip())
+    if _FULL in text:
+        return StorageError(
+            "Cannot write how far was read: there is no space left. Free some, and run the command again."
+        )
     if python := _PYTHON_ERROR.findall(text):
         name, sentence = python[-1]
         return PipelineError(f"Spark could not go on: {name}: {sentence.strip()}")

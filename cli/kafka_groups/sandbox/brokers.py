@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kafka_groups.sandbox.configuration import (
     as_properties,
     broker_properties,
+    joined,
     logging_settings,
     zookeeper_properties,
 )
@@ -25,8 +26,8 @@ _ROOT = "Caused by: "
 _TELLING = (_ROOT, " FATAL ", " ERROR ", "Error", "")
 
 
-def prepare(place: Place, record: Record, kafka: Kafka) -> None:
-    """Write the settings of all nodes, and format their storage."""
+def prepare(place: Place, record: Record, kafka: Kafka, more: Mapping[str, str]) -> None:
+    """Write the settings of all nodes, the brokers' with `more` of them, and format their storage."""
     _logging_file(place, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
     if record.zookeeper_port is not None:
         data = place.node(ZOOKEEPER_ROLE) / "data"
@@ -36,7 +37,7 @@ def prepare(place: Place, record: Record, kafka: Kafka) -> None:
     for node in record.nodes:
         data = place.node(node.role) / "data"
         settings = broker_properties(record, node, kafka=kafka.version, data=data)
-        _write_settings(place, node.role, settings)
+        _write_settings(place, node.role, joined(settings, more))
         if record.zookeeper_port is None:
             identity = {"version": "1", "cluster.id": record.cluster_id, "node.id": str(node.id)}
             (data / "meta.properties").write_text(as_properties(identity), encoding="utf-8")

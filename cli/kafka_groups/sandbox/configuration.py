@@ -26,6 +26,7 @@ class LoggingSettings:
 
 _YEAR_MINUTES = 525_600
 _INTERNAL_PARTITIONS = 12
+_LISTS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 
 
 def broker_properties(record: Record, node: Node, *, kafka: KafkaVersion, data: Path) -> dict[str, str]:
@@ -39,6 +40,12 @@ def broker_properties(record: Record, node: Node, *, kafka: KafkaVersion, data: 
         "listeners": f"PLAINTEXT://{HOST}:{node.port}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{node.port}",
     }
+
+
+def joined(settings: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return both; what is in `more` wins, but listeners are added to those that are there."""
+    lists = _LISTS & settings.keys()
+    return settings | {key: f"{settings[key]},{value}" if key in lists else value for key, value in more.items()}
 
 
 def zookeeper_properties(port: int, *, data: Path) -> dict[str, str]:

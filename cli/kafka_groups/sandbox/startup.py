@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +34,8 @@ class Wanted:
     `port` is the first broker's, the others follow; 0 takes free ports. `home` holds the directories
     of sandboxes and is in the user's state directory unless told. `profile` says whether the
     sandbox is written to the user's profiles, under its name. `optimised` brokers start slower and
-    run faster: for benchmarks.
+    run faster: for benchmarks. `properties` are settings of all brokers besides the sandbox's own:
+    they win, but for listeners, which are added.
     """
 
     name: str = DEFAULT_NAME
@@ -46,6 +47,7 @@ class Wanted:
     seed: bool = True
     profile: bool = True
     home: Path | None = None
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def start_sandbox(place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[[str], None]) -> Record:
@@ -55,7 +57,7 @@ def start_sandbox(place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[
     """
     record = _plan(wanted, kafka)
     place.claim()
-    prepare(place, record, kafka)
+    prepare(place, record, kafka, wanted.properties)
     write_record(place, record)
     tell(f"starting Kafka {kafka.version} at {record.bootstrap}")
     if record.zookeeper_port is not None:

@@ -1,7 +1,7 @@
-"""One run of ours in a process of its own, told as JSON: `python -m tests.bench.pipeline.ours WHAT BOOTSTRAP DIR`.
+"""One run in a process of its own, told as JSON: `python -m tests.bench.pipeline.ours WHAT BOOTSTRAP DIR [JAR...]`.
 
 WHAT is ingest (broker to Parquet), raw (no decoding, nothing written), connector (the same by Spark's own Kafka
-connector, if KAFKA_GROUPS_CONNECTOR names its jars), or decoding (the share of an ingest's time that is decoding).
+connector, which is in the jars), or decoding (the share of an ingest's time that is decoding).
 The session's start is not part of the seconds.
 """
 
@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -25,13 +25,18 @@ from kafka_groups.pipeline.storage import open_storage
 
 _WATCH_EVERY_S: Final = 0.02
 _KIB: Final = 1024
+_TIMEOUT_S: Final = 20.0
 
 
-def main(what: str, bootstrap: str, directory: Path) -> dict[str, Any]:
+def main(what: str, bootstrap: str, directory: Path, jars: Sequence[str]) -> dict[str, Any]:
     """Do it once."""
     if what == "decoding":
         return _decoding(bootstrap, directory)
-    with start_session(master="local[2]", log=directory / "spark.log") as spark, _Workers() as workers:
+    if what == "connector":
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {','.join(jars)} pyspark-shell"
+    # As the commands start it: ingest has Python do the work, the JVM's own connector gets the full compiler.
+    brief = what != "connector"
+    with start_session(master="local[2]", log=directory / "spark.log", brief=brief) as spark, _Workers() as workers:
         run: Callable[..., int] = {"ingest": _ingest, "raw": _raw, "connector": _connector}[what]
         start = time.perf_counter()
         records = run(spark, bootstrap, directory)
@@ -48,17 +53,26 @@ def _raw(spark: Any, bootstrap: str, _directory: Path) -> int:
     from .raw_source import RawSource
 
     spark.dataSource.register(RawSource)
-    rows = spark.read.format("kafka_groups_raw").option("kafka.bootstrap.servers", bootstrap).load()
-    rows.write.format("noop").mode("overwrite").save()
-    return 0
+    reader = spark.read.format("kafka_groups_raw").option("kafka.bootstrap.servers", bootstrap)
+    return _to_nowhere(reader.option("minPartitions", 2).load())
 
 
 def _connector(spark: Any, bootstrap: str, _directory: Path) -> int:
     spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
-    options = {"kafka.bootstrap.servers": bootstrap, "assign": json.dumps({"__consumer_offsets": list(range(50))})}
+    partitions = Brokers({"bootstrap.servers": bootstrap}, _TIMEOUT_S).partitions()
+    options = {"kafka.bootstrap.servers": bootstrap, "assign": json.dumps({"__consumer_offsets": partitions})}
     rows = spark.read.format("kafka").options(**options).option("kafka.isolation.level", "read_committed").load()
-    rows.select("partition", "offset", "timestamp", "key", "value").write.format("noop").mode("overwrite").save()
-    return 0
+    return _to_nowhere(rows.select("partition", "offset", "timestamp", "key", "value"))
+
+
+def _to_nowhere(rows: Any) -> int:
+    """Have all rows made, and count them on their way."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    seen = Observation()
+    rows.observe(seen, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
+    return int(seen.get["rows"])
 
 
 def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
@@ -120,4 +134,4 @@ def _peak_of(process: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))) + "\n")
+    sys.stdout.write(json.dumps(main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4:])) + "\n")

@@ -26,13 +26,15 @@ class Rooms:
         self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
         self.backfill = self._fake("backfilling", "backfill")
         self.backfill.return_value = SimpleNamespace(partitions=2, times=5, batches=[], rows=10, failures=[])
-        self.build = self._fake("building", "build")
+        self.is_small = mocker.Mock(return_value=True)
+        self.build = self._fake("building", "build", is_small=self.is_small)
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
         self.report = self._fake("reporting", "report")
         self.compact = self._fake("compacting", "compact")
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed=(("t", "d"),))
+        self.readable = mocker.patch("kafka_groups.pipeline.examining.check_readable", return_value=None)
         self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
         self.spark.return_value = nullcontext("spark")
         self.doors = {
@@ -41,10 +43,10 @@ class Rooms:
         for door in self.doors.values():
             door.return_value.__enter__.return_value.cluster_id.return_value = "c"
 
-    def _fake(self, module: str, name: str) -> Any:
+    def _fake(self, module: str, name: str, **others: Any) -> Any:
         fake = self._mocker.Mock(name=name)
         room = ModuleType(f"kafka_groups.pipeline.{module}")
-        setattr(room, name, fake)
+        vars(room).update({name: fake, **others})
         self._monkeypatch.setitem(sys.modules, room.__name__, room)
         return fake
 

@@ -50,6 +50,13 @@ def test_the_environment_names_the_directory(rooms: Rooms, into: str) -> None:
     assert rooms.build.call_args.args[1].into == into
 
 
+@pytest.mark.parametrize("is_small", [True, False])
+def test_a_build_of_few_facts_gets_a_brief_session(rooms: Rooms, into: str, is_small: bool) -> None:
+    rooms.is_small.return_value = is_small
+    assert run("pipeline", "build", "--into", into).exit_code == 0
+    assert rooms.spark.call_args.kwargs["brief"] is is_small
+
+
 @pytest.mark.parametrize("command", WITH_SPARK)
 @pytest.mark.usefixtures("rooms")
 def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
@@ -120,6 +127,7 @@ def test_the_flags_say_which_spark(rooms: Rooms, into: str, tmp_path: Path) -> N
         "log": log,
         "memory": "4g",
         "fetch": True,
+        "brief": True,
     }
 
 

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.model import GroupDescription
 from tests.live.groups.raw import dismiss_static
 from tests.live.groups.topics import fresh, quiet
-from tests.live.groups.waiting import await_group, await_state
+from tests.live.groups.waiting import await_group, await_state, wait_until
 
 Commits = Sequence[tuple[str, int, int]]
 
@@ -57,16 +57,31 @@ def stable(
 @contextmanager
 def mixed(bootstrap: str, topic: str) -> Iterator[str]:
     """A KIP-848 group on its way from the classic protocol: one member speaks each."""
-    group = fresh("mixed")
-    newer = _join(bootstrap, group, 1, **{"group.protocol": "consumer"})
-    older = _join(bootstrap, group, 2, **{"partition.assignment.strategy": "cooperative-sticky"})
+    older = {"partition.assignment.strategy": "cooperative-sticky"}
+    with one_by_one(bootstrap, topic, {"group.protocol": "consumer"}, older) as group:
+        yield group
+
+
+@contextmanager
+def one_by_one(
+    bootstrap: str, topic: str, *members: Mapping[str, str], commits: Commits = (), name: str | None = None
+) -> Iterator[str]:
+    """A group whose members, each with its own settings, join when those before are settled; the last one leaves first.
+
+    Each time that they are settled, the first one commits what is told. The topic has a partition for each of them.
+    """
+    group = name or fresh("joined")
     with ExitStack() as leaving:
         joined: list[Consumer] = []
-        for consumer in (newer, older):
+        for number, settings in enumerate(members, start=1):
+            consumer = _join(bootstrap, group, number, **settings)
             leaving.callback(consumer.close)
             consumer.subscribe([topic])
             joined.append(consumer)
+            # Not asked about before: an admin that saw a classic group takes it for one, also when it is upgraded.
+            _admit(joined)
             _settle(bootstrap, group, joined)
+            _commit(joined, commits)
         yield group
 
 
@@ -157,6 +172,17 @@ def _settle(bootstrap: str, group: str, consumers: Sequence[Consumer]) -> GroupD
         return found.state == "Stable" and len(found.members) == len(consumers) and bool(told) and told == held
 
     return await_group(bootstrap, group, is_settled)
+
+
+def _admit(consumers: Sequence[Consumer]) -> None:
+    """Return once the last of them has partitions, which the others gave up."""
+
+    def has_partitions() -> bool:
+        for consumer in consumers:
+            consumer.poll(0)
+        return bool(consumers[-1].assignment())
+
+    wait_until(has_partitions, lambda: "the newest member gets no partition")
 
 
 def _with_partitions(consumers: Sequence[Consumer]) -> list[Consumer]:

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups import sandbox
+from kafka_groups.pipeline.backfilling import backfill
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
+from tests.live.conftest import interrupted_by_sigterm
+from tests.live.groups.asking import admin_of
+from tests.live.pipeline.cast import on_stage
+from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
+from tests.live.pipeline.told import Told, now_ms
 from tests.pipeline.conftest import spark
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pytest import TempPathFactory  # noqa: PT013 for the type alone
 
 __all__ = ["spark"]
@@ -25,13 +35,43 @@ def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
     wanted = sandbox.Wanted(
         name="pipeline", kafka_version="4.3.1", port=0, heap_mb=512, seed=False, profile=False, home=home
     )
-    try:
-        yield sandbox.up(wanted).bootstrap
-    finally:
-        sandbox.down("pipeline", home=home)
+    with interrupted_by_sigterm():
+        try:
+            yield sandbox.up(wanted).bootstrap
+        finally:
+            sandbox.down("pipeline", home=home)
 
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Storage:
     """Tables without a row."""
     return open_storage(str(tmp_path / "tables"), create=True)
+
+
+@pytest.fixture(scope="session")
+def told(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) -> Told:
+    """Everything that may happen on a broker, brought into tables by one run of each command."""
+    storage = open_storage(str(tmp_path_factory.mktemp("told") / "tables"), create=True)
+    timed = make_timed(broker, now_ms())
+    with on_stage(broker) as cast:
+        _look(broker, storage, timed)
+    ingested = ingest(spark, storage, {"bootstrap.servers": broker})
+    build(spark, storage)
+    return Told(cast=cast, timed=timed, storage=storage, ingested=ingested)
+
+
+def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
+    until = now_ms()
+    with admin_of(bootstrap) as admin:
+        cluster_id = admin.cluster_id()
+        sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
+        backfill(
+            admin,
+            storage,
+            cluster_id=cluster_id,
+            since_ms=until - REACH_MS,
+            until_ms=until,
+            step_ms=STEP_MS,
+            topics=[timed.topic],
+        )
+        sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)

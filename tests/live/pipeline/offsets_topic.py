@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
@@ -11,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.pipeline.records import RawRecords, decode
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,16 +27,33 @@ _TIMEOUT_S = 30
 Rows = Counter[tuple[Any, ...]]
 
 
-def commit(bootstrap: str, group: str, topic: str, *offsets: int) -> None:
+def commit(bootstrap: str, group: str, topic: str, *offsets: int, metadata: str = "") -> None:
     """One commit after the other for partition 0 of the topic, of a group without members."""
     admin = AdminClient(quiet(bootstrap))
     for offset in offsets:
-        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
-        admin.alter_consumer_group_offsets([wanted])[group].result(_TIMEOUT_S)
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset, metadata)])
+        # A coordinator that has just been made refuses at first, partition by partition.
+        wait_until(partial(_commit, admin, wanted), lambda: f"{group} could not commit")
+
+
+def _commit(admin: AdminClient, wanted: ConsumerGroupTopicPartitions) -> bool:
+    done = admin.alter_consumer_group_offsets([wanted])[wanted.group_id].result(_TIMEOUT_S)
+    return all(place.error is None for place in done.topic_partitions)
 
 
 def commit_and_abort(bootstrap: str, group: str, topic: str, offset: int) -> None:
     """A commit inside a transaction that is given up."""
+    _in_transaction(bootstrap, group, topic, offset, Producer.abort_transaction)
+
+
+def commit_in_transaction(bootstrap: str, group: str, topic: str, offset: int) -> None:
+    """A commit inside a transaction that is committed."""
+    _in_transaction(bootstrap, group, topic, offset, Producer.commit_transaction)
+
+
+def _in_transaction(
+    bootstrap: str, group: str, topic: str, offset: int, end: Callable[[Producer, float], object]
+) -> None:
     producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
     consumer = Consumer(quiet(bootstrap) | {"group.id": group})
     try:
@@ -41,7 +61,7 @@ def commit_and_abort(bootstrap: str, group: str, topic: str, offset: int) -> Non
         producer.begin_transaction()
         where = [TopicPartition(topic, 0, offset)]
         producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), _TIMEOUT_S)
-        producer.abort_transaction(_TIMEOUT_S)
+        end(producer, _TIMEOUT_S)
     finally:
         consumer.close()
 

@@ -35,6 +35,8 @@ try:
         which = udf(lambda _: (sys.stderr.write("a worker's noise\\n"), sys.executable)[1], "string")
         if what == "fail":
             spark.range(1).selectExpr("raise_error('broken on purpose')").collect()
+        if what == "throw":
+            spark._jvm.java.lang.Class.forName("no.such.Class")
         found = {
             "python": spark.range(1).select(which("id")).collect()[0][0],
             "zone": spark.conf.get("spark.sql.session.timeZone"),
@@ -78,6 +80,30 @@ def test_a_failure_of_sparks_is_one_line_that_names_its_log(tmp_path: Path) -> N
     assert "broken on purpose" in told
     assert told.endswith(f"; its log is {log}")
     assert "\n" not in told
+
+
+@pytest.mark.spark
+def test_a_brief_session_compiles_lightly_and_another_one_does_not(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from kafka_groups.pipeline.session import start_session
+with start_session(master="local[1]", log=Path(sys.argv[1]), memory="512m", brief=sys.argv[2] == "brief") as spark:
+    print("-XX:TieredStopAtLevel=1" in spark.conf.get("spark.driver.extraJavaOptions", ""))
+"""
+    for what, expected in [("brief", "True\n"), ("long", "False\n")]:
+        command = [sys.executable, "-c", program, str(tmp_path / "log"), what]
+        assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == expected
+
+
+@pytest.mark.spark
+def test_what_java_throws_is_told_and_not_which_call_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run(log, "master", "throw")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    told = (tmp_path / "log.error").read_text()
+    assert told.startswith("Spark failed: java.lang.ClassNotFoundException: no.such.Class")
+    assert told.endswith(f"; its log is {log}")
 
 
 @pytest.mark.spark

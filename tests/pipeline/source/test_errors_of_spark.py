@@ -32,3 +32,12 @@ def test_other_errors_are_told_by_their_last_line() -> None:
 def test_what_has_no_python_error_is_its_first_line() -> None:
     assert str(error_in("[A] no\n\tat java")) == "Spark could not go on: [A] no"
     assert "says nothing" in str(error_in(" "))
+
+
+def test_a_disk_that_is_full_where_spark_writes_is_told_like_one_where_we_do() -> None:
+    error = error_in(
+        "An error occurred while calling o9.start.\n: java.io.IOException: No space left on device\n\tat java"
+    )
+
+    assert type(error) is StorageError
+    assert "there is no space left. Free some, and run the command again" in str(error)

@@ -103,7 +103,9 @@ def test_windows_cut_from_a_log_of_commits_are_those_of_the_rules(spark: SparkSe
     )
 
     partitions = partition_status(last_commits(looked, made, rules), last_ends(observed, rules), rules)
-    rows = partitions.unionByName(group_status(partitions)).withColumn("at", F.unix_millis("evaluated_at")).collect()
+    removals = made.where("tombstone").withColumnRenamed("commit_time", "at")
+    both = partitions.unionByName(group_status(partitions, removals))
+    rows = both.withColumn("at", F.unix_millis("evaluated_at")).collect()
 
     found = {(row["partition"], row["at"]): (row["verdict"], row["rule"], row["complete"]) for row in rows}
     expected = {}

@@ -3,128 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.pipeline.building import Built, build
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.making import NOON, Row, at, commit, ends, event, new_storage, put_all
+from tests.pipeline.steps.facts import facts
+from tests.pipeline.steps.making import NOON, Row, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-DAY = 86_400
-
-
-def member(name: str) -> Row:
-    return {"member_id": name}
-
-
-def consumer(seconds: float, meaning: str, kind: str, source: int, **others: Any) -> Row:
-    return event(seconds, meaning, f"ConsumerGroup{kind}", source=source, **({"group": "new"} | others))
-
-
-def synthetic_log() -> dict[str, list[Row]]:
-    """Partition 0 of `true`: record n was written at n seconds until 100, then one every 2 seconds."""
-    logs, commits = [], []
-    for seconds in range(0, 301, 50):
-        written = min(seconds, 100) + max(0, seconds - 100) // 2
-        logs.append(ends(seconds, written, topic="true"))
-    for place, (seconds, offset) in enumerate(((1, 0), (101, 30), (151, 75), (201, 110), (251, 150), (299, 200))):
-        commits.append(commit(seconds, offset, source=500 + place, topic="true", group="clock"))
-    return {"partition_offsets": logs, "offset_commits": commits}
-
-
-def facts() -> dict[str, list[Row]]:
-    log = synthetic_log()
-    return {
-        "offset_commits": [
-            commit(0, 100, source=1),
-            commit(60, 200, source=2),
-            commit(90, 150, source=3),
-            commit(130, None, source=4),
-            commit(10, 5, group="lost", topic="cut"),
-            commit(10, 50, source=6, group="below", topic="cut"),
-            commit(-2 * DAY, 7, source=7, group="idle", topic="gone"),
-            *(commit(60 * place, 100 * place, source=10 + place, group="steady", topic="s") for place in range(1, 5)),
-            commit(5, 1, source=30, group="old", topic="r"),
-            commit(50, 2, source=31, group="old", topic="r"),
-            *log["offset_commits"],
-        ],
-        "partition_offsets": [
-            ends(0, 300),
-            ends(60, 300),
-            ends(120, 310),
-            ends(180, 320),
-            ends(60, 100, start=20, topic="cut"),
-            ends(0, 90, topic="cut"),
-            ends(0, 0, topic="unread"),
-            ends(180, 40, topic="unread"),
-            *(ends(60 * place, 500 + 50 * place, topic="s") for place in range(1, 5)),
-            *log["partition_offsets"],
-            ends(20, 20, topic="true", origin="backfill", start=None, point_offset=30, point_time=at(30)),
-        ],
-        "group_events": [
-            event(
-                3,
-                "generation",
-                "GroupMetadata",
-                source=90,
-                group="old",
-                epoch=1,
-                members=[member("a")],
-                state_time=at(2.5),
-            ),
-            event(
-                30,
-                "generation",
-                "GroupMetadata",
-                source=91,
-                group="old",
-                epoch=2,
-                members=[member("b"), member("a")],
-                state_time=at(29),
-            ),
-            event(
-                31,
-                "generation",
-                "GroupMetadata",
-                source=92,
-                group="old",
-                epoch=2,
-                members=[member("b"), member("a")],
-                state_time=at(29),
-            ),
-            consumer(1, "member_metadata", "MemberMetadata", 1, member_id="m1"),
-            consumer(1, "group_epoch", "Metadata", 2, epoch=1),
-            consumer(
-                2, "member_assignment", "CurrentMemberAssignment", 3, epoch=1, member_id="m1", member_state="STABLE"
-            ),
-            consumer(9, "member_metadata", "MemberMetadata", 4, member_id="m1"),
-            consumer(10, "member_metadata", "MemberMetadata", 5, member_id="m2"),
-            consumer(10, "group_epoch", "Metadata", 6, epoch=2),
-            consumer(
-                11,
-                "member_assignment",
-                "CurrentMemberAssignment",
-                7,
-                epoch=2,
-                member_id="m1",
-                member_state="UNREVOKED_PARTITIONS",
-            ),
-            consumer(
-                12, "member_assignment", "CurrentMemberAssignment", 8, epoch=2, member_id="m1", member_state="STABLE"
-            ),
-            consumer(
-                14, "member_assignment", "CurrentMemberAssignment", 9, epoch=2, member_id="m2", member_state="STABLE"
-            ),
-            consumer(20, "member_left", "MemberMetadata", 10, member_id="m1", tombstone=True),
-            consumer(20, "group_epoch", "Metadata", 11, epoch=3),
-        ],
-    }
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +108,7 @@ def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: 
         for key, row in rows.items()
     }
 
-    assert told == {
+    assert {key: row for key, row in told.items() if key[0] != "overtaken"} == {
         ("new", 1): (1_000, "exact", 0, 1, ["m1"], []),
         ("new", 2): (4_000, "exact", 1, 2, ["m2"], []),
         ("new", 3): (None, "open", 2, 1, [], ["m1"]),
@@ -224,6 +116,19 @@ def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: 
         ("old", 2): (45_000, "bound", 1, 2, ["b"], []),
     }
     assert [rows["old", 1]["sync_ms"], rows["old", 2]["sync_ms"]] == [500, 1_000]
+
+
+def test_a_rebalance_that_the_next_one_overtook_never_ended(tables: dict[str, list[Row]]) -> None:
+    rows = sorted(
+        (row for row in tables["rebalances"] if row["group"] == "overtaken"), key=lambda row: row["generation"]
+    )
+
+    assert [(row["duration_ms"], row["duration_quality"], row["joined"]) for row in rows] == [
+        (1_000, "exact", ["m1"]),
+        (None, "open", ["m2"]),
+        (4_000, "exact", ["m3"]),
+    ]
+    assert [row["members_after"] for row in rows] == [1, 2, 3]
 
 
 def test_a_day_says_who_is_idle_what_is_gone_and_what_nobody_reads(tables: dict[str, list[Row]]) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.delta import DeltaFormat
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, Table
 
@@ -57,8 +59,14 @@ def staged(storage: Storage, *tables: pa.Table, table: Table = OFFSET_COMMITS) -
 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
-    """How often each offset is there, to a reader that lists level by level and then opens what it listed."""
+    """How often each offset is there.
+
+    To a reader that lists level by level and then opens what it listed, or, of Delta tables, to deltalake.
+    """
     root = Path(storage.into, table.name)
+    if isinstance(storage.format, DeltaFormat):
+        there = DeltaTable.is_deltatable(str(root))
+        return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if there else [])
     files = []
     for date in sorted(root.iterdir()) if root.is_dir() else []:
         for batch in sorted(date.iterdir()):
@@ -67,6 +75,11 @@ def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
     for file in files:
         found.update(pq.ParquetFile(file).read(["source_offset"])["source_offset"].to_pylist())
     return found
+
+
+def delta_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> pa.Table:
+    """The newest version as deltalake itself reads it."""
+    return DeltaTable(str(Path(storage.into, table.name))).to_pyarrow_table()
 
 
 def names(path: Path) -> list[str]:

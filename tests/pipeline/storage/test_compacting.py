@@ -11,8 +11,10 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.backfilling import _batch_name
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, joining, swapping
+from kafka_groups.pipeline.storage.parquet import ParquetFormat
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, seen, staged
@@ -76,6 +78,18 @@ def test_the_newest_batch_of_every_writer_stays_and_samples_are_free(storage: St
         storage.append(OFFSET_COMMITS, f"sample-{number}", commits([number + 20]))
     compact(storage, now=NOW)
     assert [batch for _, batch in places(storage)] == ["compacted-1", "other-w-00000002", "w-00000002"]
+
+
+@pytest.mark.parametrize("kind", ["storage", "delta"])
+def test_a_backfill_that_comes_again_years_later_takes_its_own_place(request: pytest.FixtureRequest, kind: str) -> None:
+    storage: Storage = request.getfixturevalue(kind)
+    name = _batch_name("here", range(0, 86_400_000, 60_000), None)
+    for number in range(3):
+        storage.publish(f"sample-{number}", staged(storage, commits([number])))
+        storage.publish(name, staged(storage, commits([100, 101])))
+        compact(storage, now=NOW)
+    assert seen(storage) == Counter([0, 1, 2, 100, 101])
+    assert next(batch for _, batch in places(storage)) == name
 
 
 def test_a_batch_that_wrote_to_another_table_only_is_still_the_newest(storage: Storage) -> None:
@@ -174,7 +188,8 @@ def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
 def test_where_directories_cannot_be_exchanged_nothing_is_compacted(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = Storage(Place(filled.into, LocalFileSystem(), filled.into, local=False))
+    place = Place(filled.into, LocalFileSystem(), filled.into, local=False)
+    elsewhere = Storage(place, ParquetFormat(place))
     with pytest.raises(StorageError, match="cannot exchange directories"):
         compact(elsewhere, now=NOW)
     monkeypatch.setattr(swapping, "exchange", lambda *_: False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,10 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, joining, open_storage
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from tests.pipeline.storage.commits import commits, names, places, seen, staged
 from tests.pipeline.storage.conftest import KilledError
+from tests.pipeline.storage.watching import watched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,41 +29,29 @@ def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") 
     storage.publish(f"{writer}-{number:08}", staged(storage, *tables))
 
 
-def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
+@pytest.mark.parametrize("kind", ["storage", "delta"])
+def test_a_reader_sees_every_row_once_at_every_moment(request: pytest.FixtureRequest, kind: str) -> None:
+    storage: Storage = request.getfixturevalue(kind)
     for number in range(60):
         ingest(storage, number, commits(range(number * 2, number * 2 + 2), day=number % 3))
-    over = threading.Event()
-    wrong: list[Counter[int]] = []
-    read = [0]
-
-    def look() -> None:
-        while not over.is_set():
-            try:
-                found = seen(storage)
-            except FileNotFoundError:
-                continue
-            read[0] += 1
-            if found != Counter(range(120)):
-                wrong.append(found)
-
-    reader = threading.Thread(target=look)
-    reader.start()
-    for target in (4, 8, 16, 32, 64, 200):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(joining, "_ROWS_AT_ONCE", target)
-            compact(storage, now=NOW)
-    over.set()
-    reader.join()
-    assert not wrong
-    assert read[0] > 3
+    with watched(storage, range(120)) as looks:
+        for target in (4, 8, 16, 32, 64, 200):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(joining, "_ROWS_AT_ONCE", target)
+                compact(storage, now=NOW)
+    assert not looks.wrong
+    assert looks.number > 3
     assert len(places(storage)) == 4
 
 
-def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
+@pytest.mark.parametrize("table_format", TABLE_FORMATS)
+def test_killed_at_any_step_every_row_is_there_once(
+    tmp_path: Path, kill_at: Callable[[int], None], table_format: str
+) -> None:
     steps = 0
     killed = True
     while killed:
-        storage = open_storage(str(tmp_path / str(steps)), create=True)
+        storage = open_storage(str(tmp_path / str(steps)), create=True, table_format=table_format)
         for number in range(4):
             ingest(storage, number, commits([number]), commits([number + 10], day=1))
         everything = Counter([*range(4), *range(10, 14)])
@@ -85,6 +74,7 @@ def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Cal
     assert steps > 20
 
 
+@pytest.mark.parametrize("table_format", TABLE_FORMATS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     script=st.lists(
@@ -98,9 +88,9 @@ def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Cal
     )
 )
 def test_no_order_of_publishing_repeating_and_compacting_loses_or_doubles_a_row(
-    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, str, set[int]]]
+    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, str, set[int]]], table_format: str
 ) -> None:
-    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True)
+    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True, table_format=table_format)
     batches: dict[str, list[int]] = {}
     numbers = {"a": 0, "b": 0}
     offset = 0

@@ -15,6 +15,7 @@ from pyarrow.fs import LocalFileSystem
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.parquet import ParquetFormat
 from kafka_groups.pipeline.storage.places import Place
 
 HOLDER = """
@@ -28,7 +29,8 @@ with open_storage(sys.argv[1]).lock("ingest"):
 
 @pytest.fixture
 def elsewhere(storage: Storage) -> Storage:
-    return Storage(Place(storage.into, LocalFileSystem(), storage.into, local=False))
+    place = Place(storage.into, LocalFileSystem(), storage.into, local=False)
+    return Storage(place, ParquetFormat(place))
 
 
 def test_who_holds_the_lock_is_told_and_the_dead_hold_nothing(storage: Storage) -> None:

@@ -83,8 +83,8 @@ def test_a_broken_marker_is_told(storage: Storage, text: str) -> None:
 def test_another_format_or_another_tool_is_told(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
     content = json.loads(marker.read_text())
-    marker.write_text(json.dumps({**content, "table_format": "delta"}))
-    with pytest.raises(StorageError, match="'delta'"):
+    marker.write_text(json.dumps({**content, "table_format": "iceberg"}))
+    with pytest.raises(StorageError, match="format 'iceberg', and this version knows parquet and delta"):
         open_storage(storage.into)
     marker.write_text(json.dumps({**content, "what": "other"}))
     with pytest.raises(StorageError, match="not a directory of this pipeline"):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,25 +10,29 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import places as places_module
 from kafka_groups.pipeline.storage.marker import check_marker
+from kafka_groups.pipeline.storage.parquet import ParquetFormat
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, commits, names, places, rows_of, seen, staged
 from tests.pipeline.storage.conftest import KilledError
+from tests.pipeline.storage.watching import watched
 
 
-@pytest.fixture(params=["exchange", "no exchange", "elsewhere"])
+@pytest.fixture(params=["exchange", "no exchange", "delta", "elsewhere"])
 def any_storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """A local directory, one whose file system cannot exchange, and one that is treated like an object store."""
+    """A local directory, one whose file system cannot exchange, Delta tables, and what is treated like a far store."""
+    if request.param == "delta":
+        return open_storage(str(tmp_path / "history"), create=True, table_format="delta")
     if request.param == "no exchange":
         monkeypatch.setattr(places_module, "exchange", lambda *_: False)
     root = str(tmp_path / "history")
     place = Place(root, LocalFileSystem(), root, local=request.param != "elsewhere")
     check_marker(place, create=True)
-    return Storage(place)
+    return Storage(place, ParquetFormat(place))
 
 
 def gap(day: int) -> list[dict[str, object]]:
@@ -103,18 +106,22 @@ def test_a_stage_for_many_batches_lasts_while_there_is_something_in_it(storage: 
     assert not Path(stage).exists()
 
 
+def test_what_a_uri_says_besides_the_path_stays_at_its_end(tmp_path: Path) -> None:
+    writer = StagedWriter(f"file://{tmp_path}/stage?region=here")
+    writer.write(OFFSET_COMMITS, commits([1]).to_batches()[0])
+    (file,) = writer.close()
+    assert file.path.endswith(".parquet?region=here")
+    assert names(tmp_path / "stage") == [file.path.removesuffix("?region=here").rpartition("/")[2]]
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "_hidden", "ä", "x" * 200, "a=b"])
 def test_a_name_that_cannot_be_a_directory_is_a_programmers_error(storage: Storage, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be a name"):
         storage.publish(name, [])
 
 
-@pytest.mark.parametrize("able", [True, False])
-def test_killed_at_any_step_a_repeat_makes_it_right(
-    storage: Storage, kill_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, *, able: bool
-) -> None:
-    if not able:
-        monkeypatch.setattr(places_module, "exchange", lambda *_: False)
+def test_killed_at_any_step_a_repeat_makes_it_right(local_storage: Storage, kill_at: Callable[[int], None]) -> None:
+    storage = local_storage
     storage.publish("w-00000001", staged(storage, commits(range(3))))
     kinds = (commits([10, 11]), commits([12], day=1), commits([13], day=2))
     steps = 0
@@ -134,7 +141,7 @@ def test_killed_at_any_step_a_repeat_makes_it_right(
         storage.publish("w-00000002", staged(storage, kinds[0], kinds[2]))
         assert seen(storage) == Counter([0, 1, 2, 10, 11, 13])
         steps += 1
-    assert steps > 10
+    assert steps > 8
     storage.clean_staging(0)
     assert names(Path(storage.into, ".staging")) == []
 
@@ -150,27 +157,12 @@ def test_staging_that_is_in_use_is_not_cleaned(storage: Storage) -> None:
     assert storage.clean_staging(3600) == 0
 
 
-def test_a_reader_sees_each_repeat_whole(storage: Storage) -> None:
+@pytest.mark.parametrize("kind", ["storage", "delta"])
+def test_a_reader_sees_each_repeat_whole(request: pytest.FixtureRequest, kind: str) -> None:
+    storage: Storage = request.getfixturevalue(kind)
     storage.publish("w-00000001", staged(storage, commits(range(50))))
-    over = threading.Event()
-    wrong: list[Counter[int]] = []
-    read = [0]
-
-    def look() -> None:
-        while not over.is_set():
-            try:
-                found = seen(storage)
-            except FileNotFoundError:
-                continue
-            read[0] += 1
-            if found != Counter(range(50)):
-                wrong.append(found)
-
-    reader = threading.Thread(target=look)
-    reader.start()
-    for _ in range(30):
-        storage.publish("w-00000001", staged(storage, commits(range(25)), commits(range(25, 50))))
-    over.set()
-    reader.join()
-    assert not wrong
-    assert read[0] > 5
+    with watched(storage, range(50)) as looks:
+        for _ in range(30):
+            storage.publish("w-00000001", staged(storage, commits(range(25)), commits(range(25, 50))))
+    assert not looks.wrong
+    assert looks.number > 5

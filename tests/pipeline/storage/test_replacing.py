@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,22 +12,24 @@ from pyarrow.fs import FileSelector
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_staging
-from kafka_groups.pipeline.storage.spark_tables import replace_date
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, places, seen, staged
 from tests.pipeline.storage.conftest import KilledError
+from tests.pipeline.storage.watching import watched
 
 DATE = "2026-11-01"
 
 
 def replace(storage: Storage, *parts: range) -> None:
     files = [file.path for part in parts for file in staged(storage, commits(part))]
-    replace_date(storage.place, OFFSET_COMMITS, DATE, files, new_staging(storage.place))
+    storage.format.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place))
 
 
+@pytest.mark.parametrize("kind", ["storage", "delta"])
 def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
-    storage: Storage, kill_at: Callable[[int], None]
+    request: pytest.FixtureRequest, kill_at: Callable[[int], None], kind: str
 ) -> None:
+    storage: Storage = request.getfixturevalue(kind)
     old, new = Counter(range(10)), Counter(range(5, 30))
     steps, killed = 0, True
     while killed:
@@ -45,34 +46,21 @@ def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
     assert steps > 5
 
 
-def test_a_date_without_rows_goes(storage: Storage) -> None:
-    replace(storage, range(3))
-    replace(storage)
-    replace(storage)
-    assert places(storage) == []
+def test_a_date_without_rows_goes(local_storage: Storage) -> None:
+    replace(local_storage, range(3))
+    replace(local_storage)
+    replace(local_storage)
+    assert places(local_storage) == []
 
 
-def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:
+@pytest.mark.parametrize("kind", ["storage", "delta"])
+def test_a_reader_never_sees_half_a_date(request: pytest.FixtureRequest, kind: str) -> None:
+    storage: Storage = request.getfixturevalue(kind)
     replace(storage, range(10))
-    over = threading.Event()
-    wrong: list[Counter[int]] = []
-
-    def look() -> None:
-        while not over.is_set():
-            try:
-                found = seen(storage)
-            except FileNotFoundError:
-                continue
-            if found != Counter(range(10)):
-                wrong.append(found)
-
-    reader = threading.Thread(target=look)
-    reader.start()
-    for split in range(1, 10):
-        replace(storage, range(split), range(split, 10))
-    over.set()
-    reader.join()
-    assert not wrong
+    with watched(storage, range(10)) as looks:
+        for split in range(1, 10):
+            replace(storage, range(split), range(split, 10))
+    assert not looks.wrong
 
 
 def test_a_listing_that_is_overtaken_is_made_once_more(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, files_changed, joining, open_storage
-from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, OFFSET_COMMITS, TABLES
-from tests.pipeline.storage.commits import FIRST, commits, names, places, rows_of, staged
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
+from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, OFFSET_COMMITS, TABLES, spell_type
+from tests.pipeline.storage.commits import FIRST, commits, delta_rows, names, places, rows_of, staged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,9 +23,9 @@ pytestmark = pytest.mark.spark
 DAYS = [dt.date(2026, 11, day) for day in (1, 2, 3)]
 
 
-@pytest.fixture
-def spaced(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "mes données #1 50%"), create=True)
+@pytest.fixture(params=TABLE_FORMATS)
+def spaced(tmp_path: Path, request: pytest.FixtureRequest) -> Storage:
+    return open_storage(str(tmp_path / "mes données #1 50%"), create=True, table_format=request.param)
 
 
 def lags(spark: SparkSession, *rows: tuple[int, int]) -> DataFrame:
@@ -42,9 +45,9 @@ def held(storage: Storage, spark: SparkSession) -> list[tuple[str, int]]:
     return sorted((str(row["date"]), row["lag"]) for row in rows)
 
 
-def test_every_table_reads_as_documented_when_nothing_is_there(storage: Storage, spark: SparkSession) -> None:
+def test_every_table_reads_as_documented_when_nothing_is_there(spaced: Storage, spark: SparkSession) -> None:
     for table in TABLES.values():
-        frame = storage.read(spark, table)
+        frame = spaced.read(spark, table)
         assert frame.columns == [*(column.name for column in table.columns), "date", "batch"]
         assert frame.count() == 0
 
@@ -90,7 +93,8 @@ def test_dates_are_of_utc_in_any_session(storage: Storage, spark: SparkSession) 
     assert places(storage, GROUP_DAILY) == [("2026-11-01", "build")]
 
 
-def test_rows_of_other_dates_and_facts_are_not_replaced(storage: Storage, spark: SparkSession) -> None:
+def test_rows_of_other_dates_and_facts_are_not_replaced(spaced: Storage, spark: SparkSession) -> None:
+    storage = spaced
     storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
     with pytest.raises(ValueError, match="rows of lag_history are of 2026-11-02"):
         storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 2), (1, 3)))
@@ -99,7 +103,8 @@ def test_rows_of_other_dates_and_facts_are_not_replaced(storage: Storage, spark:
     assert held(storage, spark) == [("2026-11-01", 1)]
 
 
-def test_dates_can_be_made_from_what_they_hold(storage: Storage, spark: SparkSession) -> None:
+def test_dates_can_be_made_from_what_they_hold(spaced: Storage, spark: SparkSession) -> None:
+    storage = spaced
     storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1), (0, 2)))
     storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], storage.read(spark, LAG_HISTORY).where("lag > 1"))
     assert held(storage, spark) == [("2026-11-01", 2)]
@@ -122,8 +127,9 @@ def test_spark_takes_the_checkpoint(spaced: Storage, spark: SparkSession) -> Non
 
 
 def test_spark_counts_the_same_while_files_are_joined(
-    storage: Storage, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spaced: Storage, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    storage = spaced
     for number in range(24):
         storage.publish(f"w-{number:08}", staged(storage, commits([2 * number, 2 * number + 1], day=number % 2)))
     over = threading.Event()
@@ -158,3 +164,37 @@ def test_an_incomplete_disk_is_told(storage: Storage, spark: SparkSession, monke
     monkeypatch.setattr(DataFrameWriter, "parquet", full)
     with pytest.raises(StorageError, match="no space left"):
         storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
+
+
+def test_delta_tables_go_the_whole_way_and_hold_what_parquet_ones_hold(
+    delta: Storage, storage: Storage, spark: SparkSession
+) -> None:
+    found = []
+    for held in (delta, storage):
+        for number in range(8):
+            rows = commits(range(number * 4, number * 4 + 4), day=number % 2)
+            for _ in range(2):
+                held.publish(f"w-{number:08}", staged(held, rows))
+        facts = held.read(spark, OFFSET_COMMITS)
+        assert facts.count() == 32
+        derived = facts.selectExpr("cluster_id", "group", "commit_time AS observed_at", "committed_offset AS lag")
+        lacking = [column.name for column in LAG_HISTORY.columns if column.name not in derived.columns]
+        typed = {column.name: spell_type(column.type) for column in LAG_HISTORY.columns}
+        whole = derived.selectExpr("*", *(f"CAST(NULL AS {typed[name]}) AS `{name}`" for name in lacking))
+        held.replace_dates(spark, LAG_HISTORY, DAYS, whole)
+        assert compact(held, now=FIRST).rows == {"offset_commits": 28}
+        again = held.read(spark, OFFSET_COMMITS).orderBy("source_offset").collect()
+        lags_held = held.read(spark, LAG_HISTORY).orderBy("observed_at").collect()
+        found.append((again, lags_held, held.rows(LAG_HISTORY)))
+    assert found[0] == found[1]
+    assert found[0][2] == 32
+    assert Counter(delta_rows(delta, LAG_HISTORY)["lag"].to_pylist()) == Counter(range(32))
+    assert DeltaTable(str(Path(delta.into, LAG_HISTORY.name))).version() == 1
+
+
+def test_a_frame_made_before_files_were_joined_reads_on(delta: Storage, spark: SparkSession) -> None:
+    for number in range(6):
+        delta.publish(f"w-{number:08}", staged(delta, commits([number])))
+    before = delta.read(spark, OFFSET_COMMITS)
+    assert compact(delta, now=FIRST).files_before == 5
+    assert sorted(row["source_offset"] for row in before.collect()) == list(range(6))

@@ -6,7 +6,7 @@ import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import takes_duration, takes_tables
+from kafka_groups.commands.pipeline.options import takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import now_ms, running, wire_settings
 from kafka_groups.rendering.pipeline.documents import Summary
 
@@ -16,6 +16,7 @@ _LEAST_STEP_S = 1.0
 
 @click.command(short_help="Look up log ends of the past.")
 @takes_tables
+@takes_table_format
 @takes_duration("--since", default="7d", about="How far back.")
 @takes_duration("--step", default="60s", about="How far the looked up times are apart; a second at the least.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
@@ -24,6 +25,7 @@ _LEAST_STEP_S = 1.0
 def backfill(
     *,
     into: str,
+    table_format: str | None,
     since: float,
     step: float,
     topics: tuple[str, ...],
@@ -48,7 +50,7 @@ def backfill(
         from kafka_groups.pipeline.storage import open_storage
         from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-        storage = open_storage(into, create=True)
+        storage = open_storage(into, create=True, table_format=table_format)
         until_ms, step_ms = now_ms(), round(step * _MS)
         # Times that are multiples of the step: what is looked up again tomorrow takes the place of today's.
         since_ms = -(-(until_ms - round(since * _MS)) // step_ms) * step_ms

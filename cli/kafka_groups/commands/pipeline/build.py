@@ -24,10 +24,11 @@ def build(*, into: str, wanted: SparkWanted, output_format: str, colour: str) ->
     """
     with running("build", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.building import build as work
+        from kafka_groups.pipeline.building import is_small
         from kafka_groups.pipeline.storage import open_storage
 
         storage = open_storage(into)
-        with spark_of(wanted) as spark:
+        with spark_of(wanted, brief=is_small(storage)) as spark:
             done = work(spark, storage, progress=run.bar)
         for sentence in done.missing:
             run.note(sentence)

@@ -19,7 +19,8 @@ from kafka_groups.rendering.pipeline.documents import Summary
 def compact(*, into: str, keep: float | None, output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --keep says so. Readers are not disturbed.
 
-    Needs no Spark.
+    Needs no Spark. Parquet tables want a local file system of Linux for it (ext4, XFS, Btrfs, tmpfs). Delta tables
+    keep what was replaced or removed for a day, for readers under way; the next run after that deletes it.
 
     \b
     kafka-groups pipeline compact --into history --keep 90d

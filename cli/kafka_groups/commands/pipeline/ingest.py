@@ -5,8 +5,15 @@ from __future__ import annotations
 import click
 
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import SparkWanted, takes_duration, takes_spark, takes_tables
+from kafka_groups.commands.pipeline.options import (
+    SparkWanted,
+    takes_duration,
+    takes_spark,
+    takes_table_format,
+    takes_tables,
+)
 from kafka_groups.commands.pipeline.running import client_settings, running, spark_of
+from kafka_groups.commands.pipeline.stopping import asks_to_stop
 from kafka_groups.rendering.pipeline.documents import Summary
 
 _EVERY_S = 30.0
@@ -14,6 +21,7 @@ _EVERY_S = 30.0
 
 @click.command(short_help="Read what brokers wrote about groups.")
 @takes_tables
+@takes_table_format
 @click.option("--once", is_flag=True, help="Read what is new, and end. [default]")
 @click.option("--continuous", is_flag=True, help="Go on until it is interrupted.")
 @takes_duration("--every", about="With --continuous: how often a batch begins. [default: 30s]")
@@ -21,9 +29,7 @@ _EVERY_S = 30.0
     "--records-per-batch",
     type=click.IntRange(min=1),
     metavar="N",
-    default=4_000_000,
-    show_default=True,
-    help="The most records that one batch reads.",
+    help="The most records that one batch reads. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @takes_spark
 @takes_output(formats=("table", "json"))
@@ -31,10 +37,11 @@ _EVERY_S = 30.0
 def ingest(
     *,
     into: str,
+    table_format: str | None,
     once: bool,
     continuous: bool,
     every: float | None,
-    records_per_batch: int,
+    records_per_batch: int | None,
     wanted: SparkWanted,
     output_format: str,
     colour: str,
@@ -53,13 +60,15 @@ def ingest(
         raise click.UsageError("--every goes with --continuous")
     client = client_settings(connection)
     with running("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.examining import check_client
+        from kafka_groups.pipeline.examining import check_client, check_readable
         from kafka_groups.pipeline.ingesting import ingest as work
         from kafka_groups.pipeline.storage import open_storage
 
         check_client(client.properties)
-        storage = open_storage(into, create=True)
-        with spark_of(wanted) as spark:
+        storage = open_storage(into, create=True, table_format=table_format)
+        if nothing := check_readable(client):
+            run.note(nothing)
+        with spark_of(wanted, brief=True) as spark, asks_to_stop() as asked:
             done = work(
                 spark,
                 storage,
@@ -67,7 +76,9 @@ def ingest(
                 continuous=continuous,
                 every_s=every or _EVERY_S,
                 records_per_batch=records_per_batch,
+                timeout_s=client.timeout_s,
                 progress=run.bar,
+                stop=asked,
             )
         summary = Summary(
             cluster_id=done.cluster_id,
@@ -75,4 +86,6 @@ def ingest(
             numbers={"batches": done.batches, "records": done.records},
             seconds=run.seconds(),
         )
-        run.finish(summary)
+        # Going on until somebody ends it is all that --continuous does.
+        run.finish(summary, cut_short=asked() and not continuous)
+        asked.end()

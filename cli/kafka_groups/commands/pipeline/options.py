@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -14,6 +14,8 @@ from kafka_groups.commands.options import gathered
 from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_TABLE_FORMATS: Final = ("parquet", "delta")  # as the storage has them, which is imported later
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,17 @@ def takes_tables(function: F) -> F:
 def may_take_tables(function: F) -> F:
     """--into, or None."""
     return _into(function, callback=None)
+
+
+def takes_table_format(function: F) -> F:
+    """--table-format, or None; it arrives as `table_format`."""
+    return click.option(
+        "--table-format",
+        type=click.Choice(_TABLE_FORMATS),
+        callback=_table_format,
+        help="What a new directory keeps its tables as; an old one stays as it is. delta needs deltalake. "
+        "[default: parquet] [env: KAFKA_GROUPS_TABLE_FORMAT]",
+    )(function)
 
 
 def takes_spark(function: F) -> F:
@@ -88,6 +101,14 @@ def _required(context: click.Context, parameter: click.Parameter, value: str | N
     if into is None:
         raise click.UsageError("no directory of tables is named; give --into DIR, or set KAFKA_GROUPS_INTO", context)
     return into
+
+
+def _table_format(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    found = value or os.environ.get("KAFKA_GROUPS_TABLE_FORMAT") or None
+    if found is not None and found not in _TABLE_FORMATS:
+        msg = f"KAFKA_GROUPS_TABLE_FORMAT is {found!r}; write one of {', '.join(_TABLE_FORMATS)}"
+        raise click.UsageError(msg, context)
+    return found
 
 
 def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:

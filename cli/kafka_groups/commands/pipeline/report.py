@@ -69,7 +69,7 @@ def report(
         storage = open_storage(into)
         until_ms = now_ms()
         named, match = narrow(selectors)
-        with spark_of(wanted) as spark:
+        with spark_of(wanted, brief=True) as spark:
             history = work(
                 spark,
                 storage,

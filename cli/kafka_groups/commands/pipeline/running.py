@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
-import signal
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from kafka_groups.commands.options import Connection
 from kafka_groups.commands.pipeline.options import SparkWanted
+from kafka_groups.commands.pipeline.stopping import keep_ctrl_c, sigterm_unwinds
 from kafka_groups.errors import IncompleteAnswerError, KafkaGroupsError, PipelineError, SettingsError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.notices import note, tell_failures
-from kafka_groups.rendering.pipeline.documents import Summary, error_document, summary_content, whole_document
+from kafka_groups.rendering.pipeline.documents import (
+    INTERRUPTED,
+    Summary,
+    error_document,
+    summary_content,
+    whole_document,
+)
 from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows, write_document, write_rows
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, look_at_streams
@@ -30,8 +37,6 @@ from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_TERMINATED: Final = 128 + signal.SIGTERM
 
 
 @dataclass(kw_only=True)
@@ -61,15 +66,13 @@ class Run:
             self.is_written = True
             write_document(self.screen, whole_document(self.command, status, content, errors))
 
-    def finish(self, summary: Summary, failures: Sequence[Failure] = ()) -> None:
-        """What was done; IncompleteAnswerError if something of it failed."""
+    def finish(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
+        """What was done; IncompleteAnswerError if something of it failed. `cut_short`: by a signal."""
         anything = any(summary.rows.values())
         self.bar.stop()
-        self.write(
-            summary_content(summary),
-            status="complete" if not failures else "partial" if anything else "failed",
-            errors=[failure_document(failure) for failure in failures],
-        )
+        errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * cut_short
+        status = "complete" if not errors else "partial" if anything else "failed"
+        self.write(summary_content(summary), status=status, errors=errors)
         if self.output_format != "json" and not summary.rows:
             numbers = [Number(name.replace("_", " "), value) for name, value in summary.numbers.items()]
             write_rows(self.screen, NUMBERS, numbers, self.output_format)
@@ -87,19 +90,21 @@ def running(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
     """Hold the streams for a command; whatever ends it early leaves a whole document, and SIGTERM is exit 143."""
     screen = look_at_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
-    with _ended_by_sigterm():
+    with sigterm_unwinds():
         try:
             yield run
-        except (IncompleteAnswerError, SettingsError):
+        except (IncompleteAnswerError, SettingsError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
-        except KafkaGroupsError as error:
-            run.write({}, status="failed", errors=[error_document(error)])
+        except Exception as error:
+            # Faults and what a system refuses, too: who reads the document has nothing else.
+            known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
+            run.write({}, status="failed", errors=[error_document(known)])
             raise
         except KeyboardInterrupt:
-            run.write({}, status="failed")
+            run.write({}, status="failed", errors=[INTERRUPTED])
             raise
         except SystemExit:
-            run.write({}, status="failed")
+            run.write({}, status="failed", errors=[INTERRUPTED])
             # Said here and not where the signal comes: unwinding may be interrupted again.
             run.note("Error: terminated")
             raise
@@ -108,20 +113,30 @@ def running(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
 
 
 @contextmanager
-def spark_of(wanted: SparkWanted) -> Iterator[SparkSession]:
-    """The session that the flags say. A log that nobody asked for goes away unless an error names it."""
+def spark_of(wanted: SparkWanted, *, brief: bool) -> Iterator[SparkSession]:
+    """The session that the flags say, a `brief` one where the JVM has little to do.
+
+    A log that nobody asked for goes away unless an error names it.
+    """
     from kafka_groups.pipeline.session import start_session
 
     log = wanted.spark_log or _temporary()
     keep = wanted.spark_log is not None
+    # Spark's own answer to it talks to the JVM, maybe in the middle of another talk.
+    give_back_ctrl_c = keep_ctrl_c()
     try:
-        with start_session(
-            master=wanted.master,
-            remote=wanted.remote,
-            log=log,
-            memory=wanted.driver_memory,
-            fetch=wanted.fetch_java,
-        ) as spark:
+        with (
+            _python_noise_goes_to(log),
+            start_session(
+                master=wanted.master,
+                remote=wanted.remote,
+                log=log,
+                memory=wanted.driver_memory,
+                fetch=wanted.fetch_java,
+                brief=brief,
+            ) as spark,
+        ):
+            give_back_ctrl_c()
             yield spark
     except PipelineError as error:
         keep = keep or str(log) in str(error)
@@ -157,6 +172,31 @@ def _sources(connection: Connection) -> dict[str, Any]:
     }
 
 
+class _LogStream(io.TextIOBase):
+    """A stream whose every write is appended to a file; Spark makes the file, or says why it cannot."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def write(self, text: str) -> int:
+        with suppress(OSError), self._log.open("a", encoding="utf-8") as file:
+            file.write(text)
+        return len(text)
+
+
+@contextmanager
+def _python_noise_goes_to(log: Path) -> Iterator[None]:
+    """What Spark's client says by Python's means, of calls cut short and of a JVM that is gone: no news on stderr."""
+    stream = _LogStream(log)
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    try:
+        with redirect_stderr(stream):
+            yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
 def _temporary() -> Path:
     handle, path = tempfile.mkstemp(prefix="kafka-groups-spark-", suffix=".log")
     os.close(handle)
@@ -169,20 +209,3 @@ def _told(summary: Summary) -> str:
     if summary.rows:
         numbers.append(f"rows written {sum(summary.rows.values()):,}")
     return f"Done in {summary.seconds:.1f} s: {', '.join(numbers) or 'nothing was to be done'}."
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds like Ctrl-C does, so that sessions and connections are closed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    sys.exit(_TERMINATED)

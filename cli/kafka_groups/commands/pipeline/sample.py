@@ -12,7 +12,7 @@ import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import takes_duration, takes_tables
+from kafka_groups.commands.pipeline.options import takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import Run, now_ms, running, wire_settings
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
@@ -26,10 +26,19 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Ask for log ends and states as they are now.")
 @takes_tables
+@takes_table_format
 @takes_duration("--every", about="Go on until it is interrupted, this often.")
 @takes_output(formats=("table", "json"))
 @takes_connection
-def sample(*, into: str, every: float | None, output_format: str, colour: str, connection: Connection) -> None:
+def sample(
+    *,
+    into: str,
+    table_format: str | None,
+    every: float | None,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
     """Ask the brokers for log ends, commits, states and members of all groups, and keep the answers.
 
     Lag needs log ends, which __consumer_offsets does not tell; without rights to read that topic, samples are enough
@@ -42,7 +51,7 @@ def sample(*, into: str, every: float | None, output_format: str, colour: str, c
     with running("sample", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import open_storage
 
-        storage = open_storage(into, create=True)
+        storage = open_storage(into, create=True, table_format=table_format)
         if every is None:
             done, cluster_id = _ask(run, settings, storage)
             rows, failures = dict(done.rows), done.failures

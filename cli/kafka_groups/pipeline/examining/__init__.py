@@ -12,7 +12,7 @@ from kafka_groups.pipeline.examining.holdings import examine_tables, measure
 if TYPE_CHECKING:
     from kafka_groups.settings.librdkafka import ClientSettings
 
-__all__ = ["FAILED", "OK", "WARNING", "Check", "check_client", "examine", "measure"]
+__all__ = ["FAILED", "OK", "WARNING", "Check", "check_client", "check_readable", "examine", "measure"]
 
 
 def examine(
@@ -56,3 +56,15 @@ def check_client(properties: Mapping[str, str]) -> None:
         new_consumer(properties).close()
     except SourceError as error:
         raise SettingsError(str(error)) from error
+
+
+def check_readable(client: ClientSettings) -> str | None:
+    """SourceError for what would else be told once Spark has started; a sentence if there is nothing to read.
+
+    That the topic may be described is all that is looked at; whether it may be read, the tasks will see.
+    """
+    from kafka_groups.pipeline.source.brokers import TOPIC, Brokers
+
+    brokers = Brokers(client.properties, client.timeout_s)
+    brokers.cluster_id()
+    return None if brokers.partitions() else f"{TOPIC} does not exist yet: no group has ever been on this cluster."

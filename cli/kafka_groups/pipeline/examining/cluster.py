@@ -42,8 +42,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
         partitions = brokers.partitions()
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
-        told = f"{error}; sample works without it"
-        return [*checks, Check(f"describe {TOPIC}", FAILED, told)], Cluster(cluster_id, {})
+        return [*checks, Check(f"describe {TOPIC}", FAILED, str(error))], Cluster(cluster_id, {})
     if not partitions:
         told = f"{TOPIC} does not exist: no group has ever been on this cluster"
         return [*checks, Check(f"describe {TOPIC}", WARNING, told)], Cluster(cluster_id, {})
@@ -83,7 +82,7 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
                 # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
                 if error is None or error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 librdkafka's own code
                     return Check(name, OK, f"a record of partition {filled[0]} was read")
-                return Check(name, FAILED, _said(error, client))
+                return Check(name, FAILED, str(source_error(error, client)))
     except SourceError as error:
         return Check(name, FAILED, str(error))
     return Check(name, FAILED, f"nothing came from partition {filled[0]} within {timeout_s:g} s")

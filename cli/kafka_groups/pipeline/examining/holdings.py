@@ -68,13 +68,7 @@ def _dataset(storage: Storage, table: Table) -> Any:
     """The table's files, whatever Spark or a crash left beside them."""
     import pyarrow.dataset as ds
 
-    place = storage.place
-    files = [info.path for info in place.children(place.join(table.name), recursive=True) if _is_data(str(info.path))]
-    return ds.dataset(files, schema=table.arrow(), format="parquet", filesystem=place.fs)
-
-
-def _is_data(path: str) -> bool:
-    return path.endswith(".parquet") and not any(part[:1] in {".", "_"} for part in path.rsplit("/", 3)[1:])
+    return ds.dataset(storage.files(table), schema=table.arrow(), format="parquet", filesystem=storage.place.fs)
 
 
 def _count(storage: Storage, table: Table) -> int:

@@ -8,20 +8,21 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from kafka_groups.errors import KafkaGroupsError, PipelineError
 from kafka_groups.pipeline.session.java import fetch_java, find_java, home_of
 from kafka_groups.pipeline.session.quiet import environment_with, noise_goes_to
 from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_pyspark
+from kafka_groups.pipeline.session.serving import LOOPBACK, serve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MEMORY: Final = "2g"
 _LOCAL: Final = "local[*]"
-_LOOPBACK: Final = "127.0.0.1"
 _SHUFFLES_A_CORE: Final = 2
+_LIGHTLY: Final = "-XX:TieredStopAtLevel=1"
 
 
 @contextmanager
@@ -32,12 +33,14 @@ def start_session(
     log: Path,
     memory: str | None = None,
     fetch: bool = False,
+    brief: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """A session on `master`, or on the Spark Connect server `remote`; local[*] if neither is named.
 
     Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
-    `log`, nothing to our streams. `memory` is the driver's (2g). With `fetch`, a missing JDK is downloaded.
+    `log`, nothing to our streams. `memory` is the driver's (2g). With `fetch`, a missing JDK is downloaded. With
+    `brief`, a JVM of this machine compiles lightly: right where it lives for seconds, or Python has the work.
     SparkMissingError: no pyspark, too old a one, no Java. PipelineError: Spark failed, here or in the body.
     """
     known = os.environ if environment is None else environment
@@ -50,17 +53,21 @@ def start_session(
         warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
         if remote is not None:
             check_connect()
-        if is_submitted or (remote is not None and not remote.startswith("local")):
-            options = _everywhere() if is_submitted else {}
-            changes: dict[str, str | None] = {}
-        else:
+        is_ours = not is_submitted and (remote is None or remote.startswith("local"))
+        changes: dict[str, str | None] = {}
+        options = {} if remote is not None else _everywhere()
+        if is_ours:
             java = find_java(known, fetch=fetch_java if fetch else None)
-            options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY)
+            options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief)
             changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
         if remote is not None:
             check_answers(remote, known)
         stack.enter_context(environment_with(changes))
-        spark = _start(options, remote, log)
+        with _starting(log):
+            if remote is not None and is_ours:
+                server, remote = serve(remote, options)
+                stack.callback(_stop, server, log)
+            spark = _classic(options) if remote is None else _connected(remote)
         try:
             yield _with_utc(spark)
         except KafkaGroupsError:
@@ -73,33 +80,44 @@ def start_session(
             _stop(spark, log)
 
 
-def _start(options: Mapping[str, str], remote: str | None, log: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.appName("kafka-groups") if remote is None else SparkSession.builder.remote(remote)
-    # Two masters contradict each other.
-    told: dict[str, bool | float | int | str | None] = {
-        name: value for name, value in options.items() if remote is None or name != "spark.master"
-    }
+@contextmanager
+def _starting(log: Path) -> Iterator[None]:
     with noise_goes_to(log):
         try:
-            return builder.config(map=told).getOrCreate()
+            yield
         except Exception as error:
             # A Java that cannot be started, a memory that is none, a cluster that is not there.
             raise _explained(error, "Spark did not start", log) from error
 
 
-def _of_ours(master: str, memory: str) -> dict[str, str]:
+def _classic(options: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    told: dict[str, bool | float | int | str | None] = {**options}
+    return SparkSession.builder.appName("kafka-groups").config(map=told).getOrCreate()
+
+
+def _connected(url: str) -> SparkSession:
+    # The mark by which pyspark's functions know that they are for Connect.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    from pyspark.sql.connect.session import SparkSession as Connected
+
+    # The builder of pyspark.sql refuses to connect where a server of our own runs in this process.
+    return cast("SparkSession", Connected.builder.remote(url).getOrCreate())
+
+
+def _of_ours(master: str, memory: str, *, brief: bool) -> dict[str, str]:
     """What a session gets whose JVM is started here."""
     options = {"spark.master": master, "spark.driver.memory": memory, **_everywhere()}
     if master.startswith("local"):
         # Nobody but this machine has to reach the driver.
         options |= {
-            "spark.driver.bindAddress": _LOOPBACK,
-            "spark.driver.host": _LOOPBACK,
-            "spark.connect.grpc.binding.address": _LOOPBACK,
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.driver.host": LOOPBACK,
             "spark.sql.shuffle.partitions": str(_SHUFFLES_A_CORE * (os.cpu_count() or 1)),
         }
+        if brief:
+            options["spark.driver.extraJavaOptions"] = _LIGHTLY
     return options
 
 
@@ -145,6 +163,8 @@ def _is_sparks(error: Exception) -> bool:
 
 def _explained(error: Exception, what: str, log: Path) -> PipelineError:
     """The first line that says anything; the rest is in the log or in --debug."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = lines[0] if lines else type(error).__name__
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
+    # "An error occurred while calling o45.load." is py4j's, and says nothing.
+    telling = [line for line in lines if not line.startswith("An error occurred while calling")]
+    reason = (telling or lines or [type(error).__name__])[0]
     return PipelineError(f"{what}: {reason.rstrip('.')}; its log is {log}")

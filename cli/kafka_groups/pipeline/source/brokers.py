@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, Final
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -33,15 +35,21 @@ _READING: Final = {
     "fetch.wait.max.ms": 10,
     "fetch.queue.backoff.ms": 5,
 }
+_POLL_S: Final = 0.01
+_LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})  # noqa: SLF001 librdkafka's own codes
+_VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # noqa: SLF001 it follows what says which and why
 _NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})  # noqa: SLF001 public
+_CREDENTIALS: Final = (
+    "the brokers refused the credentials. Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
+)
 _REFUSED: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
-        "the brokers do not allow reading __consumer_offsets: it takes the ACLs Describe and Read on that topic; "
-        "without them, samples still tell of lag"
+        "this user has no right to it. Have Describe and Read allowed on that topic, or do without: "
+        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples"
     ),
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the brokers do not allow describing the cluster",
-    KafkaError.SASL_AUTHENTICATION_FAILED: "the brokers refused the credentials",
-    KafkaError._AUTHENTICATION: "the brokers refused the credentials",  # noqa: SLF001 librdkafka's own codes
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "this user may not describe the cluster. Have Describe allowed on it",
+    KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
+    KafkaError._AUTHENTICATION: _CREDENTIALS,  # noqa: SLF001 librdkafka's own codes
 }
 
 
@@ -52,7 +60,9 @@ class Brokers:
         """Connect lazily with these properties of librdkafka."""
         self._client = dict(client)
         self._timeout_s = timeout_s
-        self._admin = _made(AdminClient, {**self._client, **_silent()}, self._client)
+        self._said: KafkaError | None = None
+        properties = {**self._client, **_silent(), "error_cb": self._listen}
+        self._admin = _made(AdminClient, properties, self._client)
 
     def cluster_id(self) -> str:
         """Kafka's id of the cluster."""
@@ -63,13 +73,11 @@ class Brokers:
         """The partitions of the topic; none if no group has ever been on the cluster."""
         asked = self._admin.describe_topics(TopicCollection([TOPIC]), request_timeout=self._timeout_s)
         try:
-            described = asked[TOPIC].result(self._timeout_s + 1)
+            described = self._result(asked[TOPIC])
         except KafkaException as error:
             if error.args[0].code() in _NOT_FOUND:
                 return []
-            raise self._error(error) from None
-        except TimeoutError:
-            raise self._too_late() from None
+            raise self._error(error.args[0]) from None
         return sorted(partition.id for partition in described.partitions)
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -90,19 +98,35 @@ class Brokers:
         )
         return {found.partition: int(self._answer(answer).offset) for found, answer in asked.items()}
 
-    def _answer(self, asked: Any) -> Any:
+    def _answer(self, asked: Future[Any]) -> Any:
         try:
-            return asked.result(self._timeout_s + 1)
+            return self._result(asked)
         except KafkaException as error:
-            raise self._error(error) from None
-        except TimeoutError:
-            raise self._too_late() from None
+            raise self._error(error.args[0]) from None
 
-    def _error(self, error: KafkaException) -> SourceError:
-        return source_error(error.args[0], self._client)
+    def _result(self, asked: Future[Any]) -> Any:
+        """What was answered. librdkafka tries refused credentials again and again: that is not waited for."""
+        self._said = None
+        until = time.monotonic() + self._timeout_s + 1
+        while not asked.done() and time.monotonic() < until:
+            self._admin.poll(_POLL_S)
+            if self._said is not None and self._said.code() in _REFUSED:
+                raise source_error(self._said, self._client)
+        if not asked.done():
+            raise self._too_late()
+        return asked.result()
+
+    def _listen(self, error: KafkaError) -> None:
+        """What librdkafka says beside the answers: a refusal counts most, else its first words say which and why."""
+        if self._said is None or self._said.code() in _VAGUE or error.code() in _REFUSED:
+            self._said = error
+
+    def _error(self, error: KafkaError) -> SourceError:
+        return self._too_late() if error.code() in _LATE else source_error(error, self._client)
 
     def _too_late(self) -> SourceError:
-        return SourceError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}")
+        why = f": {hidden(self._said.str(), self._client)}" if self._said is not None else ""
+        return SourceError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}{why}")
 
 
 def new_consumer(client: Mapping[str, str]) -> Consumer:

@@ -82,14 +82,18 @@ class RangeReader:
         yield from self._noticed()
 
     def _chunk(self) -> RawRecords | None:
-        left = self._wanted.end - self._next
+        # The messages are gone when the collector comes back: it would look at all of them at once.
         with _no_collection():
-            messages = self._consumer.consume(min(CHUNK, left), _POLL_S if left > _FEW else _SHORT_POLL_S)
-            errors = list(map(Message.error, messages))
-            if not any(error is not None for error in errors):
-                return self._records(messages)
-            both = list(zip(messages, errors, strict=True))
-            records = self._records([message for message, error in both if error is None])
+            return self._consumed()
+
+    def _consumed(self) -> RawRecords | None:
+        left = self._wanted.end - self._next
+        messages = self._consumer.consume(min(CHUNK, left), _POLL_S if left > _FEW else _SHORT_POLL_S)
+        errors = list(map(Message.error, messages))
+        if errors.count(None) == len(errors):
+            return self._records(messages)
+        both = list(zip(messages, errors, strict=True))
+        records = self._records([message for message, error in both if error is None])
         for message, error in both:
             if error is not None:
                 self._take_in(message, error)

@@ -25,36 +25,21 @@ def commit_points(offset_commits: DataFrame) -> DataFrame:
     ).distinct()
 
 
-def alive(points: DataFrame) -> DataFrame:
-    """The last commit of each key at its day's end; keys whose commit was removed are left out."""
-    newest = Window.partitionBy(*COMMIT_KEY).orderBy(*(column.desc() for column in _columns_of_order()))
-    return (
-        points.withColumn("place", F.row_number().over(newest))
-        .where((F.col("place") == 1) & ~F.col("tombstone"))
-        .select(*COMMIT_KEY, "origin", "commit_time", "committed_offset")
-    )
-
-
 def moves(points: DataFrame) -> DataFrame:
     """How far each commit moved on from the one before it (null for the first that is known, and after a removal).
 
-    `is_commit` tells records from samples that saw what was there before.
+    `is_commit` tells records from samples that saw what was there before; a removal is neither.
     """
     sequence = Window.partitionBy(*COMMIT_KEY).orderBy(*order_of("commit_time"))
-    before = F.lag("committed_offset").over(sequence)
-    moved = F.col("committed_offset") - before
-    return (
-        points.select("*", moved.alias("moved"))
-        .where(~F.col("tombstone"))
-        .select(
-            *COMMIT_KEY,
-            "commit_time",
-            "moved",
-            ((F.col("origin") == "topic") | surely(F.col("moved") != 0)).alias("is_commit"),
-            (F.col("origin") == "topic").alias("is_record"),
-        )
+    moved = F.col("committed_offset") - F.lag("committed_offset").over(sequence)
+    is_made = ~F.col("tombstone")
+    is_record = F.col("origin") == "topic"
+    return points.select("*", moved.alias("moved")).select(
+        *COMMIT_KEY,
+        "commit_time",
+        "source_offset",
+        "tombstone",
+        F.when(is_made, F.col("moved")).alias("moved"),
+        F.when(is_made, is_record | surely(F.col("moved") != 0)).alias("is_commit"),
+        F.when(is_made, is_record).alias("is_record"),
     )
-
-
-def _columns_of_order() -> list[Column]:
-    return [F.col("commit_time"), F.coalesce(F.col("source_offset"), F.lit(-1))]

@@ -10,15 +10,20 @@ from kafka_groups.history import Finding
 # Uneven enough to be worth a look: one partition has three times the mean, of enough records to mean something.
 _SKEWED: Final = 3.0
 _ENOUGH_RECORDS: Final = 1_000
+# Time enough to do something about it.
+_SOON_MS: Final = 86_400_000
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
 
 
 def group_findings(row: Mapping[str, Any]) -> list[Finding]:
     """Of a row of group_daily."""
     found = []
-    margin = row["retention_margin"]
+    margin, left_ms = row["retention_margin"], row["retention_left_ms"]
     if margin is not None and margin < 0:
         found.append(("retention_risk", f"it is {-margin:,} records below the log start: they are lost to it."))
+    elif left_ms is not None and left_ms <= _SOON_MS:
+        hours = left_ms / 3_600_000
+        found.append(("retention_risk", f"at the day's rates the log start passes its commit in {hours:.1f} hours."))
     if row["orphaned_partitions"]:
         count = row["orphaned_partitions"]
         found.append(("orphaned_commit", f"it has commits on {count:,} partitions that are not there any more."))

@@ -37,3 +37,16 @@ def date_of(time: str) -> Column:
 def midnight(day: str) -> Column:
     """The time at which a date begins, UTC."""
     return F.timestamp_millis(F.unix_date(day).cast("long") * DAY_MS)
+
+
+def with_evening(rows: DataFrame, time: str, dates: Sequence[date], *, before_ms: int) -> DataFrame:
+    """Rows of a derived table for each of `dates`, in `day`: its own, and the last moments' of the day before."""
+    first = min(dates) - timedelta(days=1)
+    wanted = F.array(*(F.lit(day) for day in sorted(dates)))
+    until_midnight = (F.unix_date("date").cast("long") + 1) * DAY_MS - F.unix_millis(time)
+    sees = F.filter(
+        wanted,
+        lambda day: (day == F.col("date")) | ((day == F.date_add("date", 1)) & (until_midnight <= before_ms)),
+    )
+    seen = rows.where(F.col("date").between(first, max(dates))).select("*", F.explode(sees).alias("day"))
+    return seen.drop("date", "batch")

@@ -51,7 +51,9 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
         "source_offset",
     ).unionByName(looked.withColumn("at", F.col("observed_at")).withColumn("kind", F.lit(1)), allowMissingColumns=True)
     known = F.last(F.when(F.col("kind") == 0, commit), ignorenulls=True).over(
-        Window.partitionBy(*COMMIT_KEY).orderBy(*order_of("at", "kind"))
+        Window.partitionBy(*COMMIT_KEY)
+        .orderBy(*order_of("at", "kind"))
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     return (
         events.withColumn("known", known)

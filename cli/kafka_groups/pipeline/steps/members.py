@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
@@ -81,6 +83,7 @@ def states(events: DataFrame, joins: DataFrame) -> DataFrame:
         F.when(F.col("meaning") == "group_emptied", 0)
         .when(F.col("member_ids").isNotNull(), F.size("member_ids"))
         .alias("members"),
+        "source_offset",  # the records of one batch, as those of a downgrade are, have the same time
     )
     so_far = Window.partitionBy(*GROUP).orderBy("source_offset").rowsBetween(Window.unboundedPreceding, 0)
     joined = joins.select(
@@ -95,15 +98,16 @@ def states(events: DataFrame, joins: DataFrame) -> DataFrame:
         .where(F.col("kind") == "deleted")
         .select(*GROUP, "record_time", F.lit("Dead").alias("state"), F.lit(0).alias("members"), "source_offset")
     )
-    counted = counted.unionByName(joined, allowMissingColumns=True).unionByName(gone)
+    counted = counted.unionByName(joined).unionByName(gone)
     return counted.select(*GROUP, "record_time", "state", "members", "source_offset")
 
 
-def on_days(told: DataFrame, days: DataFrame) -> DataFrame:
+def on_days(told: DataFrame, days: Sequence[date]) -> DataFrame:
     """The most members that a group had on each of `days`; those that it went into the day with count, too."""
+    wanted = F.explode(F.array(*(F.lit(day) for day in days))).alias("day")
     begin = F.unix_date("day").cast("long") * DAY_MS
     at = F.unix_millis("record_time")
-    counted = told.where(F.col("members").isNotNull()).join(days, at < begin + DAY_MS)
+    counted = told.where(F.col("members").isNotNull()).select("*", wanted).where(at < begin + DAY_MS)
     order = F.struct("record_time", "source_offset")
     carried = F.max_by(F.when(at < begin, F.col("members")), F.when(at < begin, order))
     return counted.groupBy("day", *GROUP).agg(

@@ -151,6 +151,7 @@ def _generations(events: DataFrame) -> DataFrame:
         records.withColumn("ids", ids)
         .withColumn("before", before)
         .where(F.col("meaning") != "group_removed")
+        .where(F.col("epoch") > 0)  # generation 0 is a group that was just made (brokers since 4.0 write it down)
         .where(is_first | (F.col("before.meaning") == "group_removed") | (F.col("epoch") != F.col("before.epoch")))
         .select(
             *GROUP,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, PARTITION_KEY, surely
+from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, PARTITION_KEY, surely
 from kafka_groups.verdicts import VERDICTS, Rules
 
-_GROUP_KEY: Final = ("day", "cluster_id", "group", "evaluated_at")
+_GROUP: Final = ("day", "cluster_id", "group")
+_GROUP_KEY: Final = (*_GROUP, "evaluated_at")
+# A partition that was not observed for longer is not known to be as it was.
+FRESH_MS: Final = 600_000
 _ERRORS: Final = ("STOP", "STALL", "REWIND")
 
 
@@ -29,11 +32,16 @@ def partition_status(windows: DataFrame, ends: DataFrame, rules: Rules) -> DataF
     )
 
 
-def group_status(partitions: DataFrame) -> DataFrame:
-    """The group's row for each time: its worst partition's rule, and the share of partitions that are complete."""
+def group_status(partitions: DataFrame, removals: DataFrame) -> DataFrame:
+    """The group's row for each time that one of its partitions has one: the worst rule, and the share of complete ones.
+
+    Brokers answer at different times, and one may miss a round. So each partition counts with its last row until its
+    next one, for at most ten minutes, and only until its commit is removed. `removals` are (*COMMIT_KEY, at).
+    """
+    counted = _carried(partitions, removals)
     worst = F.max(F.struct(_rank(F.col("rule")).alias("rank"), "rule", "verdict")).alias("worst")
     is_complete = F.avg(F.when(F.col("complete") >= 1, 1.0).otherwise(0.0)).alias("complete")
-    summed = partitions.groupBy(*_GROUP_KEY).agg(
+    summed = counted.groupBy(*_GROUP_KEY).agg(
         worst,
         is_complete,
         F.min("window_start").alias("window_start"),
@@ -51,6 +59,40 @@ def group_status(partitions: DataFrame) -> DataFrame:
         "window_start",
         "window_end",
         "lag",
+    )
+
+
+def removals(points: DataFrame) -> DataFrame:
+    """Times at which commits were removed, of the day and just before it."""
+    at_ms = F.unix_millis("commit_time")
+    is_near = at_ms >= F.unix_date("day").cast("long") * DAY_MS - FRESH_MS
+    return points.where(F.col("tombstone") & is_near).select(*COMMIT_KEY, F.col("commit_time").alias("at"))
+
+
+def _carried(partitions: DataFrame, removals: DataFrame) -> DataFrame:
+    """Rows of partitions, each once for every time of its group (in `evaluated_at`) at which it counts."""
+    ended = removals.select(*COMMIT_KEY, F.col("at").alias("evaluated_at"))
+    in_group = Window.partitionBy(*_GROUP)
+    # Times are numbered within the group: a row counts from its own number up to the next one of its partition.
+    number = F.dense_rank().over(in_group.orderBy("evaluated_at"))
+    following = F.lead("number").over(Window.partitionBy(*COMMIT_KEY).orderBy("number", F.desc("rule")))
+    numbered = partitions.unionByName(ended, allowMissingColumns=True).select("*", number.alias("number"))
+    numbered = numbered.select("*", F.max("number").over(in_group).alias("newest"))
+    until = F.greatest(F.col("number"), F.coalesce(F.col("following") - 1, F.col("newest")))
+    times = F.explode(F.sequence("number", until)).alias("number")
+    spread = (
+        numbered.select("*", following.alias("following"))
+        .where(F.col("rule").isNotNull())
+        .select(*(name for name in partitions.columns), F.col("number").alias("own"), times)
+    )
+    own_time = F.when(F.col("own") == F.col("number"), F.col("evaluated_at"))
+    now = F.max(own_time).over(Window.partitionBy(*_GROUP, "number"))
+    is_fresh = F.unix_millis("now") - F.unix_millis("evaluated_at") <= FRESH_MS
+    return (
+        spread.select("*", now.alias("now"))
+        .where(is_fresh)
+        .drop("evaluated_at")
+        .withColumnRenamed("now", "evaluated_at")
     )
 
 

@@ -3,6 +3,9 @@
 The index of a partition says when its offsets were written. It is made of points: a backfilled record with its own
 time (exact), and log ends that were seen at a time, which mean that the record at that offset came later, and all
 before it earlier. Lag is read off between the two points around the committed offset, never outside.
+
+Where a log starts, a backfill cannot tell what was never written from what is deleted: it calls the first record that
+is kept the log's end of all times before. Such an end bounds nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +21,17 @@ _LOG: Final = (*PARTITION_KEY, "log")
 
 
 def index_points(observed: DataFrame) -> DataFrame:
-    """A point for each offset: its record's own time where known, the last time it was the end, the first time too."""
+    """A point for each offset: its record's own time where known, the last time it was the end, the first time too.
+
+    `seen` is the first time that a sample saw it as the end, `start` where samples saw the log start meanwhile.
+    """
     ends = observed.select(
         *_LOG,
         F.col("log_end_offset").alias("offset"),
         F.unix_millis("observed_at").alias("time"),
         F.lit(None).cast("long").alias("exact"),
+        F.when(F.col("origin") == "sample", F.unix_millis("observed_at")).alias("seen"),
+        F.col("log_start_offset").alias("start"),
     )
     records = observed.select(
         *_LOG,
@@ -32,11 +40,17 @@ def index_points(observed: DataFrame) -> DataFrame:
         F.unix_millis("point_time").alias("exact"),
     )
     return (
-        ends.unionByName(records)
+        ends.unionByName(records, allowMissingColumns=True)
         .where(F.col("offset").isNotNull() & F.col("time").isNotNull())
         .groupBy(*_LOG, "offset")
-        .agg(F.min("exact").alias("exact"), F.max("time").alias("latest"), F.min("time").alias("earliest"))
-        .select(*_LOG, "offset", "exact", "latest", "earliest")
+        .agg(
+            F.min("exact").alias("exact"),
+            F.max("time").alias("latest"),
+            F.min("time").alias("earliest"),
+            F.min("seen").alias("seen"),
+            F.max("start").alias("start"),
+        )
+        .select(*_LOG, "offset", "exact", "latest", "earliest", "seen", "start")
     )
 
 
@@ -52,15 +66,17 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
     )
     is_point = F.col("kind") == 0
     here = F.struct("offset", "exact", F.coalesce("exact", "latest").alias("time"))
-    there = F.struct("offset", F.col("earliest").alias("time"))
+    there = F.struct("offset", F.col("earliest").alias("time"), F.least("exact", "seen").alias("certain"))
     up = Window.partitionBy(*_LOG).orderBy("offset", "kind").rowsBetween(Window.unboundedPreceding, 0)
     # Upwards again, but from the far end: a frame that reaches to the end costs the square of its rows.
     down = Window.partitionBy(*_LOG).orderBy(F.desc("offset"), F.desc("kind")).rowsBetween(Window.unboundedPreceding, 0)
     return (
         events.withColumn("previous", F.last(F.when(is_point, here), ignorenulls=True).over(up))
         .withColumn("next", F.last(F.when(is_point, there), ignorenulls=True).over(down))
+        .withColumn("kept_from", F.max("start").over(Window.partitionBy(*_LOG)))
         .where(F.col("kind") == 1)
         .withColumn("now", F.unix_millis("observed_at"))
+        .withColumn("least", _least_age())
         .withColumn("time_lag_quality", _quality())
         .select(*lags.columns, _age().alias("time_lag_ms"), "time_lag_quality")
     )
@@ -68,13 +84,12 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
 
 def _quality() -> Column:
     committed, previous, following = F.col("committed_offset"), F.col("previous"), F.col("next")
-    is_bounded = following.isNotNull() & (following["time"] < F.col("now"))
     return (
         F.when(_is_done(), "exact")
         .when(surely(committed < F.col("log_start_offset")), "data_loss")
         .when(previous.isNotNull() & (previous["offset"] == committed) & previous["exact"].isNotNull(), "exact")
         .when(previous.isNotNull() & ((previous["offset"] == committed) | following.isNotNull()), "interpolated")
-        .when(is_bounded, "lower_bound")
+        .when(F.col("least").isNotNull(), "lower_bound")
         .otherwise("unknown")
     )
 
@@ -85,15 +100,25 @@ def _is_done() -> Column:
     return (committed >= F.col("log_end_offset")) | stable
 
 
+def _least_age() -> Column:
+    """What has passed since the next point, as all records before it were written earlier; null where nothing has."""
+    now, following, kept_from = F.col("now"), F.col("next"), F.col("kept_from")
+    written_before = (
+        F.when(following["offset"] > kept_from, following["time"])
+        .when(following["offset"] <= kept_from, following["certain"])
+        .otherwise(F.coalesce(following["certain"], following["time"]))
+    )
+    return F.when(written_before < now, now - written_before)
+
+
 def _age() -> Column:
     now, quality = F.col("now"), F.col("time_lag_quality")
     previous, following = F.col("previous"), F.col("next")
     steps = (F.col("committed_offset") - previous["offset"]) / (following["offset"] - previous["offset"])
     between = previous["time"] + F.round((following["time"] - previous["time"]) * steps).cast("long")
     written = F.when(previous["offset"] == F.col("committed_offset"), previous["time"]).otherwise(between)
-    least = F.when(following["time"] < now, now - following["time"])
     return (
         F.when(_is_done(), F.lit(0).cast("long"))
-        .when(quality.isin("data_loss", "lower_bound"), least)
+        .when(quality.isin("data_loss", "lower_bound"), F.col("least"))
         .when(quality.isin("exact", "interpolated"), F.greatest(F.lit(0), now - written))
     )

@@ -13,7 +13,6 @@ from typing import Final
 from pyarrow.fs import FileInfo, FileType
 
 from kafka_groups.pipeline.storage.places import Place
-from kafka_groups.pipeline.tables import Table
 
 STAGING: Final = ".staging"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
@@ -76,12 +75,3 @@ def files_by_batch(place: Place, table: str, date: str) -> dict[str, list[FileIn
         if info.type == FileType.File and folder.startswith("batch=") and info.base_name[0] not in "._":
             found.setdefault(folder.removeprefix("batch="), []).append(info)
     return found
-
-
-def batches_of(place: Place, table: Table) -> list[BatchDirectory]:
-    """All that a table has, by date and batch."""
-    return [
-        BatchDirectory(date, batch, len(files), sum(info.size for info in files))
-        for date in dates_of(place, table.name)
-        for batch, files in sorted(files_by_batch(place, table.name, date).items())
-    ]

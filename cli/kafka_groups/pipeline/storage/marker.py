@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from pyarrow.fs import FileType
 
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.formats import PARQUET, TABLE_FORMATS
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import SCHEMA_VERSION
 
@@ -18,39 +20,52 @@ MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
 
 
-def check_marker(place: Place, *, create: bool) -> None:
-    """Raises StorageError unless the directory is ours, of a version that we know; makes it if it may and must."""
+def check_marker(
+    place: Place,
+    *,
+    create: bool,
+    table_format: str | None = None,
+    check_format: Callable[[str], None] = lambda _format: None,
+) -> str:
+    """The format of the directory's tables; a directory that may be made gets the wanted one, parquet otherwise.
+
+    StorageError unless the directory is ours (or may become so), of a version that we know and of the wanted format.
+    `check_format` may raise, too, and is asked before anything is made.
+    """
     kind = place.info(place.root).type
     if kind == FileType.File:
         message = f"{place.into} is a file, and the tables need a directory: name another."
         raise StorageError(message)
     text = place.read_text(place.join(MARKER))
     if text is not None:
-        _check(place, text)
+        found = _check(place, text, table_format)
     else:
         _check_empty(place, create=create)
+        found = table_format or PARQUET
+    check_format(found)
     if create:
         _check_permission(place)
     if create and text is None:
         place.make(place.root)
-        place.write_text(place.join(MARKER), json.dumps(_content(), indent=2) + "\n")
+        place.write_text(place.join(MARKER), json.dumps(_content(found), indent=2) + "\n")
+    return found
 
 
-def _content() -> dict[str, Any]:
+def _content(table_format: str) -> dict[str, Any]:
     return {
         "what": _WHAT,
         "schema_version": SCHEMA_VERSION,
-        "table_format": "parquet",
+        "table_format": table_format,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "made_by": f"kafka-groups {__version__}",
     }
 
 
-def _check(place: Place, text: str) -> None:
+def _check(place: Place, text: str, wanted: str | None) -> str:
     try:
         content = json.loads(text)
         ours = content["what"] == _WHAT
-        version, form = int(content["schema_version"]), content["table_format"]
+        version, found = int(content["schema_version"]), str(content["table_format"])
     except (ValueError, KeyError, TypeError) as error:
         message = f"{place.join(MARKER)} cannot be understood: restore it, or name another directory."
         raise StorageError(message) from error
@@ -63,9 +78,17 @@ def _check(place: Place, text: str) -> None:
             f"this is kafka-groups {__version__} (schema {SCHEMA_VERSION}): use that version, or a newer one."
         )
         raise StorageError(message)
-    if form != "parquet":
-        message = f"The tables in {place.into} are of the format {form!r}, and this version knows parquet."
+    if found not in TABLE_FORMATS:
+        known = " and ".join(TABLE_FORMATS)
+        message = f"The tables in {place.into} are of the format {found!r}, and this version knows {known}."
         raise StorageError(message)
+    if wanted is not None and wanted != found:
+        message = (
+            f"The tables in {place.into} are of the format {found} since they were made, and {wanted} is asked for: "
+            "leave the format out, or name another directory."
+        )
+        raise StorageError(message)
+    return found
 
 
 def _check_empty(place: Place, *, create: bool) -> None:

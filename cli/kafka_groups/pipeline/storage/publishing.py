@@ -32,8 +32,7 @@ def publish_batch(place: Place, batch: str, files: Sequence[StagedFile], tables:
     """
     staging = new_staging(place)
     try:
-        _refuse_joined(place, batch)
-        _check_there(place, files)
+        check_there(place, files)
         made = _arrange(place, staging, files)
         for table, date in _written_before(place, batch, tables):
             if (table, date) not in made:
@@ -41,7 +40,7 @@ def publish_batch(place: Place, batch: str, files: Sequence[StagedFile], tables:
         for (table, date), directory in made.items():
             place.make(date_path(place, table, date))
             put_in(place, directory, batch_path(place, table, date, batch), staging)
-        _forget_stages(place, files)
+        forget_stages(place, files)
     finally:
         place.delete(staging)
 
@@ -82,7 +81,8 @@ def clean_staging(place: Place, older_than_s: float) -> int:
     return removed
 
 
-def _check_there(place: Place, files: Sequence[StagedFile]) -> None:
+def check_there(place: Place, files: Sequence[StagedFile]) -> None:
+    """StorageError if a staged file is gone."""
     if not files:
         return
     for info in place.infos([place.inside(file.path) for file in files]):
@@ -91,7 +91,8 @@ def _check_there(place: Place, files: Sequence[StagedFile]) -> None:
             raise StorageError(message)
 
 
-def _forget_stages(place: Place, files: Sequence[StagedFile]) -> None:
+def forget_stages(place: Place, files: Sequence[StagedFile]) -> None:
+    """Stages go that the files were the last of."""
     # Nobody comes back to a stage for one attempt. One for many is made again by whoever writes to it next.
     home = place.join(STAGING, "")
     inside = [path for path in (place.inside(file.path) for file in files) if path.startswith(home)]
@@ -126,8 +127,8 @@ def joined_batches(place: Place) -> dict[str, int]:
     return {writer: int(number) for writer, number in found.items()}
 
 
-def _refuse_joined(place: Place, batch: str) -> None:
-    # Its rows are in a compacted batch by now: published once more, they would be there twice.
+def refuse_joined(place: Place, batch: str) -> None:
+    """StorageError if its rows are in a compacted batch by now: published once more, they would be there twice."""
     found = numbered(batch)
     if found and found[1] <= joined_batches(place).get(found[0], -1):
         message = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyarrow.fs import FileType
 
@@ -16,9 +16,10 @@ from kafka_groups.pipeline.storage.publishing import arrange, put_in, remove_dir
 from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-_DAY_US = 86_400_000_000
+BUILD: Final = "build"  # the batch that all rows of a derived table are of
+_DAY_US: Final = 86_400_000_000
 
 
 def read_table(spark: SparkSession, place: Place, table: Table) -> DataFrame:
@@ -29,8 +30,20 @@ def read_table(spark: SparkSession, place: Place, table: Table) -> DataFrame:
     """
     if not dates_of(place, table.name):
         return spark.createDataFrame([], table.ddl())
-    reader = spark.read.schema(table.ddl()).option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
-    return reader.parquet(place.spark(place.join(table.name)))
+    return _reader(spark, table).parquet(place.spark(place.join(table.name)))
+
+
+def frame_of(spark: SparkSession, place: Place, table: Table, files: Sequence[str]) -> DataFrame:
+    """The same of certain files of the table, whatever stands beside them."""
+    if not files:
+        return spark.createDataFrame([], table.ddl())
+    reader = _reader(spark, table).option("basePath", place.spark(place.join(table.name)))
+    return reader.parquet(*map(place.spark, files))
+
+
+def _reader(spark: SparkSession, table: Table) -> DataFrameReader:
+    reader = spark.read.schema(table.ddl())
+    return reader.option("ignoreMissingFiles", "false").option("ignoreCorruptFiles", "false")
 
 
 def files_changed(error: Exception) -> bool:
@@ -83,5 +96,5 @@ def replace_date(place: Place, table: Table, date: str, files: Sequence[str], st
         remove_directory(place, target, staging)
         return
     place.make(place.join(table.name))
-    arrange(place, f"{staging}/new/date={date}/batch=build", files)
+    arrange(place, f"{staging}/new/date={date}/batch={BUILD}", files)
     put_in(place, f"{staging}/new/date={date}", target, staging)

@@ -16,6 +16,7 @@ from pyarrow import fs
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.records.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, UNKNOWN
+from kafka_groups.pipeline.storage.failing import next_step
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 
 _DAY_US: Final = 86_400_000_000
@@ -86,7 +87,8 @@ class StagedWriter:
             name = f"{table.name}-{date}-{uuid.uuid4().hex}.parquet"
             path = f"{self._root}/{name}"
             self._paths.append(path)
-            self._open[key] = _File(self._files, path, f"{self._stage.rstrip('/')}/{name}", table)
+            stage, mark, query = self._stage.partition("?") if "://" in self._stage else (self._stage, "", "")
+            self._open[key] = _File(self._files, path, f"{stage.rstrip('/')}/{name}{mark}{query}", table)
         return self._open[key]
 
     def _close(self, key: tuple[str, str]) -> None:
@@ -94,7 +96,7 @@ class StagedWriter:
         self._written.append(StagedFile(*key, file.uri, file.close()))
 
     def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"files cannot be written to {self._stage}: {error}")
+        return StorageError(f"Cannot write files in {self._stage}: {next_step(error)}.")
 
 
 class _File:
@@ -207,6 +209,6 @@ def _opened(stage: str) -> tuple[fs.FileSystem, str]:
         files, root = fs.FileSystem.from_uri(stage) if "://" in stage else (fs.LocalFileSystem(), stage)
         files.create_dir(root, recursive=True)
     except (OSError, ValueError) as error:
-        msg = f"files cannot be written to {stage}: {error}"
+        msg = f"Cannot write files in {stage}: {next_step(error)}."
         raise StorageError(msg) from error
     return files, root.rstrip("/")

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import publishing, spark_tables
 from kafka_groups.pipeline.storage.checkpoints import Checkpoint, open_checkpoint
-from kafka_groups.pipeline.storage.layout import BatchDirectory, batches_of, checked_name, new_staging
+from kafka_groups.pipeline.storage.delta import DeltaFormat, check_delta
+from kafka_groups.pipeline.storage.formats import DELTA, PARQUET, DataFile, TableFormat
+from kafka_groups.pipeline.storage.joining import count_rows
+from kafka_groups.pipeline.storage.layout import BatchDirectory, checked_name, new_staging
 from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.marker import check_marker
+from kafka_groups.pipeline.storage.parquet import ParquetFormat
 from kafka_groups.pipeline.storage.places import Place, open_place
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
 from kafka_groups.pipeline.tables import TABLES, Table
@@ -26,21 +30,31 @@ NOTES: Final = ".notes"
 _FACTS: Final = frozenset(table.name for table in TABLES.values() if not table.derived)
 
 
-def open_storage(into: str, *, create: bool = False) -> Storage:
+_FORMATS: Final[dict[str, Callable[[Place], TableFormat]]] = {PARQUET: ParquetFormat, DELTA: DeltaFormat}
+
+
+def open_storage(into: str, *, create: bool = False, table_format: str | None = None) -> Storage:
     """The tables in a directory: a local path, or a URI that pyarrow.fs and Spark know.
 
-    StorageError if it is not there (unless it may be made), not ours, of a newer version, or not to be written.
+    A directory that is made has tables of that format for good, Parquet files if none is named. StorageError if it is
+    not there (unless it may be made), not ours, of a newer version or another format, or not to be written.
     """
     place = open_place(into)
-    check_marker(place, create=create)
-    return Storage(place)
+
+    def check_format(found: str) -> None:
+        if found == DELTA:
+            check_delta(place)
+
+    found = check_marker(place, create=create, table_format=table_format, check_format=check_format)
+    return Storage(place, _FORMATS[found](place))
 
 
 class Storage:
     """All tables of a directory, which may hold several clusters. Methods raise StorageError and leave tables whole."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, format_: TableFormat) -> None:
         self.place = place
+        self.format = format_
         self.into = place.into
 
     def path(self, table: Table) -> str:
@@ -68,7 +82,7 @@ class Storage:
 
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
         """Documented columns, then date and batch; no rows if there are none."""
-        return spark_tables.read_table(spark, self.place, table)
+        return self.format.read(spark, table)
 
     def replace_dates(self, spark: SparkSession, table: Table, dates: Sequence[dt.date], rows: DataFrame) -> None:
         """Afterwards those dates of a derived table hold exactly these rows, and no rows if there are none.
@@ -84,14 +98,32 @@ class Storage:
             found = spark_tables.staged_dates(place, f"{staging}/written")
             spark_tables.check_dates(table, found, dates)
             with self.changing():
-                for day in sorted({day.isoformat() for day in dates}):
-                    spark_tables.replace_date(place, table, day, found.get(day, []), staging)
+                wanted = {day.isoformat(): found.get(day.isoformat(), []) for day in dates}
+                self.format.replace(table.name, wanted, staging)
         finally:
             place.delete(staging)
 
     def batches(self, table: Table) -> list[BatchDirectory]:
         """All that the table has, by date and batch."""
-        return batches_of(self.place, table)
+        found: dict[tuple[str, str], list[DataFile]] = {}
+        for file in self.format.files(table.name):
+            found.setdefault((file.date, file.batch), []).append(file)
+        return [
+            BatchDirectory(*key, len(files), sum(file.bytes for file in files)) for key, files in sorted(found.items())
+        ]
+
+    def files(self, table: Table) -> list[str]:
+        """Paths of the Parquet files that are the table, for `place.fs`."""
+        return [file.path for file in self.format.files(table.name)]
+
+    def rows(self, table: Table, dates: Collection[dt.date] | None = None) -> int:
+        """How many rows the table has of those dates, or of all, as footers and logs tell. Needs no Spark."""
+        wanted = None if dates is None else {day.isoformat() for day in dates}
+        return sum(self.rows_of(file) for file in self.format.files(table.name, wanted))
+
+    def rows_of(self, file: DataFile) -> int:
+        """How many rows a file has; StorageError if it is gone."""
+        return count_rows(self.place, file.path) if file.rows is None else file.rows
 
     def checkpoint(self, cluster_id: str) -> Checkpoint:
         """The checkpoint of a cluster, made if there is none; SourceError if it belongs to another."""
@@ -129,4 +161,5 @@ class Storage:
     def _publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
         checked_name(batch)
         with self.changing():
-            publishing.publish_batch(self.place, batch, files, tables)
+            publishing.refuse_joined(self.place, batch)
+            self.format.publish(batch, files, tables)

@@ -7,8 +7,8 @@ none sees a row twice or misses one. File names are never used again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.failing import told
@@ -16,9 +16,6 @@ from kafka_groups.pipeline.storage.layout import date_path, files_by_batch, new_
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.publishing import arrange, put_in
 from kafka_groups.pipeline.storage.renaming import exchange
-
-if TYPE_CHECKING:
-    from pyarrow.fs import FileInfo
 
 COMPACTED: Final = re.compile(r"compacted-(\d+)")
 
@@ -57,11 +54,12 @@ def swap_files(place: Place, table: str, date: str, gone: Collection[str], new: 
             place.make(f"{made}/batch={batch}")
         for info in kept:
             place.copy_file(info.path, f"{made}/batch={batch}/{info.base_name}")
-    arrange(place, f"{made}/batch=compacted-{_next_number(there)}", new)
+    arrange(place, f"{made}/batch={next_compacted(there)}", new)
     put_in(place, made, date_path(place, table, date), staging)
     return True
 
 
-def _next_number(there: dict[str, list[FileInfo]]) -> int:
-    found = (COMPACTED.fullmatch(batch) for batch in there)
-    return 1 + max((int(match[1]) for match in found if match), default=0)
+def next_compacted(batches: Iterable[str]) -> str:
+    """The name for joined files of a date that has these batches."""
+    found = (COMPACTED.fullmatch(batch) for batch in batches)
+    return f"compacted-{1 + max((int(match[1]) for match in found if match), default=0)}"

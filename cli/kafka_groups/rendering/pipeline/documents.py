@@ -25,7 +25,14 @@ _NAMES: Final[tuple[tuple[type[KafkaGroupsError], str], ...]] = (
     (PipelineError, "PIPELINE_FAILED"),
 )
 _OTHERWISE: Final = "PIPELINE_FAILED"
-PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
+_NOWHERE: Final[Document] = dict.fromkeys(("group", "topic", "partition", "broker", "code"))
+# What a document holds of a Ctrl-C or a SIGTERM that came before all was done.
+INTERRUPTED: Final[Document] = {
+    **_NOWHERE,
+    "name": "INTERRUPTED",
+    "message": "a signal came before all was done: what was written stays, and the next run goes on there",
+}
+PIPELINE_ERROR_NAMES: Final = (*(name for _, name in _NAMES), str(INTERRUPTED["name"]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,5 +75,4 @@ def error_document(error: KafkaGroupsError) -> Document:
     if isinstance(error, AdminError):
         return failure_document(Failure.of(error))
     name = next((name for kind, name in _NAMES if isinstance(error, kind)), _OTHERWISE)
-    where = dict.fromkeys(("group", "topic", "partition", "broker", "code"))
-    return {**where, "name": name, "message": str(error)}
+    return {**_NOWHERE, "name": name, "message": str(error)}

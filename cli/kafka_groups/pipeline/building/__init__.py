@@ -1,0 +1,85 @@
+"""Builds the derived tables of the dates whose facts changed, and of all dates after them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.building.changes import dates_to_build, save_state, state_of
+from kafka_groups.pipeline.building.making import TARGETS, Making, Progress
+from kafka_groups.pipeline.building.missing import missing
+from kafka_groups.pipeline.building.sizing import SMALL_ROWS, as_small
+from kafka_groups.pipeline.storage import Storage, files_changed
+from kafka_groups.pipeline.storage.failing import is_gone
+from kafka_groups.verdicts import Rules
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# A compaction or an ingest that ends takes files away from a build that has listed them; it begins again, then.
+_ATTEMPTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The dates that were made, the rows of each derived table on them, and what could not be told, in sentences."""
+
+    dates: tuple[date, ...]
+    rows: Mapping[str, int]
+    missing: tuple[str, ...]
+
+
+def build(
+    spark: SparkSession,
+    storage: Storage,
+    *,
+    rules: Rules | None = None,
+    lookback_days: int = 7,
+    small_rows: int = SMALL_ROWS,
+    progress: Progress | None = None,
+) -> Built:
+    """Makes the derived tables of all dates that changed since the last build, of the date before and of all after.
+
+    A date is made from its own facts and those of `lookback_days` before it (membership: of all days before it), so the
+    tables do not depend on when and in which order facts came. Facts that retention removed make nothing anew, and
+    neither does a compaction. Up to `small_rows` facts are worked on in one piece, which is quicker, to the same rows.
+    `progress` is told the table, its number and how many.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress)
+        except Exception as error:
+            if not (files_changed(error) or (isinstance(error, StorageError) and is_gone(error))):
+                raise
+    return _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress)
+
+
+def is_small(storage: Storage, *, rules: Rules | None = None, lookback_days: int = 7) -> bool:
+    """Whether the next build has so few facts to read that its session may be a brief one. Needs no Spark."""
+    now = state_of(storage, rules or Rules(), lookback_days)
+    dates = dates_to_build(storage, now)
+    return not dates or now.rows_until(dates, lookback_days) <= SMALL_ROWS
+
+
+def _build(
+    spark: SparkSession,
+    storage: Storage,
+    rules: Rules,
+    lookback_days: int,
+    small_rows: int,
+    progress: Progress | None,
+) -> Built:
+    now = state_of(storage, rules, lookback_days)
+    dates = dates_to_build(storage, now)
+    rows: Mapping[str, int] = {}
+    if dates:
+        is_small = now.rows_until(dates, lookback_days) <= small_rows
+        with as_small(spark, is_small):
+            rows = Making(spark, storage, dates, rules, lookback_days, is_small=is_small).make_all(progress)
+        save_state(storage, now)
+    if dates and progress is not None:
+        progress("", len(TARGETS), len(TARGETS))
+    return Built(tuple(dates), rows, missing(spark, storage, now, lookback_days))

@@ -1,0 +1,143 @@
+"""Which facts there are, date by date, and which of them are others than at the last build."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.swapping import COMPACTED
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.verdicts import Rules
+
+_NOTE: Final = "build"
+SOURCES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
+# What tables were made with: other settings, or other steps, make all dates anew.
+_STEPS_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a build is made of: for each date and table the batches, the rows, and what the footers tell of columns."""
+
+    settings: list[Any]
+    dates: Mapping[str, Mapping[str, Any]]
+
+    def rows_until(self, dates: Sequence[date], lookback_days: int) -> int:
+        """Facts that a build of those dates reads: `dates` and those before them, members of all days."""
+        first, last = (min(dates) - timedelta(days=lookback_days)).isoformat(), max(dates).isoformat()
+        return sum(
+            told["rows"]
+            for day, tables in self.dates.items()
+            for name, told in tables.items()
+            if (day >= first or name == GROUP_EVENTS.name) and day <= last
+        )
+
+    def origins(self, table: Table) -> set[str]:
+        """Where the table's facts are from; there are never more than two origins."""
+        found: set[str] = set()
+        for tables in self.dates.values():
+            found.update(tables.get(table.name, {}).get("columns", {}).get("origin", [])[:2])
+        return found
+
+
+def state_of(storage: Storage, rules: Rules, lookback_days: int) -> State:
+    """How it is now. Footers are read only of dates whose files are others than at the last build."""
+    known = storage.note(_NOTE).get("facts", {})
+    facts: dict[str, dict[str, Any]] = {}
+    for table in SOURCES:
+        files: dict[str, list[DataFile]] = {}
+        for file in storage.format.files(table.name):
+            files.setdefault(file.date, []).append(file)
+        for day, found in files.items():
+            facts.setdefault(day, {})[table.name] = _told(storage, table, found, known.get(day, {}).get(table.name, {}))
+    settings = [_STEPS_VERSION, rules.intervals, rules.allowed_lag, rules.minimum_complete, rules.min_distance_ms]
+    return State([*settings, lookback_days], dict(sorted(facts.items())))
+
+
+def save_state(storage: Storage, state: State) -> None:
+    """The next build begins from here."""
+    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates})
+
+
+def dates_to_build(storage: Storage, now: State) -> list[date]:
+    """Dates with facts, from the one before the first change on."""
+    before = storage.note(_NOTE)
+    known = before.get("facts", {}) if before.get("settings") == now.settings else {}
+    changed = [
+        day
+        for day, tables in now.dates.items()
+        if any(not _is_same(known.get(day, {}).get(name), told) for name, told in tables.items())
+    ]
+    if not changed:
+        return []
+    # A rebalance that begins before midnight may end on the next date: the date before is made again, too.
+    first = date.fromisoformat(min(changed)) - timedelta(days=1)
+    return [day for day in map(date.fromisoformat, now.dates) if day >= first]
+
+
+def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
+    """Whether the rows are the same, though compaction may have put them into other files.
+
+    It joins batches to one of its own and touches no row. So all batches that are not its own must be as they were, and
+    in all files together there must be as many rows as before, with the same columns' bounds and numbers of nulls.
+    """
+    if before is None:
+        return False
+    if before["batches"] == now["batches"]:
+        return True
+    kept = {batch: files for batch, files in now["batches"].items() if not COMPACTED.fullmatch(batch)}
+    is_kept = all(before["batches"].get(batch) == files for batch, files in kept.items())
+    return is_kept and (before["rows"], before["columns"]) == (now["rows"], now["columns"])
+
+
+def _told(storage: Storage, table: Table, files: Sequence[DataFile], known: Mapping[str, Any]) -> dict[str, Any]:
+    names: dict[str, list[str]] = {}
+    for file in files:
+        names.setdefault(file.batch, []).append(file.path.rpartition("/")[2])
+    # A file that has another content has another name.
+    batches = {batch: _digest(found) for batch, found in sorted(names.items())}
+    if known.get("batches") == batches:
+        return dict(known)
+    footers = [_footer(storage, file.path) for file in files]
+    columns = {name: _bounds(footers, name) for name in _compared(table)}
+    return {"batches": batches, "rows": sum(footer.num_rows for footer in footers), "columns": columns}
+
+
+def _footer(storage: Storage, path: str) -> Any:
+    with told("read the tables", path):
+        return pq.read_metadata(path, filesystem=storage.place.fs)
+
+
+def _compared(table: Table) -> list[str]:
+    numbers = [
+        field.name for field in table.arrow() if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+    ]
+    return ["origin", *numbers]
+
+
+def _bounds(footers: Collection[Any], name: str) -> list[Any]:
+    """The least and the largest value of a column, and how many nulls."""
+    found = []
+    for footer in footers:
+        place = next((at for at in range(footer.num_columns) if footer.schema.column(at).path == name), None)
+        if place is not None:
+            found += [footer.row_group(at).column(place).statistics for at in range(footer.num_row_groups)]
+    known = [each for each in found if each is not None]
+    bounded = [each for each in known if each.has_min_max]
+    nulls = sum(each.null_count for each in known)
+    if not bounded:
+        return [nulls]
+    return [str(min(each.min for each in bounded)), str(max(each.max for each in bounded)), nulls]
+
+
+def _digest(names: Collection[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:16]

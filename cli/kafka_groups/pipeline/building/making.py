@@ -1,0 +1,160 @@
+"""The derived tables of some dates, each made by the steps and written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import (
+    GROUP_DAILY,
+    GROUP_EVENTS,
+    GROUP_STATUS,
+    LAG_HISTORY,
+    OFFSET_COMMITS,
+    PARTITION_OFFSETS,
+    REBALANCES,
+    TOPIC_DAILY,
+    Table,
+)
+from kafka_groups.verdicts import Rules
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Progress = Callable[[str, int, int], None]
+TARGETS: Final = (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY)
+# Tables of a round are made at once; they read none of each other.
+_SMALL_ROUNDS: Final = ((LAG_HISTORY, REBALANCES, TOPIC_DAILY), (GROUP_STATUS,), (GROUP_DAILY,))
+_LARGE_ROUNDS: Final = tuple((table,) for table in TARGETS)
+
+
+class Making:
+    """One build. Later tables read the earlier ones as they were written, and small ones are kept between them."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        storage: Storage,
+        dates: Sequence[date],
+        rules: Rules,
+        lookback_days: int,
+        *,
+        is_small: bool,
+    ) -> None:
+        from kafka_groups.pipeline.steps.commits import commit_points
+        from kafka_groups.pipeline.steps.daily import key_days, partition_days
+        from kafka_groups.pipeline.steps.horizon import seen_by
+        from kafka_groups.pipeline.steps.lag import observations
+        from kafka_groups.pipeline.steps.members import events_once, memberships, states
+
+        self._spark, self._storage, self._dates, self._rules = spark, storage, list(dates), rules
+        self._is_small = is_small
+        commits = seen_by(storage.read(spark, OFFSET_COMMITS), dates, lookback_days=lookback_days)
+        seen = seen_by(storage.read(spark, PARTITION_OFFSETS), dates, lookback_days=lookback_days)
+        self._kept: list[DataFrame] = []
+        self._points = self._keep(commit_points(self._together(commits)))
+        self._observed = self._keep(observations(self._together(seen)))
+        events = self._keep(events_once(self._in_one_piece(storage.read(spark, GROUP_EVENTS))))
+        self._states = self._keep(states(events, memberships(events)))
+        self._keys = self._keep(key_days(self._points))
+        self._partitions = self._keep(partition_days(self._observed))
+
+    def make_all(self, progress: Progress | None) -> dict[str, int]:
+        """Writes all tables' dates; how many rows they have."""
+        done = 0
+        try:
+            for tables in _SMALL_ROUNDS if self._is_small else _LARGE_ROUNDS:
+                if progress is not None:
+                    progress(tables[0].name, done, len(TARGETS))
+                if self._is_small:
+                    # Most of the time is Spark's planning, which uses one core.
+                    with ThreadPoolExecutor(max_workers=len(tables)) as pool:
+                        list(pool.map(self._make, tables))
+                else:
+                    # Here, where whoever ends the program ends it at once.
+                    self._make(*tables)
+                done += len(tables)
+        finally:
+            for rows in self._kept:
+                rows.unpersist()
+        return {table.name: self._storage.rows(table, self._dates) for table in TARGETS}
+
+    def _make(self, table: Table) -> None:
+        rows: DataFrame = getattr(self, f"_{table.name}")()
+        self._storage.replace_dates(self._spark, table, self._dates, rows)
+
+    def _lag_history(self) -> DataFrame:
+        from kafka_groups.pipeline.steps.lag import lag, on_day
+        from kafka_groups.pipeline.steps.rates import SPAN_MS, rates
+        from kafka_groups.pipeline.steps.time_lag import index_points, time_lag
+
+        lags = on_day(rates(lag(self._observed, self._points, since_ms=SPAN_MS)), "observed_at")
+        return time_lag(lags, index_points(self._observed))
+
+    def _rebalances(self) -> DataFrame:
+        from kafka_groups.pipeline.steps.rebalances import rebalances
+
+        events, commits = (self._storage.read(self._spark, table) for table in (GROUP_EVENTS, OFFSET_COMMITS))
+        return rebalances(self._in_one_piece(events), self._in_one_piece(commits), self._dates)
+
+    def _group_status(self) -> DataFrame:
+        from kafka_groups.pipeline.steps.horizon import with_evening
+        from kafka_groups.pipeline.steps.lag import lag_at_commits, on_day
+        from kafka_groups.pipeline.steps.members import at_times
+        from kafka_groups.pipeline.steps.status import FRESH_MS, group_status, partition_status, removals
+        from kafka_groups.pipeline.steps.windows import last_commits, last_ends
+
+        made = self._in_one_piece(self._storage.read(self._spark, LAG_HISTORY))
+        lags = self._beside(with_evening(made, "observed_at", self._dates, before_ms=FRESH_MS))
+        windows = last_commits(lags, lag_at_commits(self._points, self._observed), self._rules)
+        partitions = self._keep(partition_status(windows, last_ends(self._observed, self._rules), self._rules))
+        both = partitions.unionByName(group_status(partitions, removals(self._points)))
+        return at_times(on_day(both, "evaluated_at"), self._states, "evaluated_at")
+
+    def _group_daily(self) -> DataFrame:
+        from kafka_groups.pipeline.steps.daily import gone_partitions, group_daily
+        from kafka_groups.pipeline.steps.members import on_days
+        from kafka_groups.pipeline.steps.retention import worst_lags
+
+        return group_daily(
+            self._keys,
+            gone_partitions(self._keys, self._partitions),
+            worst_lags(self._made(LAG_HISTORY)),
+            self._made(GROUP_STATUS),
+            self._made(REBALANCES),
+            on_days(self._states, self._dates),
+        )
+
+    def _topic_daily(self) -> DataFrame:
+        from kafka_groups.pipeline.steps.daily import topic_daily
+
+        return topic_daily(self._keys, self._partitions)
+
+    def _made(self, table: Table) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        rows = self._storage.read(self._spark, table).where(F.col("date").isin(self._dates))
+        return self._in_one_piece(rows).drop("day", "batch").withColumnRenamed("date", "day")
+
+    def _keep(self, rows: DataFrame) -> DataFrame:
+        """What is read more than once is made once; of few facts at once, so that Spark forgets how it came about."""
+        if self._is_small:
+            return rows.localCheckpoint()
+        self._kept.append(rows.persist())
+        return rows
+
+    def _beside(self, rows: DataFrame) -> DataFrame:
+        """What belongs to a topic's partition lies together: all that follows is done by partition, or by less."""
+        from kafka_groups.pipeline.steps.horizon import PARTITION_KEY
+
+        return rows if self._is_small else rows.repartition(*PARTITION_KEY)
+
+    def _together(self, facts: DataFrame) -> DataFrame:
+        return self._beside(self._in_one_piece(facts))
+
+    def _in_one_piece(self, rows: DataFrame) -> DataFrame:
+        """Of few facts one task makes all: what is in one piece need not be moved to be sorted or joined."""
+        return rows.coalesce(1) if self._is_small else rows

@@ -1,0 +1,58 @@
+"""What the tables of facts lack, and what cannot be told for it."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.pipeline.building.changes import State
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+_NAMED: Final = 5
+_DAY_MS: Final = 86_400_000
+
+
+def missing(spark: SparkSession, storage: Storage, now: State, lookback_days: int) -> tuple[str, ...]:
+    """In sentences; from footers alone, unless there are dates beyond the horizon."""
+    told = []
+    if "topic" not in now.origins(OFFSET_COMMITS):
+        told.append("No commits were read from __consumer_offsets: commit rates are unknown, verdicts rest on samples.")
+    if "topic" not in now.origins(GROUP_EVENTS):
+        told.append("No group records were read from __consumer_offsets: rebalances are unknown.")
+    if not now.origins(PARTITION_OFFSETS):
+        told.append("No log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.")
+    if "sample" not in now.origins(GROUP_EVENTS):
+        told.append("No group states were sampled: states of KIP-848 groups are unknown.")
+    return (*told, *_left_out(spark, storage, lookback_days))
+
+
+def _left_out(spark: SparkSession, storage: Storage, lookback_days: int) -> list[str]:
+    """Groups whose last commit is so old that the last date does not see it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    dates = [date.fromisoformat(day) for day in storage.format.dates(GROUP_DAILY.name)]
+    if not dates or dates[0] >= dates[-1] - timedelta(days=lookback_days):
+        return []
+    rows = storage.read(spark, GROUP_DAILY)
+    last = rows.groupBy("cluster_id", "group").agg(
+        F.max(F.struct("date", "partitions", F.unix_millis("last_commit_time").alias("committed_ms"))).alias("last")
+    )
+    gone = last.where((F.col("last.date") < dates[-1]) & (F.col("last.partitions") > 0)).select("group", "last.*")
+    names = sorted({row["group"] for row in gone.collect() if _was_cut(row, dates, lookback_days)})
+    if not names:
+        return []
+    listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    noun = "group has" if len(names) == 1 else "groups have"
+    period = f"the {lookback_days} days before {dates[-1]}"
+    return [f"{len(names):,} {noun} no commit in {period}, and so no row from then on: {listed}."]
+
+
+def _was_cut(row: Row, dates: list[date], lookback_days: int) -> bool:
+    """Whether its last commit is too old for the first date that is without it: else the group was removed."""
+    following = next(day for day in dates if day > row["date"])
+    midnight_ms = (following - timedelta(days=lookback_days) - date(1970, 1, 1)).days * _DAY_MS
+    return row["committed_ms"] is None or bool(row["committed_ms"] < midnight_ms)

@@ -1,0 +1,196 @@
+"""The log of one Delta table, through delta-rs: which files are the table, and commits that change that."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.fs import FileType
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.failing import next_step
+from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.renaming import flush
+from kafka_groups.pipeline.tables import Table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable, Schema
+
+_PARTITIONED_BY: Final = ["date", "batch"]
+# How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
+_KEPT_H: Final = 24
+_PROPERTIES: Final[dict[str, str | None]] = {"delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours"}
+_WANTED: Final = ["path", "size_bytes", "num_records", "partition.date", "partition.batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatable:
+    """What a commit is known by when it is repeated: a writer, and the number of its batch (`txn` in Delta's log)."""
+
+    writer: str
+    number: int
+
+
+class DeltaLog:
+    """A table as it was when it was first looked at. One that has committed has done its work: take a new one.
+
+    A commit fails with StorageError, and nothing is changed, if another changed meanwhile what it rests on.
+    """
+
+    def __init__(self, place: Place, table: Table) -> None:
+        self._place = place
+        self._table = table
+        self._root = place.join(table.name)
+
+    @cached_property
+    def files(self) -> list[DataFile]:
+        """What is the table, by date, batch and path."""
+        if self._opened is None:
+            return []
+        with self._told("read"):
+            rows = pa.table(self._opened.get_add_actions(flatten=True)).select(_WANTED)
+            dates = pc.strftime(rows["partition.date"], format="%Y-%m-%d").to_pylist()
+        columns = [rows[name].to_pylist() for name in ("partition.batch", "path", "size_bytes", "num_records")]
+        found = [
+            DataFile(date, batch, f"{self._root}/{unquote(path)}", size, count)
+            for date, batch, path, size, count in zip(dates, *columns, strict=True)
+        ]
+        return sorted(found, key=lambda file: (file.date, file.batch, file.path))
+
+    def last_of(self, writer: str) -> int | None:
+        """The highest number of the writer's batches that were committed."""
+        return None if self._opened is None else self._opened.transaction_version(writer)
+
+    def commit(
+        self,
+        *,
+        add: Sequence[DataFile] = (),
+        remove: Sequence[DataFile] = (),
+        known_by: Repeatable | None = None,
+        same_rows: bool = False,
+    ) -> None:
+        """One new version: files that are in the table's directories become part of it, others are no longer.
+
+        `same_rows` says that what comes and what goes have the same rows.
+        """
+        from deltalake.transaction import CommitProperties, Transaction
+
+        last = self.last_of(known_by.writer) if known_by else None
+        is_newest = known_by and (last is None or known_by.number > last)
+        known = [Transaction(known_by.writer, known_by.number)] if known_by and is_newest else None
+        with self._told("change"):
+            table = self._opened or self._created()
+            schema = self._widened(table)
+            table.create_write_transaction(
+                [*self._removals(remove, same_rows), *self._additions(add, same_rows)],
+                "append",
+                schema,
+                _PARTITIONED_BY,
+                commit_properties=CommitProperties(app_transactions=known),
+            )
+            table.update_incremental()
+            self._flush(table.version())
+
+    def vacuum(self) -> None:
+        """Files go that are not in the table, and have not been for a day."""
+        if self._opened is None:
+            return
+        with self._told("clean"):
+            wanted: dict[str, Any] = {"retention_hours": _KEPT_H, "enforce_retention_duration": False, "full": True}
+            # Each cleaning is two versions of its own, so there has to be something to clean.
+            if self._opened.vacuum(dry_run=True, **wanted):
+                self._opened.vacuum(dry_run=False, **wanted)
+
+    @cached_property
+    def _opened(self) -> DeltaTable | None:
+        from deltalake import DeltaTable
+
+        if self._place.info(f"{self._root}/_delta_log").type != FileType.Directory:
+            return None
+        with self._told("read"):
+            if not DeltaTable.is_deltatable(self._root):  # it was killed before it had a first version
+                return None
+            table = DeltaTable(self._root)
+            wanted = table.protocol().min_reader_version
+        if wanted > 1:
+            message = (
+                f"The table {self._root} was given features by another program (Delta reader version {wanted}) that "
+                "this one does not know: take them away again (ALTER TABLE … DROP FEATURE)."
+            )
+            raise StorageError(message)
+        return table
+
+    def _created(self) -> DeltaTable:
+        from deltalake import DeltaTable
+
+        self._place.make(self._root)
+        return DeltaTable.create(
+            self._root,
+            self._schema(),
+            mode="ignore",
+            partition_by=_PARTITIONED_BY,
+            name=self._table.name,
+            description=self._table.about,
+            configuration=_PROPERTIES,
+        )
+
+    def _schema(self) -> Schema:
+        from deltalake import Schema
+
+        partitions = [pa.field("date", pa.date32()), pa.field("batch", pa.string())]
+        return Schema.from_arrow(pa.schema([*self._table.arrow(), *partitions]))
+
+    def _widened(self, table: DeltaTable) -> Schema:
+        """The schema of the table, after it got the columns that an older version of this tool did not know."""
+        there = {field.name for field in table.schema().fields}
+        lacking = [field for field in self._schema().fields if field.name not in there]
+        if lacking:
+            table.alter.add_columns(lacking)
+            table.update_incremental()
+        return table.schema()
+
+    def _additions(self, files: Sequence[DataFile], same_rows: bool) -> Iterator[Any]:  # noqa: FBT001
+        from deltalake.transaction import AddAction
+
+        for file in files:
+            values = {"date": file.date, "batch": file.batch}
+            stats = json.dumps({"numRecords": file.rows})
+            yield AddAction(self._name(file), file.bytes, values, _now_ms(), not same_rows, stats)
+
+    def _removals(self, files: Sequence[DataFile], same_rows: bool) -> Iterator[Any]:  # noqa: FBT001
+        from deltalake.transaction import RemoveAction
+
+        for file in files:
+            values: dict[str, str | None] = {"date": file.date, "batch": file.batch}
+            yield RemoveAction(self._name(file), not same_rows, _now_ms(), file.bytes, values)
+
+    def _name(self, file: DataFile) -> str:
+        return file.path.removeprefix(f"{self._root}/")
+
+    def _flush(self, version: int) -> None:
+        # Spark forgets the batch when we return, and delta-rs leaves it to the kernel when a version is on the disk.
+        flush(f"{self._root}/_delta_log/{version:020}.json")
+        flush(f"{self._root}/_delta_log")
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        from deltalake.exceptions import DeltaError
+
+        try:
+            yield
+        except (DeltaError, OSError, ValueError) as error:
+            message = f"Cannot {what} the table {self._root}: {next_step(error)}."
+            raise StorageError(message) from error
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

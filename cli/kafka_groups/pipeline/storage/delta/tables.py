@@ -1,0 +1,156 @@
+"""Delta tables as the pipeline wants them: batches that are known when they are repeated, dates, joined files."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from pyarrow.fs import FileType
+
+from kafka_groups.pipeline.storage.delta.log import DeltaLog, Repeatable
+from kafka_groups.pipeline.storage.delta.repeating import are_the_same
+from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.joining import count_rows
+from kafka_groups.pipeline.storage.layout import batch_path, new_staging, numbered
+from kafka_groups.pipeline.storage.locks import hold
+from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.publishing import CHANGING, CHANGING_WAIT_S, arrange, check_there, forget_stages
+from kafka_groups.pipeline.storage.renaming import flush
+from kafka_groups.pipeline.storage.spark_tables import BUILD, frame_of
+from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.storage.swapping import next_compacted
+from kafka_groups.pipeline.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CountedFile = tuple[str, int]  # path, rows
+_ABOVE: Final = 3  # directories above a batch's: the date, the table, the tables
+
+
+class DeltaFormat:
+    """`TableFormat` by commits: files are moved to where they will stay, and then become part of the table, at once.
+
+    What a killed process moved and did not commit is in no table; `tidy` deletes it a day later.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def dates(self, table: str) -> list[str]:
+        """Dates that the table has files of."""
+        return sorted({file.date for file in self.files(table)})
+
+    def files(self, table: str, dates: Collection[str] | None = None) -> list[DataFile]:
+        """Files of the newest version."""
+        return [file for file in self._log(table).files if dates is None or file.date in dates]
+
+    def read(self, spark: SparkSession, table: Table) -> DataFrame:
+        """The newest version as plain Parquet files, so that Spark needs no jar; later commits do not disturb it."""
+        return frame_of(spark, self._place, table, [file.path for file in self.files(table.name)])
+
+    def publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
+        """A commit for each table that changes, so none for a batch that is repeated as it was."""
+        staging = new_staging(self._place)
+        try:
+            check_there(self._place, files)
+            given: dict[str, list[StagedFile]] = {table: [] for table in tables}
+            for file in files:
+                given.setdefault(file.table, []).append(file)
+            # Tables that only lose rows come first: a row is in no two of them.
+            for table, new in sorted(given.items(), key=lambda item: (bool(item[1]), item[0])):
+                self._publish(table, batch, new, staging)
+            forget_stages(self._place, files)
+        finally:
+            self._place.delete(staging)
+
+    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str) -> None:
+        """One commit for all of the dates."""
+        log = self._log(table)
+        old = [file for file in log.files if file.date in found]
+        new = [
+            file
+            for date, paths in sorted(found.items())
+            for file in self._moved(table, date, BUILD, [(path, count_rows(self._place, path)) for path in paths])
+        ]
+        if old or new:
+            log.commit(add=new, remove=old)
+
+    def check_swap(self) -> None:
+        """A commit can always be had."""
+
+    def swap(self, table: str, date: str, gone: Collection[str], new: Sequence[str], staging: str) -> bool:
+        """One commit, which says that no row changes."""
+        log = self._log(table)
+        there = [file for file in log.files if file.date == date]
+        old = [file for file in there if file.path in gone]
+        if len(old) < len(gone):
+            return False
+        batch = next_compacted(file.batch for file in there)
+        counted = [(path, count_rows(self._place, path)) for path in new]
+        log.commit(add=self._moved(table, date, batch, counted), remove=old, same_rows=True)
+        return True
+
+    def remove(self, table: str, date: str, staging: str) -> None:
+        """One commit; the files follow a day later."""
+        log = self._log(table)
+        if old := [file for file in log.files if file.date == date]:
+            log.commit(remove=old)
+
+    def tidy(self) -> None:
+        """Deletes what left the tables a day ago or was never committed, and directories that are empty by then."""
+        for table in TABLES:
+            self._log(table).vacuum()
+            with hold(self._place, CHANGING, wait_s=CHANGING_WAIT_S):
+                self._remove_empty(table)
+
+    def _log(self, table: str) -> DeltaLog:
+        return DeltaLog(self._place, TABLES[table])
+
+    def _publish(self, table: str, batch: str, new: Sequence[StagedFile], staging: str) -> None:
+        log, known_by = self._log(table), _repeatable(batch)
+        old = [file for file in log.files if file.batch == batch]
+        counted: dict[str, list[CountedFile]] = {}
+        for file in sorted(new, key=lambda file: file.date):
+            counted.setdefault(file.date, []).append((self._place.inside(file.path), file.rows))
+        if known_by and log.last_of(known_by.writer) == known_by.number and self._is_repeated(table, old, counted):
+            arrange(self._place, f"{staging}/repeated-{table}", [path for some in counted.values() for path, _ in some])
+        elif old or new:
+            add = [file for date, some in counted.items() for file in self._moved(table, date, batch, some)]
+            log.commit(add=add, remove=old, known_by=known_by)
+
+    def _is_repeated(self, table: str, old: Sequence[DataFile], new: Mapping[str, Sequence[CountedFile]]) -> bool:
+        again = [(date, path) for date, some in new.items() for path, _ in some]
+        return are_the_same(self._place, TABLES[table], [(file.date, file.path) for file in old], again)
+
+    def _moved(self, table: str, date: str, batch: str, files: Iterable[CountedFile]) -> list[DataFile]:
+        directory = batch_path(self._place, table, date, batch)
+        self._place.make(directory)
+        found = []
+        for number, (path, rows) in enumerate(files):
+            target = f"{directory}/part-{number:05}-{uuid.uuid4().hex[:12]}.parquet"
+            self._place.move_file(path, target)
+            os.utime(target)  # so that no cleaning takes it for a leftover before it is committed
+            found.append(DataFile(date, batch, target, self._place.info(target).size, rows))
+        # The names last as long as the log that tells them.
+        for name in (directory, *(str(parent) for parent in list(PurePath(directory).parents)[:_ABOVE])):
+            flush(name)
+        return found
+
+    def _remove_empty(self, table: str) -> None:
+        home = self._place.join(table)
+        found = self._place.children(home, recursive=True)
+        used = {str(parent) for info in found if info.type == FileType.File for parent in PurePath(info.path).parents}
+        for info in reversed(found):  # what is below comes first
+            if info.type == FileType.Directory and info.path not in used and "/_delta_log" not in info.path:
+                with suppress(OSError):  # it is in use again
+                    os.rmdir(info.path)  # noqa: PTH106
+
+
+def _repeatable(batch: str) -> Repeatable | None:
+    found = numbered(batch)
+    return Repeatable(*found) if found else None

@@ -1,0 +1,192 @@
+"""What a machine or a directory refuses the pipeline: a sentence, a name, an exit code, and nothing touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kafka_groups.errors import PipelineError, SourceError
+from kafka_groups.pipeline.storage.marker import MARKER
+from tests.commands.pipeline.conftest import Rooms
+from tests.fakes.fake_admin import run
+from tests.pipeline.storage.disks import make_read_only, small_disk
+
+_OLD_JAVA = "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n"
+_AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+
+
+class Machine:
+    """Where a refusal is prepared: a directory of tables, an environment, disks."""
+
+    def __init__(self, home: Path, into: str, disks: ExitStack) -> None:
+        self.home = home
+        self.into = into
+        self.environment: dict[str, str | None] = {}
+        self._disks = disks
+
+    def without_java(self) -> None:
+        self.environment = {"JAVA_HOME": None, "PATH": ""}
+
+    def with_an_old_java(self) -> None:
+        java = self.home / "jdk-11" / "bin" / "java"
+        java.parent.mkdir(parents=True)
+        java.write_text(_OLD_JAVA)
+        java.chmod(0o755)
+        self.environment = {"JAVA_HOME": str(java.parent.parent), "PATH": ""}
+
+    def with_tables_of_the_future(self) -> None:
+        marker = Path(self.into, MARKER)
+        marker.write_text(json.dumps({**json.loads(marker.read_text()), "schema_version": 99, "made_by": "its child"}))
+
+    def with_a_directory_of_somebody_else(self) -> None:
+        self.into = str(self.home / "letters")
+        Path(self.into).mkdir()
+        Path(self.into, "dear").write_text("mine")
+
+    def with_a_file(self) -> None:
+        self.into = str(self.home / "file")
+        Path(self.into).write_text("mine")
+
+    def with_a_full_disk(self) -> None:
+        disk = self._disk()
+        with suppress(OSError), (disk / "ballast").open("wb", buffering=0) as ballast:
+            while ballast.write(bytes(4096)):
+                pass
+
+    def with_a_read_only_disk(self) -> None:
+        make_read_only(self._disk())
+
+    def _disk(self) -> Path:
+        disk = self._disks.enter_context(small_disk(self.home / "disk", megabytes=1))
+        self.into = str(disk / "tables")
+        Path(self.into).mkdir()
+        return disk
+
+
+@pytest.fixture
+def machine(tmp_path: Path, into: str) -> Iterator[Machine]:
+    with ExitStack() as disks:
+        yield Machine(tmp_path, into, disks)
+
+
+class Case(NamedTuple):
+    prepare: Callable[[Machine], None]
+    command: str
+    name: str
+    told: str
+
+
+CASES = {
+    "no Java": Case(Machine.without_java, "build", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
+    "an old Java": Case(Machine.with_an_old_java, "build", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
+    "a newer schema": Case(
+        Machine.with_tables_of_the_future, "ingest", "STORAGE_FAILED", "were made by its child (schema 99), and this is"
+    ),
+    "a newer schema, only looked at": Case(
+        Machine.with_tables_of_the_future, "tables", "STORAGE_FAILED", "use that version, or a newer one"
+    ),
+    "not our directory": Case(
+        Machine.with_a_directory_of_somebody_else, "ingest", "STORAGE_FAILED", "it holds 'dear' and no"
+    ),
+    "a file": Case(Machine.with_a_file, "sample", "STORAGE_FAILED", "is a file, and the tables need a directory"),
+    "a full disk": Case(Machine.with_a_full_disk, "ingest", "STORAGE_FAILED", "there is no space left. Free some, and"),
+    "a disk that takes nothing": Case(
+        Machine.with_a_read_only_disk,
+        "ingest",
+        "STORAGE_FAILED",
+        "Cannot write in",
+    ),
+}
+_WITH_DISKS = ("a full disk", "a disk that takes nothing")
+
+
+def _content(place: Path) -> dict[str, bytes]:
+    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name, marks=_AS_ROOT if name in _WITH_DISKS else ()) for name, case in CASES.items()]
+)
+def test_a_refusal_is_one_sentence_a_name_and_exit_code_1_and_nothing_is_touched(machine: Machine, case: Case) -> None:
+    case.prepare(machine)
+    before = _content(Path(machine.into))
+
+    outcome = run("pipeline", case.command, "--into", machine.into, "--format", "json", **machine.environment)
+
+    assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1), outcome
+    assert outcome.stderr.startswith("Error: ")
+    assert case.told in outcome.stderr
+    document = json.loads(outcome.stdout)
+    assert (document["status"], [error["name"] for error in document["errors"]]) == ("failed", [case.name])
+    assert f"Error: {document['errors'][0]['message']}\n" == outcome.stderr
+    assert _content(Path(machine.into)) == before
+
+
+@pytest.mark.parametrize(
+    ("continuous", "status", "names"), [(True, "complete", []), (False, "partial", ["INTERRUPTED"])]
+)
+def test_an_ingest_that_is_interrupted_counts_what_it_wrote(
+    rooms: Rooms, into: str, *, continuous: bool, status: str, names: list[str]
+) -> None:
+    done = rooms.ingest.return_value
+
+    def interrupted(*_: object, stop: Callable[[], bool], **__: object) -> object:
+        assert not stop()
+        signal.raise_signal(signal.SIGINT)
+        assert stop()
+        return done
+
+    rooms.ingest.side_effect = interrupted
+    flags = ("--into", into, "--format", "json", *(["--continuous"] if continuous else []))
+    outcome = run("pipeline", "ingest", *flags)
+
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"], document["records"]) == (130, status, 30)
+    assert [error["name"] for error in document["errors"]] == names
+    assert outcome.stderr.splitlines()[1:] == ["Error: interrupted"]
+
+
+def test_who_asks_twice_is_not_kept_waiting(rooms: Rooms, into: str) -> None:
+    def deaf(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("the second one should have ended this")
+
+    rooms.ingest.side_effect = deaf
+    outcome = run("pipeline", "ingest", "--into", into)
+    assert (outcome.exit_code, outcome.stderr) == (143, "Error: terminated\n")
+
+
+def test_what_fails_while_it_is_ended_is_no_news(rooms: Rooms, into: str) -> None:
+    def dying(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        raise PipelineError("the JVM is gone")
+
+    rooms.ingest.side_effect = dying
+    outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
+    assert (outcome.exit_code, outcome.stderr) == (143, "Error: terminated\n")
+    assert [error["name"] for error in json.loads(outcome.stdout)["errors"]] == ["INTERRUPTED"]
+
+
+def test_brokers_that_refuse_are_asked_before_spark_is_started(rooms: Rooms, into: str) -> None:
+    rooms.readable.side_effect = SourceError("no")
+    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: no\n")
+    rooms.spark.assert_not_called()
+
+
+def test_a_fault_of_ours_leaves_a_whole_document_too(rooms: Rooms, into: str) -> None:
+    rooms.ingest.side_effect = ZeroDivisionError("by zero")
+    outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"]) == (1, "failed")
+    assert [(error["name"], error["message"]) for error in document["errors"]] == [
+        ("PIPELINE_FAILED", "ZeroDivisionError: by zero")
+    ]

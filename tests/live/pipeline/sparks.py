@@ -1,0 +1,92 @@
+"""Sparks that are somewhere else: a Spark Connect server and a cluster of one worker, from pyspark's own wheel."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from kafka_groups.pipeline.session.java import find_java, home_of
+from tests.live.groups.waiting import wait_until
+
+_HOME = Path(pyspark.__file__).parent
+_LOOPBACK = "127.0.0.1"
+_START_S = 60
+_END_S = 30
+
+
+def environment() -> dict[str, str]:
+    """What a Spark of these tests finds, and a command that uses it."""
+    java = home_of(find_java(os.environ))
+    told = {"SPARK_HOME": str(_HOME), "SPARK_LOCAL_IP": _LOOPBACK, "PYSPARK_PYTHON": sys.executable}
+    return os.environ | told | ({"JAVA_HOME": str(java)} if java else {})
+
+
+@contextmanager
+def connect_server(home: Path) -> Iterator[str]:
+    """The URL of a server whose working directory is `home`."""
+    port = _free_port()
+    options = {"ui.enabled": "false", "connect.grpc.binding.address": _LOOPBACK, "connect.grpc.binding.port": port}
+    flags = [word for name, value in options.items() for word in ("--conf", f"spark.{name}={value}")]
+    server = ["spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    with _running(home, [*server, "--master", "local[2]", "--driver-memory", "1g", *flags], port):
+        yield f"sc://{_LOOPBACK}:{port}"
+
+
+@contextmanager
+def standalone(home: Path) -> Iterator[str]:
+    """The URL of a master that has one worker, whose files go below `home`."""
+    port, reached, also = _free_port(), _free_port(), _free_port()
+    url = f"spark://{_LOOPBACK}:{port}"
+    at = ["--host", _LOOPBACK, "--webui-port"]
+    master = ["spark-class", "org.apache.spark.deploy.master.Master", "--port", str(port), *at, str(also)]
+    worker = ["spark-class", "org.apache.spark.deploy.worker.Worker", url, "--port", str(reached), *at, "0"]
+    worker += ["--cores", "2", "--memory", "1g", "--work-dir", str(home)]
+    with _running(home, master, port), _running(home, worker, reached):
+        yield url
+
+
+@contextmanager
+def _running(home: Path, command: Sequence[str], port: int) -> Iterator[None]:
+    program, *rest = command
+    log = home / f"{port}.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [str(_HOME / "bin" / program), *rest], cwd=home, env=environment(), stdout=stream, stderr=stream
+        )
+    try:
+        wait_until(
+            lambda: process.poll() is not None or _listens(port),
+            lambda: log.read_text(errors="replace"),
+            longest_s=_START_S,
+        )
+        assert process.poll() is None, log.read_text(errors="replace")
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(_END_S)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((_LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind((_LOOPBACK, 0))
+        port: int = taken.getsockname()[1]
+        return port

@@ -1,0 +1,159 @@
+"""`ingest --continuous` is a program of its own here, that Ctrl-C and SIGTERM end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.waiting import wait_until
+from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+SECRETS = {"sasl.password": "hunter2-a", "ssl.key.password": "hunter2-b", "sasl.username": "hunter2-c"}
+_START_S = 150
+_END_S = 60
+_TALKATIVE = """\
+rootLogger.level = info
+rootLogger.appenderRef.err.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %p %c: %m%n%ex
+logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
+logger.repl.level = info
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What is left of a run."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    log: str
+    storage: Storage
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.stdout)
+        return found
+
+
+@contextmanager
+def _continuous(broker: str, home: Path) -> Iterator[subprocess.Popen[str]]:
+    """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not ask for."""
+    (home / "conf").mkdir()
+    (home / "conf" / "log4j2.properties").write_text(_TALKATIVE)
+    command = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", "ingest", "--continuous", "--every", "1s"]
+    command += ["-b", broker, "--into", str(home / "tables"), "--format", "json", "--spark-log", str(home / "log")]
+    command += [
+        "--master",
+        "local[2]",
+        "--driver-memory",
+        "1g",
+        *(f"-X{key}={value}" for key, value in SECRETS.items()),
+    ]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"SPARK_CONF_DIR": str(home / "conf"), "SPARK_LOCAL_IP": "127.0.0.1"},
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end(broker: str, home: Path, number: signal.Signals, kill: Callable[[int, int], None]) -> Ended:
+    topic = make_topic(broker, records=8)
+    commit(broker, fresh("before"), topic, 1, 2, 3)
+    storage = open_storage(str(home / "tables"), create=True)
+    with _continuous(broker, home) as process:
+        wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", longest_s=_START_S)
+        kill(process.pid, number)
+        stdout, stderr = process.communicate(timeout=_END_S)
+    log = (home / "log").read_text(errors="replace")
+    return Ended(exit_code=process.returncode, stdout=stdout, stderr=stderr, log=log, storage=storage)
+
+
+def _has_read(storage: Storage, process: subprocess.Popen[str]) -> bool:
+    assert process.poll() is None, process.communicate()
+    return bool(storage.batches(OFFSET_COMMITS))
+
+
+@pytest.fixture(scope="module")
+def by_ctrl_c(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A terminal's Ctrl-C reaches the JVM and the workers, too."""
+    return _end(broker, tmp_path_factory.mktemp("by-ctrl-c"), signal.SIGINT, os.killpg)
+
+
+@pytest.fixture(scope="module")
+def by_sigterm(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A container's end reaches the first process alone."""
+    return _end(broker, tmp_path_factory.mktemp("by-sigterm"), signal.SIGTERM, os.kill)
+
+
+@pytest.fixture(params=["by_ctrl_c", "by_sigterm"])
+def ended(request: pytest.FixtureRequest) -> Ended:
+    found: Ended = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fixture", "exit_code", "told"), [("by_ctrl_c", 130, "interrupted"), ("by_sigterm", 143, "terminated")]
+)
+def test_it_is_told_once_and_is_the_exit_code(
+    request: pytest.FixtureRequest, fixture: str, exit_code: int, told: str
+) -> None:
+    ended: Ended = request.getfixturevalue(fixture)
+
+    assert ended.exit_code == exit_code, ended.stderr
+    assert [line for line in ended.stderr.splitlines() if line.startswith("Error")] == [f"Error: {told}"]
+    assert "py4j" not in ended.stderr
+
+
+def test_what_was_written_until_then_is_counted(ended: Ended, spark: SparkSession) -> None:
+    rows = {table["table"]: table["rows"] for table in ended.document["tables"]}
+
+    assert ended.document["status"] == "complete"
+    assert rows["offset_commits"] == commits_in(spark, ended.storage).total() > 0
+    assert ended.document["records"] == sum(rows.values()) - rows.get("ingest_gaps", 0)
+
+
+def test_the_next_run_goes_on_there(ended: Ended, spark: SparkSession, broker: str) -> None:
+    commit(broker, fresh("after"), make_topic(broker, records=8), 1, 2)
+
+    ingest(spark, ended.storage, {"bootstrap.servers": broker})
+
+    assert commits_in(spark, ended.storage) == read_directly(broker)
+
+
+def test_no_secret_is_in_what_it_wrote_nor_in_what_spark_did(ended: Ended) -> None:
+    assert "INFO org.apache.spark" in ended.log
+    assert "hunter2" not in ended.stdout + ended.stderr + ended.log
+    kept = [path for path in Path(ended.storage.into).rglob("*") if path.is_file()]
+    assert [path for path in kept if b"hunter2" in path.read_bytes()] == []

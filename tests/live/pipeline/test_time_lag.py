@@ -1,0 +1,90 @@
+"""Time lag, against the timestamps that the records really have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.pipeline.tables import LAG_HISTORY
+from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
+from tests.live.pipeline.told import Row, ms
+
+if TYPE_CHECKING:
+    from tests.live.pipeline.told import Told
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+
+@pytest.fixture(scope="module")
+def rows(told: Told) -> list[Row]:
+    """Each with `truth_ms`: the age of the record at the committed offset when it was observed; 0 at the end."""
+    return [row | {"truth_ms": _truth(told, row)} for row in told.rows(LAG_HISTORY, topic=told.timed.topic)]
+
+
+def _truth(told: Told, row: Row) -> int:
+    times, offset = told.timed.times_ms[row["partition"]], row["committed_offset"]
+    return 0 if offset == len(times) else ms(row["observed_at"]) - times[offset]
+
+
+def _of(rows: list[Row], *qualities: str) -> list[Row]:
+    return [row for row in rows if row["time_lag_quality"] in qualities]
+
+
+def test_every_commit_is_told_of_by_both_samples_and_by_the_backfill(told: Told, rows: list[Row]) -> None:
+    each = len(told.timed.groups) * len(told.timed.times_ms)
+
+    assert Counter(row["origin"] for row in rows) == {"sample": 2 * each, "backfill": each}
+
+
+def test_a_time_lag_that_is_called_exact_is_the_age_of_the_record(rows: list[Row]) -> None:
+    exact = _of(rows, "exact")
+
+    assert [row["time_lag_ms"] for row in exact] == [row["truth_ms"] for row in exact]
+    assert {row["partition"] for row in exact if row["truth_ms"] > 0} >= {STEADY, BURSTS, CUT}
+
+
+def test_a_time_lag_that_is_interpolated_is_right_to_a_step_of_the_grid(rows: list[Row]) -> None:
+    interpolated = _of(rows, "interpolated")
+
+    assert {row["partition"] for row in interpolated} >= {STEADY, BURSTS, CUT}
+    assert max(abs(row["time_lag_ms"] - row["truth_ms"]) for row in interpolated) <= STEP_MS
+
+
+def test_a_lower_bound_is_never_above_the_truth(rows: list[Row]) -> None:
+    bounds = [row for row in _of(rows, "lower_bound", "data_loss") if row["time_lag_ms"] is not None]
+
+    assert {row["partition"] for row in bounds} == {OLDER, QUIET, CUT, EMPTIED}
+    assert [row for row in bounds if not 0 < row["time_lag_ms"] <= row["truth_ms"]] == []
+
+
+def test_what_was_written_before_the_grid_is_at_least_as_old_as_the_grid(rows: list[Row]) -> None:
+    quiet = [row for row in rows if row["partition"] == QUIET and row["lag"] > 0]
+
+    assert {row["time_lag_quality"] for row in quiet} == {"lower_bound"}
+    assert min(row["time_lag_ms"] for row in quiet) >= 20 * STEP_MS
+
+
+def test_nothing_left_to_read_is_no_lag(told: Told, rows: list[Row]) -> None:
+    done = [row for row in rows if row["group"] == told.timed.groups[-1]]
+
+    assert {row["lag"] for row in done} == {0}
+    assert {(row["time_lag_ms"], row["time_lag_quality"]) for row in done} == {(0, "exact")}
+
+
+def test_records_that_were_deleted_before_they_were_read_are_a_loss(rows: list[Row]) -> None:
+    lost = {
+        (row["partition"], row["committed_offset"] < KEPT_FROM.get(row["partition"], 0))
+        for row in _of(rows, "data_loss")
+    }
+
+    assert lost == {(CUT, True), (EMPTIED, True)}
+    assert all(row["retention_margin"] < 0 for row in _of(rows, "data_loss"))
+
+
+def test_only_what_nothing_is_known_of_is_unknown(rows: list[Row]) -> None:
+    unknown = _of(rows, "unknown")
+
+    assert {row["partition"] for row in unknown} <= {EMPTIED}
+    assert {row["time_lag_ms"] for row in unknown} <= {None}

@@ -1,0 +1,29 @@
+"""File systems that refuse: a disk as small as a test wants it, and one that takes nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def small_disk(where: Path, *, megabytes: int) -> Iterator[Path]:
+    """A file system of that size, for root; the test is left out where mounting is forbidden."""
+    where.mkdir()
+    options = f"size={megabytes}m"
+    mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", options, "none", str(where)], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting is forbidden here")
+    try:
+        yield where
+    finally:
+        subprocess.run(["/bin/umount", str(where)], check=True)
+
+
+def make_read_only(disk: Path) -> None:
+    """From now on the disk takes nothing."""
+    subprocess.run(["/bin/mount", "-o", "remount,ro", str(disk)], check=True)
