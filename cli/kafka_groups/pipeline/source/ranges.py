@@ -6,6 +6,8 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
+from operator import is_not
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -90,7 +92,8 @@ class RangeReader:
         left = self._wanted.end - self._next
         messages = self._consumer.consume(min(CHUNK, left), _POLL_S if left > _FEW else _SHORT_POLL_S)
         errors = list(map(Message.error, messages))
-        if errors.count(None) == len(errors):
+        # Not errors.count(None): a KafkaError cannot be compared with None.
+        if not any(map(is_not, errors, repeat(None))):
             return self._records(messages)
         both = list(zip(messages, errors, strict=True))
         records = self._records([message for message, error in both if error is None])
