@@ -83,7 +83,8 @@ class Bench:
                 msg = f"{what} ended with {done.returncode}: {done.stderr.strip()[-2000:]}"
                 raise RuntimeError(msg)
             found: dict[str, Any] = json.loads(done.stdout)
-        if found.get("records", self._filling.commits) != self._filling.commits:
+        # Kafka's console consumer joins a group, of which the broker writes some records, too.
+        if found.get("records", self._filling.commits) < self._filling.commits:
             msg = f"{what} read {found['records']:,} of {self._filling.commits:,} records"
             raise RuntimeError(msg)
         return found
