@@ -190,6 +190,7 @@ class ScriptedBroker:
                     for each in held:
                         frame = each()
                         if frame is None:
+                            _say_goodbye(connection)
                             return
                         connection.sendall(frame)
                     held.clear()
@@ -252,3 +253,12 @@ def _shut(sock: socket.socket, how: int = socket.SHUT_RDWR) -> None:
     with contextlib.suppress(OSError):
         sock.shutdown(how)
     sock.close()
+
+
+def _say_goodbye(sock: socket.socket) -> None:
+    # Closed with requests unread, a socket answers with a reset, and the client would see that instead of an end.
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_WR)
+        sock.settimeout(2)
+        while socket.socket.recv(sock, 65536):
+            pass
