@@ -7,6 +7,7 @@ KafkaGroupsError                  carries the exit code that the root command us
 ├── PipelineError                 the pipeline could not be run; tables are as they were (exit 1)
 │   ├── SparkMissingError         no Spark, or no Java that it runs on
 │   ├── SourceError               __consumer_offsets cannot be read, or is not the one that was read before
+│   │   └── UnreachableError      brokers are away, or say that it is not the time: later it may do
 │   └── StorageError              the directory of the tables cannot be used
 └── AdminError                    something asked of a cluster failed; `name` is the contract's errors[].name
     ├── BrokerError               a broker answered with an error code of Kafka's
@@ -51,6 +52,10 @@ class SparkMissingError(PipelineError):
 
 class SourceError(PipelineError):
     """`__consumer_offsets` may not or cannot be read, or is another cluster's than the checkpoint's."""
+
+
+class UnreachableError(SourceError):
+    """Brokers did not answer in time, or answered that they cannot now; the same question may do later."""
 
 
 class StorageError(PipelineError):

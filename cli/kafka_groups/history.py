@@ -16,7 +16,7 @@ class LagPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rebalance:
-    """One rebalance. `duration_quality` is exact, bound (no longer than that), or open (it had not ended)."""
+    """One rebalance. `duration_quality` is exact, bound (no longer than that), overtaken (until the next) or open."""
 
     started_ms: int
     ended_ms: int | None
@@ -32,7 +32,9 @@ class GroupHistory:
     """One group: how it stands at the end of the period, and how it came there; points and rebalances ascend in time.
 
     `verdict` is OK, WARN, STOP, STALL or REWIND (None without a window to judge), `rule` the rule that gave it.
-    Rates are records a second. `time_lag_quality` is one of the contract's names.
+    `evaluated_ms` is the time that they and the lag are of (None without them). A group with `removed_ms` was removed
+    then and not seen since. Rates are records a second. `time_lag_quality` is one of the contract's names. With
+    `lagging_since_is_bound` the lag is older than what is known of the period, or begins with it.
     """
 
     cluster_id: str
@@ -41,6 +43,8 @@ class GroupHistory:
     members: int | None
     verdict: str | None
     rule: str | None
+    evaluated_ms: int | None
+    removed_ms: int | None
     lag: int | None
     time_lag_ms: int | None
     time_lag_quality: str
@@ -48,6 +52,7 @@ class GroupHistory:
     produce_rate: float | None
     catch_up_ms: int | None
     lagging_since_ms: int | None
+    lagging_since_is_bound: bool
     points: tuple[LagPoint, ...]
     rebalances: tuple[Rebalance, ...]
 
@@ -67,16 +72,19 @@ class Finding:
 class History:
     """A report: the worst groups first, what was found, and what the tables do not hold.
 
-    `groups_in_all` counts those that were left out, too. `missing` are whole sentences
+    `groups_in_all` counts those that were left out, too; `unknown` are ids that were asked for and that no table tells
+    of in the period. `evaluated_ms` is the newest time that any lag is of. `missing` are whole sentences
     ("no end offsets were sampled before …"), `gaps` too ("partition 3 of __consumer_offsets: 120 offsets …").
     """
 
     made_ms: int
     from_ms: int
     to_ms: int
+    evaluated_ms: int | None
     clusters: tuple[str, ...]
     groups: tuple[GroupHistory, ...]
     groups_in_all: int
+    unknown: tuple[str, ...]
     findings: tuple[Finding, ...]
     gaps: tuple[str, ...]
     missing: tuple[str, ...]

@@ -2,9 +2,9 @@
 
 | rule | verdict | it holds when |
 |---|---|---|
+| no_lag | OK | the lag is at most `allowed_lag` now |
 | no_commits | OK | there is no commit to judge |
 | incomplete | OK | fewer slots of the window are filled than `minimum_complete` asks for |
-| no_lag | OK | the lag is at most `allowed_lag` now |
 | stopped | STOP | the last commit is longer ago than the window is long, and no stored log end was reached by it |
 | rewound | REWIND | an offset fell below the one before it, and none since has reached that one again |
 | stalled | STALL | every commit had lag, and none moved |
@@ -36,6 +36,8 @@ VERDICTS: Final = MappingProxyType(
         "rewound": "REWIND",
     }
 )
+# What stood there when sampling began counts as the last commit once it did not move for so long.
+UNMOVED_MS: Final = 600_000
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
 _OF_A_GROUP: Final = MappingProxyType({"OK": "OK", "WARN": "WARN", "STOP": "ERR", "STALL": "ERR", "REWIND": "ERR"})
 
@@ -109,13 +111,23 @@ def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
     return [Commit(slot[-1].offset, slot[0].at_ms, slot[-1].lag) for slot in slots]
 
 
+def seen(samples: Iterable[Commit], now_ms: int) -> list[Commit]:
+    """The commits that samples tell of: one for each time that they saw another offset than before.
+
+    A sample tells what is committed, not when: of equal ones the first is nearest to the commit. The very first may be
+    as old as the group, so alone it says nothing until it did not move for ten minutes. Samples ascend in time.
+    """
+    moves = [next(equal) for _, equal in groupby(samples, key=lambda sample: sample.offset)]
+    return moves if len(moves) > 1 or any(now_ms - move.at_ms > UNMOVED_MS for move in moves) else []
+
+
 def _rule_of(window: Window, rules: Rules, complete: float) -> str:
+    if window.current_lag is not None and window.current_lag <= rules.allowed_lag:
+        return "no_lag"
     if not window.commits:
         return "no_commits"
     if complete < rules.minimum_complete:
         return "incomplete"
-    if window.current_lag is not None and window.current_lag <= rules.allowed_lag:
-        return "no_lag"
     if _has_stopped(window):
         return "stopped"
     return "rewound" if _was_rewound(window.commits) else _pace_of(window.commits, rules)

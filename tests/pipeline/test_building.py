@@ -150,6 +150,24 @@ def test_many_facts_are_worked_on_in_another_way_and_a_compaction_meanwhile_chan
     assert dates_of(build(spark, storage)) == ["2026-11-20", "2026-11-21"]
 
 
+@pytest.mark.parametrize("small_rows", [0, 100_000])
+def test_a_new_date_makes_the_one_before_anew_only_where_a_rebalance_ended_since(
+    spark: SparkSession, tmp_path: Path, small_rows: int, at_once: dict[str, list[str]]
+) -> None:
+    facts, storage, midnight = two_days(), new_storage(tmp_path), str(at(43_200))
+    early = {name: [row for row in rows if time_of(row) < midnight] for name, rows in facts.items()}
+    late = {name: [row for row in rows if time_of(row) >= midnight] for name, rows in facts.items()}
+    put_all(storage, "first", early)
+    build(spark, storage, small_rows=small_rows)
+
+    put_all(storage, "offsets", {name: rows for name, rows in late.items() if name != "group_events"})
+    assert dates_of(build(spark, storage, small_rows=small_rows)) == ["2026-11-21"]
+
+    put_all(storage, "events", {"group_events": late["group_events"]})
+    assert dates_of(build(spark, storage, small_rows=small_rows)) == ["2026-11-20", "2026-11-21"]
+    assert rows_of(spark, storage) == at_once
+
+
 def test_samples_alone_give_lag_and_verdicts_and_what_is_missing_is_said(spark: SparkSession, tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     put_all(
@@ -164,7 +182,7 @@ def test_samples_alone_give_lag_and_verdicts_and_what_is_missing_is_said(spark: 
     built = build(spark, storage)
 
     rows = storage.read(spark, TABLES["group_status"]).where("topic is null").orderBy("evaluated_at").collect()
-    assert [row["rule"] for row in rows] == ["no_lag", "keeping_up", "keeping_up", "keeping_up", "keeping_up"]
+    assert [row["rule"] for row in rows] == ["no_lag", *["no_commits"] * 4]
     assert [sentence.split(":")[0] for sentence in built.missing] == [
         "No commits were read from __consumer_offsets",
         "No group records were read from __consumer_offsets",
@@ -189,4 +207,25 @@ def test_a_group_that_is_too_old_to_be_seen_is_named(spark: SparkSession, tmp_pa
 
     told = build(spark, storage, lookback_days=1).missing
 
-    assert told[-1] == "1 group has no commit in the 1 days before 2026-11-20, and so no row from then on: old."
+    assert told[-1] == (
+        "1 group has no commit on the day before 2026-11-20 on cluster c, and so no row from then on: old."
+    )
+
+
+def test_groups_of_one_name_are_told_apart_by_their_clusters(spark: SparkSession, tmp_path: Path) -> None:
+    """Cluster `away` was not read since: nothing is known of its groups, so nothing is said."""
+    storage, facts = new_storage(tmp_path), []
+    for cluster, lasts in (("a", "same"), ("b", "same")):
+        facts += [
+            commit(-9 * DAY, 1, source=1, group=lasts, cluster_id=cluster),
+            commit(0, 1, source=2, group="young", cluster_id=cluster),
+        ]
+    facts += [commit(-9 * DAY, 1, source=1, group="same", cluster_id="away")]
+    put_all(storage, "b", {"offset_commits": facts})
+
+    told = build(spark, storage).missing
+
+    assert [sentence for sentence in told if "so no row" in sentence] == [
+        "1 group has no commit in the 7 days before 2026-11-20 on cluster a, and so no row from then on: same.",
+        "1 group has no commit in the 7 days before 2026-11-20 on cluster b, and so no row from then on: same.",
+    ]

@@ -71,6 +71,7 @@ def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: Hist
 
     assert [point.lag for point in slow.points] == [5, 10, 15, 20, 25, 30, 35, 40]
     assert slow.points[0].at_ms == slow.lagging_since_ms == START + 30_000
+    assert slow.lagging_since_is_bound
     assert (slow.lag, slow.state, slow.members, slow.catch_up_ms) == (40, "Stable", 1, None)
     assert [(rebalance.generation, rebalance.joined) for rebalance in slow.rebalances] == [(1, 1)]
     assert slow.time_lag_quality == "interpolated"
@@ -82,7 +83,10 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
     assert told.gaps == (
         "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
     )
-    assert told.missing == ("The time lag of 2 observations is unknown: no log end was seen before them.",)
+    assert told.missing == (
+        "Nothing was sampled since 2026-11-20T12:04Z, or it was not built yet: lag and verdicts are as of then.",
+        "The time lag of 2 observations is unknown: no log end was seen before them.",
+    )
 
 
 def test_only_the_groups_asked_for_are_told(spark: SparkSession, storage: Storage) -> None:

@@ -1,47 +1,18 @@
-"""A sample of a scripted cluster: every row, in which order things are asked, and what fails alone."""
+"""A sample of a scripted cluster: every row, and in which order things are asked."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 
-from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import ConnectionFailedError, StorageError
 from kafka_groups.pipeline import sampling
 from kafka_groups.pipeline.records.texts import topic_id_text
-from kafka_groups.pipeline.sampling import Sampled, sample
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from tests.fakes.scripted_broker import silent
-from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster, topic_id
-
-TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "unread": {0: 2}, "__consumer_offsets": {0: 1}, "__state": {0: 1}}
-NOON_MS = 1_790_000_000_000
-MEMBER = {
-    "member_id": "m-1",
-    "instance_id": "i-1",
-    "client_id": "c-1",
-    "client_host": "/10.0.0.1",
-    "assignment": {"topic_partitions": [{"topic_name": "payments", "partitions": [0, 2]}]},
-}
-GROUPS = {
-    "orders": Group(
-        coordinator=2,
-        type="Consumer",
-        assignor="uniform",
-        epoch=9,
-        commits={("payments", 0): Commit(offset=5, epoch=3, metadata="here"), ("payments", 1): 7, ("gone", 0): 1},
-        members=[MEMBER],
-    ),
-    "billing": Group(coordinator=1, state="Empty", commits={("payments", 0): 0, ("__state", 0): 2}),
-    "shared": Group(coordinator=3, type="Share", protocol_type="share", state="Stable"),
-    "connect": Group(coordinator=3, protocol_type="connect", state="Stable"),
-}
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
+from tests.pipeline.samples import NOON_MS, ms, rows_of, take, with_groups
 
 
 @pytest.fixture
@@ -51,31 +22,8 @@ def storage(tmp_path: Path) -> Storage:
 
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(
-        groups=GROUPS, topics=TOPICS, ends={("payments", 0): 12}, starts={("payments", 0): 2}
-    ) as found:
-        found.stable["payments", 0] = 11
+    with with_groups() as found:
         yield found
-
-
-def clock() -> Callable[[], int]:
-    ticks = itertools.count(NOON_MS, 1000)
-    return lambda: next(ticks)
-
-
-def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> Sampled:
-    with cluster.admin(**settings) as admin:
-        return sample(admin, storage, cluster_id="scripted", now_ms=clock())
-
-
-def rows_of(storage: Storage, table: Table) -> list[dict[str, Any]]:
-    """All rows, without what is null."""
-    found = ds.dataset(storage.path(table), partitioning="hive").to_table().to_pylist()
-    return [{name: value for name, value in row.items() if value is not None} for row in found]
-
-
-def ms(row: dict[str, Any], column: str) -> int:
-    return round(row[column].timestamp() * 1000)
 
 
 def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -183,77 +131,6 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
     }
 
 
-def test_what_fails_is_told_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
-    cluster.groups["billing"].error = 30
-    cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
-
-    done = take(cluster, storage)
-
-    assert [(each.group, each.topic, each.partition, each.name) for each in done.failures] == [
-        ("billing", None, None, "GROUP_AUTHORIZATION_FAILED"),
-        (None, "payments", 1, "LEADER_NOT_AVAILABLE"),
-    ]
-    assert done.rows == {"offset_commits": 3, "group_events": 4, "partition_offsets": 3}
-    cluster.groups["billing"].error = 0
-
-
-def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: ScriptedCluster, storage: Storage) -> None:
-    with cluster.admin() as admin:
-        admin.brokers()
-    for api in ("ListGroups", "ListOffsets"):
-        cluster.script(api, *[silent] * 9, brokers=[3])
-    settings = cluster.settings(timeout_s=2.0)
-    with GroupAdmin(settings, one_deadline=True) as admin:
-        done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
-
-    assert {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)} == {
-        ("__state", 0),
-        ("payments", 0),
-        ("payments", 1),
-        ("unread", 0),
-    }
-    assert done.rows["offset_commits"] == 5
-    assert [(each.topic, each.partition, each.name) for each in done.failures] == [
-        (None, None, "TIMEOUT"),
-        ("payments", 2, "TIMEOUT"),
-    ]
-
-
-def test_a_refused_partition_is_a_failure_of_its_own(cluster: ScriptedCluster, storage: Storage) -> None:
-    cluster.groups["orders"] = Group(
-        coordinator=2, commits={("payments", 0): 5, ("payments", 1): Commit(offset=-1, error=29)}
-    )
-
-    done = take(cluster, storage)
-
-    assert [(each.group, each.topic, each.partition, each.code) for each in done.failures] == [
-        ("orders", "payments", 1, 29)
-    ]
-
-
-def test_a_group_that_is_gone_by_now_has_no_state(cluster: ScriptedCluster, storage: Storage) -> None:
-    cluster.script(
-        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
-    )
-
-    done = take(cluster, storage)
-
-    assert done.failures == ()
-    assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
-
-
-def test_a_described_failure_leaves_what_the_listing_told(cluster: ScriptedCluster, storage: Storage) -> None:
-    cluster.script(
-        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
-    )
-
-    done = take(cluster, storage)
-
-    orders = next(row for row in rows_of(storage, GROUP_EVENTS) if row["group"] == "orders")
-    assert (orders["state"], orders["group_type"]) == ("Stable", "Consumer")
-    assert [failure.group for failure in done.failures] == ["orders"]
-
-
 def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage) -> None:
     first, second = take(cluster, storage), take(cluster, storage)
 
@@ -280,26 +157,3 @@ def test_a_cluster_without_anything_leaves_no_rows(storage: Storage) -> None:
         done = take(cluster, storage)
 
     assert (done.groups, set(done.rows.values()), done.failures) == (0, {0}, ())
-
-
-def test_a_cluster_that_cannot_be_reached_leaves_the_tables_as_they_were(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
-    for number in cluster.brokers:
-        cluster.stop(number)
-    with pytest.raises(ConnectionFailedError):
-        take(cluster, storage)
-    assert storage.batches(OFFSET_COMMITS) == []
-
-
-def test_rows_that_cannot_be_published_are_in_no_table(
-    cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise StorageError("the disk is full")
-
-    monkeypatch.setattr(storage, "publish", refuse)
-    with pytest.raises(StorageError, match="full"):
-        take(cluster, storage)
-    assert storage.batches(GROUP_EVENTS) == []
-    assert list(Path(storage.into).rglob("*.parquet")) == []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -144,3 +147,37 @@ def test_without_colour_the_bar_has_none(make_screen: MakeScreen) -> None:
     bar("fetching offsets", 3, 10)
     bar.stop()
     assert "\x1b[3" not in screen.err.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_bar_for_what_takes_seconds_is_drawn_at_once(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=True)
+    bar = bar_after(screen, 0)
+    bar.begin("starting Spark")
+    bar.stop()
+    drawn = screen.err.getvalue()  # type: ignore[attr-defined]
+    assert "starting Spark" in drawn
+    assert drawn.endswith("\x1b[2K")
+
+
+def test_a_bar_in_a_pipe_does_not_begin(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=False)
+    ProgressBar(screen).begin("starting Spark")
+    assert screen.err.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_a_bar_goes_on_while_the_descriptor_of_stderr_is_a_log(make_screen: MakeScreen, tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    with os.fdopen(slave, "w", encoding="utf-8") as err, (tmp_path / "log").open("w") as log:
+        bar = bar_after(make_screen(err=err, err_is_terminal=True), 5)
+        bar.begin("starting Spark")
+        os.dup2(log.fileno(), slave)
+        bar("reading the tables", 3, 8)
+        bar.stop()
+    drawn = ""
+    # What was drawn comes in pieces, and then, as nobody holds the other end any more, an error.
+    with suppress(OSError):
+        while piece := os.read(master, 100_000):
+            drawn += piece.decode(errors="replace")
+    os.close(master)
+    assert ("starting Spark" in drawn, "3/8" in drawn) == (True, True)
+    assert (tmp_path / "log").read_text() == ""

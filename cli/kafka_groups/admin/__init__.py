@@ -11,8 +11,19 @@ replies, `wire` moves bytes, `asking` is the loop between them.
 
 from kafka_groups.admin.door import GroupAdmin
 from kafka_groups.admin.offsets import GroupOffsets
+from kafka_groups.admin.questions.describe_features import Features
 from kafka_groups.admin.questions.find_offsets import PartitionTime, Point
 from kafka_groups.admin.questions.list_topics import Topic
 from kafka_groups.admin.wire.messages.list_offsets import EARLIEST, LAST_STABLE, LATEST
 
-__all__ = ["EARLIEST", "LAST_STABLE", "LATEST", "GroupAdmin", "GroupOffsets", "PartitionTime", "Point", "Topic"]
+__all__ = [
+    "EARLIEST",
+    "LAST_STABLE",
+    "LATEST",
+    "Features",
+    "GroupAdmin",
+    "GroupOffsets",
+    "PartitionTime",
+    "Point",
+    "Topic",
+]

@@ -9,6 +9,7 @@ from kafka_groups.admin.describing import merge_descriptions, not_found, with_mo
 from kafka_groups.admin.lookups import Coordinators, Leaders
 from kafka_groups.admin.offsets import GroupOffsets
 from kafka_groups.admin.questions.count_partitions import CountPartitions
+from kafka_groups.admin.questions.describe_features import DescribeFeatures, Features
 from kafka_groups.admin.questions.describe_groups import DescribeClassicGroups, DescribeConsumerGroups
 from kafka_groups.admin.questions.fetch_offsets import FetchOffsets
 from kafka_groups.admin.questions.find_offsets import FindOffsets, PartitionTime, Point
@@ -185,6 +186,14 @@ class GroupAdmin(Reaching):
         listed = route.answers().all()[ANY_BROKER]
         self._leaders.update(listed.leaders)
         return Answers(found=listed.topics, failed=listed.failed)
+
+    def describe_features(self, *, timeout_s: float | None = None) -> Answers[int, Features]:
+        """What each broker can do, and what the cluster agreed on, by the broker's id."""
+        deadline = self._deadline(timeout_s)
+        self._reach(deadline)
+        brokers = sorted(self._fleet.brokers)
+        known = {broker: broker for broker in brokers}
+        return self._ask("reading versions", DescribeFeatures(), brokers, known, deadline).answers()
 
     def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[str, Failure]]:
         """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""

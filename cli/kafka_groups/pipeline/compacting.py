@@ -18,6 +18,9 @@ from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
 from kafka_groups.pipeline.tables import TABLES, Table
 
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
+# A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
+# fewer, groups that have not committed for some days would be gone from them.
+LEAST_KEEP: Final = timedelta(days=8)
 _ABANDONED_S: Final = 24 * 3600.0
 # A backfill of the same grid takes the place of the one before, also years later. It is a file a day as it is.
 _REPLACEABLE: Final = "backfill-"
@@ -25,7 +28,7 @@ _REPLACEABLE: Final = "backfill-"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compacted:
-    """What was done: dates of tables with joined files, their files before and after; dates of tables removed.
+    """What was done: dates with joined files in any table, those files before and after; (table, date)s removed.
 
     `rows` counts by table what was written anew.
     """
@@ -38,8 +41,8 @@ class Compacted:
 
     @property
     def removed_dates(self) -> int:
-        """How many dates of tables were removed."""
-        return len(self.removed)
+        """How many dates were removed from any table."""
+        return len({date for _, date in self.removed})
 
 
 def compact(
@@ -47,6 +50,7 @@ def compact(
 ) -> Compacted:
     """Joins small files of facts, date by date, and removes dates that ended more than `keep` ago (`now`: with a zone).
 
+    With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups.
     No row changes. A batch that a writer may repeat is left alone: its newest, and all of a backfill; so is the newest
     date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before a date
     changed goes on with them (delta), or may end with an error of a missing file and is right when run again (parquet).
@@ -55,18 +59,19 @@ def compact(
     with storage.lock("compact"):
         removed = _remove_old(storage, keep, now) if keep is not None else ()
         storage.clean_staging(_ABANDONED_S)
-        before = after = dates = 0
+        before = after = 0
+        dates: set[str] = set()
         rows: dict[str, int] = {}
         for table, date, piles in _plan(storage, max(min_files, 2), target_mb * 1024 * 1024):
             if not dates:
                 storage.format.check_swap()
             if _join_date(storage, table, date, piles):
-                dates += 1
+                dates.add(date)
                 before += sum(map(len, piles))
                 after += len(piles)
                 rows[table.name] = rows.get(table.name, 0) + sum(file.rows for pile in piles for file in pile)
         storage.format.tidy()
-    return Compacted(rows=rows, dates=dates, files_before=before, files_after=after, removed=removed)
+    return Compacted(rows=rows, dates=len(dates), files_before=before, files_after=after, removed=removed)
 
 
 def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[list[SmallFile]]]]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupOffsets
+from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupOffsets, Topic
 from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
 from kafka_groups.model import Answers, Assignment, Failure, GroupDescription, GroupListing, Member, TopicPartition
 from kafka_groups.pipeline.records.texts import topic_id_text
@@ -49,6 +49,7 @@ class _Asked:
     described: Mapping[str, GroupDescription]
     commits: Mapping[str, GroupOffsets]
     commits_ms: int
+    partitions: tuple[TopicPartition, ...]
     ends: Mapping[TopicPartition, int | None]
     starts: Mapping[TopicPartition, int | None]
     stable: Mapping[TopicPartition, int | None]
@@ -63,7 +64,8 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     Commits are asked for before log ends, so that no commit is beyond the end that stands beside it. Groups of which
     the listing tells all there is to tell (empty classic ones, share and streams groups, other protocols) are not
     described. A group that is gone when it is described has no row and is no failure. Topics without
-    commits are sampled too; internal ones only if a group has commits on them. `now_ms` is the time, in milliseconds
+    commits are sampled too; internal ones only if a group has commits on them. A partition that is there but does not
+    tell where its log ends has a row without that, for what has none is gone. `now_ms` is the time, in milliseconds
     since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
     """
     asked = _ask(admin, now_ms)
@@ -91,13 +93,7 @@ def _ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Asked:
         {name: None for name, group in groups.found.items() if group.type != "Share"}, share=_NOT_LAST
     )
     topics = admin.list_topics(share=_NOT_LAST)
-    committed = {topic for offsets in commits.found.values() for topic, _ in offsets.partitions()}
-    partitions = [
-        TopicPartition(name, partition)
-        for name, topic in topics.found.items()
-        if not topic.internal or name in committed
-        for partition in topic.partitions
-    ]
+    partitions = _known(topics, commits.found)
     # In this order, start <= last stable <= end holds in every row.
     starts = admin.list_offsets(partitions, at=EARLIEST, share=_NOT_LAST)
     stable = admin.list_offsets(partitions, at=LAST_STABLE, share=_NOT_LAST)
@@ -110,6 +106,7 @@ def _ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Asked:
         described=described.found,
         commits=commits.found,
         commits_ms=commits_ms,
+        partitions=partitions,
         ends=ends.found,
         starts=starts.found,
         stable=stable.found,
@@ -120,6 +117,18 @@ def _ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Asked:
         },
         failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.found, gone)),
     )
+
+
+def _known(topics: Answers[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
+    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now."""
+    read: dict[str, set[int]] = {}
+    for offsets in commits.values():
+        for name, partitions in offsets.partitions():
+            read.setdefault(name, set()).update(partitions)
+    there = {name: topic.partitions for name, topic in topics.found.items() if not topic.internal or name in read} | {
+        name: tuple(sorted(read[name])) for name in topics.failed if name in read
+    }
+    return tuple(TopicPartition(name, partition) for name, partitions in there.items() for partition in partitions)
 
 
 def _has_more_to_tell(group: GroupListing) -> bool:
@@ -154,13 +163,13 @@ def _rows(asked: _Asked, cluster_id: str) -> Iterator[tuple[Table, pa.RecordBatc
 
 
 def _of_partitions(asked: _Asked, whole: Mapping[str, Any]) -> pa.RecordBatch:
-    keys = list(asked.ends)
+    keys = asked.partitions
     columns = {
         "topic": pa.array([key.topic for key in keys], pa.string()),
         "partition": pa.array([key.partition for key in keys], pa.int32()),
         "topic_id": pa.array([asked.topic_ids.get(key.topic) for key in keys], pa.string()),
         "log_start_offset": pa.array([asked.starts.get(key) for key in keys], pa.int64()),
-        "log_end_offset": pa.array(list(asked.ends.values()), pa.int64()),
+        "log_end_offset": pa.array([asked.ends.get(key) for key in keys], pa.int64()),
         "last_stable_offset": pa.array([asked.stable.get(key) for key in keys], pa.int64()),
     }
     return shaped(PARTITION_OFFSETS, len(keys), columns, {**whole, "observed_at": asked.ends_ms * 1000})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Final, TextIO
 
 from kafka_groups.rendering.screen import Screen
 
@@ -23,6 +25,13 @@ class ProgressBar:
         self._started = clock()
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._opened = ExitStack()
+
+    def begin(self, what: str) -> None:
+        """Draw at once, for something that takes seconds for sure, of which nobody knows how many."""
+        if self._screen.err_is_terminal and what not in self._tasks:
+            bar = self._bar or self._start()
+            self._tasks[what] = bar.add_task(what, total=None)
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of `total` items of this kind are settled."""
@@ -39,6 +48,7 @@ class ProgressBar:
             self._bar.stop()
             self._bar = None
             self._tasks = {}
+            self._opened.close()
 
     def _start(self) -> Progress:
         from rich.console import Console
@@ -49,8 +59,19 @@ class ProgressBar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=Console(file=self._screen.err, no_color=not self._screen.colour),
+            console=Console(file=self._stream(), no_color=not self._screen.colour),
             transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._bar.start()
         return self._bar
+
+    def _stream(self) -> TextIO:
+        """stderr, on a descriptor of the bar's own: while Spark starts, the usual one is its log."""
+        err = self._screen.err
+        try:
+            own = os.fdopen(os.dup(err.fileno()), "w", encoding=err.encoding, errors=err.errors)
+        except OSError:
+            return err
+        return self._opened.enter_context(closing(own))

@@ -6,12 +6,12 @@ flattened to dotted property names as Java's and librdkafka's clients spell them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, merge_sources
+from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_properties, profiles_file
 from kafka_groups.settings.values import LONGEST_S, Endpoint, parse_bootstrap, parse_duration
 
@@ -51,31 +51,9 @@ class ConnectionSettings:
     tls: Tls | None = None
 
 
-def resolve_settings(
-    *,
-    bootstrap: str | None = None,
-    config: str | None = None,
-    properties: Sequence[str] = (),
-    profile: str | None = None,
-    timeout: str | None = None,
-    environment: Mapping[str, str],
-    profiles: Path | None = None,
-) -> ConnectionSettings:
-    """Merge all sources into what the admin layer needs.
-
-    The first six are what the flags said (None: not given); `profiles` is the profiles file,
-    the user's own unless told. Raises SettingsError naming the source of what cannot be used.
-    """
-    merged = merge_sources(
-        parse_properties(properties),
-        bootstrap=bootstrap,
-        config=config,
-        profile=profile,
-        timeout=timeout,
-        environment=environment,
-        profiles=profiles,
-    )
-    return _build(merged)
+def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
+    """Merge all sources into what the admin layer needs. SettingsError names the source of what cannot be used."""
+    return _build(merge_sources(parse_properties(sources.get("properties", ())), sources))
 
 
 def _build(merged: Merged) -> ConnectionSettings:

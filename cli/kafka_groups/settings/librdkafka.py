@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, merge_sources
+from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_pairs
 from kafka_groups.settings.values import parse_bootstrap
 
@@ -70,31 +69,14 @@ class ClientSettings:
     timeout_s: float = DEFAULT_TIMEOUT_S
 
 
-def resolve_client(
-    *,
-    bootstrap: str | None = None,
-    config: str | None = None,
-    properties: Sequence[str] = (),
-    profile: str | None = None,
-    timeout: str | None = None,
-    environment: Mapping[str, str],
-    profiles: Path | None = None,
-) -> ClientSettings:
+def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     """Merge all sources, as `resolve_settings` does, into what librdkafka needs.
 
     Java's names become librdkafka's. A file's keys that have nothing to do with reaching a cluster are left out;
     -X passes whatever librdkafka knows, which judges it. SettingsError names the source of what cannot be used.
     """
-    typed = parse_pairs(properties)
-    merged = merge_sources(
-        typed,
-        bootstrap=bootstrap,
-        config=config,
-        profile=profile,
-        timeout=timeout,
-        environment=environment,
-        profiles=profiles,
-    )
+    typed = parse_pairs(sources.get("properties", ()))
+    merged = merge_sources(typed, sources)
     servers = merged.bootstrap()
     odd = next((setting for key, setting in typed.items() if key in _NOT_TO_BE_SET), None)
     if odd is not None:

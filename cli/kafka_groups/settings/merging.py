@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.sources import Setting, read_profile, read_properties_file
@@ -12,6 +12,21 @@ from kafka_groups.settings.values import parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
+
+
+class Sources(TypedDict, total=False):
+    """Where settings may come from. None, or not there: not given.
+
+    The first five are what the flags said; `profiles` is the profiles file, the user's own unless told.
+    """
+
+    bootstrap: str | None
+    config: str | None
+    properties: Sequence[str]
+    profile: str | None
+    timeout: str | None
+    environment: Required[Mapping[str, str]]
+    profiles: Path | None
 
 
 class Merged(NamedTuple):
@@ -48,29 +63,21 @@ class Merged(NamedTuple):
         return seconds
 
 
-def merge_sources(
-    typed: Mapping[str, Setting],
-    *,
-    bootstrap: str | None,
-    config: str | None,
-    profile: str | None,
-    timeout: str | None,
-    environment: Mapping[str, str],
-    profiles: Path | None,
-) -> Merged:
-    """Every source in its order; `typed` is what -X said."""
+def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> Merged:
+    """Every source in its order; `typed` is what -X said, as whoever asks reads it."""
+    environment, bootstrap = sources["environment"], sources.get("bootstrap")
     variables = {
         name: Setting(value, _PREFIX + name)
         for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
         if (value := environment.get(_PREFIX + name))
     }
-    asked = [f"profile '{name}'"] if (name := profile or _value(variables.get("PROFILE"))) else []
-    merged = read_profile(name, profiles)
+    asked = [f"profile '{name}'"] if (name := sources.get("profile") or _value(variables.get("PROFILE"))) else []
+    merged = read_profile(name, sources.get("profiles"))
     # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
-    if file := config or _value(variables.get("CONFIG") or merged.get("config")):
+    if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
         asked.append(f"the config file {file}")
         merged = {**_without_ours(read_properties_file(file)), **merged}
-    flag = Setting(timeout, "--timeout") if timeout else None
+    flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
     waiting = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]

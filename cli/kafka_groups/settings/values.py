@@ -34,16 +34,16 @@ class Endpoint:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
     """Seconds of `500ms`, `30s`, `10m`, `2h`, `1d` or ISO-8601 `PT10M`; ValueError says how to write one."""
     seconds = _seconds(text.strip())
     if seconds is None:
         hint = " (a number needs a unit)" if text.strip().replace(".", "", 1).isdigit() else ""
         msg = f"'{text}' is not a duration{hint}; write for example 30s or 500ms"
         raise ValueError(msg)
-    if seconds > LONGEST_S:
+    if seconds > longest_s:
         shown = text if len(text) <= len("365d") * 4 else f"{text[:13]}…"
-        msg = f"'{shown}' is too long; 365d is the longest"
+        msg = f"'{shown}' is too long; {longest_s / _UNIT_S['d']:g}d is the longest"
         raise ValueError(msg)
     return seconds
 

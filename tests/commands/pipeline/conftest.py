@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -20,21 +21,26 @@ class Rooms:
     def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
-        self.ingest = self._fake("ingesting", "ingest")
+        self.prepared = self._fake("ingesting", "prepared")
+        self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
+        self.so_far = mocker.Mock(name="so_far")
+        self.so_far.return_value = SimpleNamespace(cluster_id="c", batches=0, records=0, rows={})
+        self.prepared.return_value = nullcontext(
+            SimpleNamespace(run=self.ingest, total=self.so_far, topic_is_there=True)
+        )
         self.sample = self._fake("sampling", "sample")
         self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
         self.backfill = self._fake("backfilling", "backfill")
-        self.backfill.return_value = SimpleNamespace(partitions=2, times=5, batches=[], rows=10, failures=[])
+        self.backfill.return_value = SimpleNamespace(partitions=2, times=5, batches=[], rows=10, deleted=0, failures=[])
         self.is_small = mocker.Mock(return_value=True)
         self.build = self._fake("building", "build", is_small=self.is_small)
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
         self.report = self._fake("reporting", "report")
-        self.compact = self._fake("compacting", "compact")
-        self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed=(("t", "d"),))
-        self.readable = mocker.patch("kafka_groups.pipeline.examining.check_readable", return_value=None)
+        self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8))
+        self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
         self.spark.return_value = nullcontext("spark")
         self.doors = {

@@ -78,7 +78,12 @@ def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
             ("backfill", "--since", "soon"),
             "--since: 'soon' is not a duration; write for example 30s or 500ms",
         ),
-        (("backfill", "--since", "400d"), "--since: '400d' is too long; 365d is the longest"),
+        (("backfill", "--since", "9000d"), "--since: '9000d' is too long; 7300d is the longest"),
+        (("sample", "--every", "400d"), "--every: '400d' is too long; 365d is the longest"),
+        (
+            ("compact", "--keep", "7d"),
+            "--keep is 8d at the least: build makes a day from the week before it, too",
+        ),
         (("backfill", "--step", "10ms"), "--step is a second at the least; write for example 60s"),
         (
             ("backfill", "--since", "1m", "--step", "2m"),
@@ -94,6 +99,40 @@ def test_what_cannot_be_used_is_a_usage_error_in_one_line(
 ) -> None:
     assert refusal(*arguments, "--into", into).startswith(told)
     rooms.spark.assert_not_called()
+
+
+@pytest.mark.parametrize("command", WITH_SPARK)
+@pytest.mark.parametrize(
+    ("flag", "value", "told"),
+    [
+        ("--master", "foo", "--master 'foo' is none of Spark's; write for example local[4] or spark://host:7077"),
+        ("--master", "spark://h", "--master 'spark://h' is none of Spark's; "),
+        ("--master", "local[x]", "--master 'local[x]' is none of Spark's; "),
+        ("--master", "mesos://h:5050", "--master 'mesos://h:5050' is none of Spark's; "),
+        ("--driver-memory", "1x", "--driver-memory '1x' is no size; write for example 512m or 4g"),
+        ("--driver-memory", "0g", "--driver-memory '0g' is no size; "),
+        ("--spark-log", "/no/such/log", "--spark-log /no/such/log: there is no directory /no/such"),
+    ],
+)
+def test_flags_that_no_spark_could_take_are_usage_errors(
+    rooms: Rooms, into: str, command: str, flag: str, value: str, told: str
+) -> None:
+    assert refusal(command, "--into", into, flag, value).startswith(told)
+    rooms.spark.assert_not_called()
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[*]", "local[2, 3]", "local-cluster[1,1,1024]", "yarn", "spark://a:1,b:2", "k8s://https://h:6443"],
+)
+def test_all_masters_of_spark_are_taken(rooms: Rooms, into: str, master: str) -> None:
+    assert run("pipeline", "build", "--into", into, "--master", master).exit_code == 0
+    assert rooms.spark.call_args.kwargs["master"] == master
+
+
+@pytest.mark.parametrize("command", ["sample", "backfill"])
+def test_help_says_what_does_not_speak_sasl_yet(command: str) -> None:
+    assert "SASL is not spoken" in " ".join(run("pipeline", command, "--help").stdout.split())
 
 
 @pytest.mark.parametrize("arguments", [("ingest", "--records-per-batch", "0"), ("report", "--top", "0")])

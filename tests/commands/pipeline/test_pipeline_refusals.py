@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kafka_groups.errors import PipelineError, SourceError
+from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.storage.marker import MARKER
 from tests.commands.pipeline.conftest import Rooms
 from tests.fakes.fake_admin import run
@@ -177,9 +177,54 @@ def test_what_fails_while_it_is_ended_is_no_news(rooms: Rooms, into: str) -> Non
 
 
 def test_brokers_that_refuse_are_asked_before_spark_is_started(rooms: Rooms, into: str) -> None:
-    rooms.readable.side_effect = SourceError("no")
+    rooms.prepared.side_effect = SourceError("no")
     assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: no\n")
     rooms.spark.assert_not_called()
+
+
+@pytest.mark.parametrize("format_", ["table", "json"])
+def test_what_an_ingest_wrote_before_it_failed_is_told(rooms: Rooms, into: str, format_: str) -> None:
+    rooms.ingest.side_effect = SourceError("the topic is gone")
+    rooms.so_far.return_value = rooms.ingest.return_value
+    outcome = run("pipeline", "ingest", "--into", into, "--format", format_)
+    assert outcome.exit_code == 3
+    told, error = outcome.stderr.splitlines()
+    assert told.startswith("Written in ")
+    assert told.endswith(" s: batches 2, records 30, rows written 28.")
+    assert error == "Error: the topic is gone"
+    if format_ == "table":
+        assert outcome.stdout == "TABLE           ROWS\noffset_commits    28\n"
+        return
+    document = json.loads(outcome.stdout)
+    assert (document["status"], document["cluster_id"], document["records"]) == ("partial", "c", 30)
+    assert document["tables"] == [{"table": "offset_commits", "rows": 28}]
+    assert [error["name"] for error in document["errors"]] == ["SOURCE_FAILED"]
+
+
+def test_what_a_backfill_wrote_before_it_failed_is_told(rooms: Rooms, into: str) -> None:
+    def failing(*_: object, begun: Callable[[object], None], **__: object) -> None:
+        begun(rooms.backfill.return_value)
+        raise StorageError("the disk is full")
+
+    rooms.backfill.side_effect = failing
+    outcome = run("pipeline", "backfill", "--into", into, "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"]) == (3, "partial")
+    assert document["tables"] == [{"table": "partition_offsets", "rows": 10}]
+    assert [error["name"] for error in document["errors"]] == ["STORAGE_FAILED"]
+
+
+def test_an_ingest_that_wrote_nothing_has_failed(rooms: Rooms, into: str) -> None:
+    rooms.ingest.side_effect = SourceError("the topic is gone")
+    outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
+    assert (outcome.exit_code, outcome.stderr) == (1, "Error: the topic is gone\n")
+    assert json.loads(outcome.stdout)["status"] == "failed"
+
+
+def test_a_directory_that_is_gone_does_not_hide_what_ended_the_work(rooms: Rooms, into: str) -> None:
+    rooms.ingest.side_effect = SourceError("the topic is gone")
+    rooms.so_far.side_effect = OSError("and so is the directory")
+    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: the topic is gone\n")
 
 
 def test_a_fault_of_ours_leaves_a_whole_document_too(rooms: Rooms, into: str) -> None:

@@ -6,6 +6,9 @@ import json
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +22,14 @@ from kafka_groups.errors import (
     SparkMissingError,
     StorageError,
 )
-from kafka_groups.history import History
 from tests.commands.pipeline.conftest import Rooms
 from tests.fakes.fake_admin import failure, run
+from tests.rendering.history.stories import group, history
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
-HISTORY = History(
-    made_ms=3, from_ms=1, to_ms=2, clusters=("c",), groups=(), groups_in_all=0, findings=(), gaps=(), missing=()
-)
+HISTORY = history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",))
 Json = dict[str, Any]
 
 
@@ -54,7 +55,8 @@ def test_ingest_tells_what_it_wrote(rooms: Rooms, into: str) -> None:
     outcome = run("pipeline", "ingest", "--into", into)
     assert (outcome.exit_code, outcome.stdout) == (0, "TABLE           ROWS\noffset_commits    28\n")
     assert outcome.stderr.endswith("s: batches 2, records 30, rows written 28.\n")
-    assert rooms.ingest.call_args.args[2]["bootstrap.servers"] == "b1:9092"
+    assert rooms.prepared.call_args.args[1]["bootstrap.servers"] == "b1:9092"
+    assert rooms.prepared.call_args.kwargs == {"timeout_s": 30.0}
 
 
 def test_ingest_goes_on_if_told_to(rooms: Rooms, into: str) -> None:
@@ -72,12 +74,20 @@ def test_backfill_looks_back_in_steps_whose_times_a_later_run_looks_up_too(rooms
     assert rooms.backfill.call_args.kwargs["topics"] is None
 
 
+def test_a_backfill_says_how_much_of_the_past_is_deleted(rooms: Rooms, into: str) -> None:
+    rooms.backfill.return_value.deleted = 1_440
+    told = run("pipeline", "backfill", "--into", into).stderr
+    assert told.startswith("1,440 log ends of the past are not known, since the records of then are deleted.\n")
+
+
 def test_compact_tells_its_numbers(rooms: Rooms, into: str) -> None:
     outcome = run("pipeline", "compact", "--into", into, "--keep", "90d")
     assert outcome.stdout.split() == [
         *("WHAT", "NUMBER", "dates", "1", "files", "before", "9", "files", "after", "2", "removed", "dates", "1")
     ]
     assert rooms.compact.call_args.kwargs["keep"].days == 90
+    run("pipeline", "compact", "--into", into, "--keep", "3650d")
+    assert rooms.compact.call_args.kwargs["keep"].days == 3_650
 
 
 @pytest.mark.parametrize("command", ["ingest", "sample", "backfill", "build", "compact", "report", "tables"])
@@ -126,6 +136,19 @@ def test_sigterm_is_143_and_a_whole_document(rooms: Rooms, into: str) -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_signal_while_spark_stops_does_not_take_what_was_written(rooms: Rooms, into: str) -> None:
+    @contextmanager
+    def ended_meanwhile() -> Iterator[object]:
+        yield object()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    rooms.spark.side_effect = lambda **_: ended_meanwhile()
+    document = document_of("ingest", "--into", into, exit_code=143)
+    assert (document["status"], document["records"], document["errors"]) == ("complete", 30, [])
+    outcome = run("pipeline", "ingest", "--into", into)
+    assert [line for line in outcome.stderr.splitlines() if "Done" not in line] == ["Error: terminated"]
+
+
 def test_rounds_of_samples_outlive_a_cluster_that_is_away(rooms: Rooms, into: str) -> None:
     done = rooms.sample.return_value
     rooms.sample.side_effect = [done, ConnectionFailedError("away"), done, KeyboardInterrupt]
@@ -166,6 +189,49 @@ def test_named_groups_that_are_all_excluded_are_not_all_groups(rooms: Rooms, int
     assert [group for group in ("", "a", "b") if re.fullmatch(told["match"], group)] == []
 
 
+def test_an_id_that_the_tables_do_not_know_is_an_error_of_that_group(rooms: Rooms, into: str) -> None:
+    rooms.report.return_value = replace(HISTORY, groups=(group("billing"),), groups_in_all=1, unknown=("nosuch",))
+    outcome = run("pipeline", "report", "--into", into, "nosuch", "billing")
+    assert outcome.exit_code == 3
+    assert "billing" in outcome.stdout
+    assert outcome.stderr.splitlines()[-1] == (
+        "Error: group 'nosuch': the tables tell of no such group in this period (GROUP_ID_NOT_FOUND)"
+    )
+    document = document_of("report", "--into", into, "nosuch", "billing", exit_code=3)
+    assert (document["status"], [told["group"] for told in document["errors"]]) == ("partial", ["nosuch"])
+
+
+def test_if_no_named_group_is_known_there_is_no_table_and_the_old_page_stays(
+    rooms: Rooms, into: str, tmp_path: Path
+) -> None:
+    rooms.report.return_value = replace(HISTORY, unknown=("nosuch",))
+    page = tmp_path / "page.html"
+    page.write_text("of yesterday")
+    outcome = run("pipeline", "report", "--into", into, "nosuch", "--html", str(page))
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
+    assert page.read_text() == "of yesterday"
+    document = document_of("report", "--into", into, "nosuch", exit_code=1)
+    assert (document["status"], document["groups"], document["errors"][0]["code"]) == ("failed", [], 69)
+
+
+def test_a_pattern_that_matches_nothing_is_a_note(into: str) -> None:
+    outcome = run("pipeline", "report", "--into", into, "--match", "x.*")
+    assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (0, "No group matches.")
+
+
+@pytest.mark.parametrize("command", ["report", "build"])
+def test_spark_is_being_started_is_seen_on_a_terminal_at_once(
+    rooms: Rooms, into: str, mocker: MockerFixture, command: str
+) -> None:
+    begin = mocker.patch("kafka_groups.rendering.progress.ProgressBar.begin")
+    rooms.spark.side_effect = PipelineError("no")
+    assert run("pipeline", command, "--into", into).exit_code == 1
+    assert begin.mock_calls == [mocker.call("starting Spark")]
+    rooms.spark.side_effect = None
+    run("pipeline", command, "--into", into)
+    assert callable(getattr(rooms, command).call_args.kwargs["progress"])
+
+
 def test_build_says_what_could_not_be_told(into: str) -> None:
     outcome = run("pipeline", "build", "--into", into)
     assert outcome.stderr.startswith("no end offsets\nDone in ")
@@ -202,9 +268,17 @@ def test_a_temporary_log_goes_away_unless_an_error_names_it(rooms: Rooms, into: 
     logs[1].unlink()
 
 
+def test_a_table_of_columns_leaves_out_what_structs_consist_of() -> None:
+    header, *lines = run("pipeline", "tables").stdout.splitlines()
+    assert "ARRAY<STRUCT<…>>" in {line[header.index("TYPE") :].split()[0] for line in lines}
+    assert header.index("ABOUT") - header.index("TYPE") < len("ARRAY<STRUCT<…>>") + 3
+
+
 def test_tables_are_documented_without_a_directory() -> None:
     lines = run("pipeline", "tables", "--format", "csv").stdout.splitlines()
     assert lines[:2] == ["TABLE,COLUMN,TYPE,ABOUT", "offset_commits,cluster_id,STRING,Kafka's id of the cluster"]
+    struct = next(line for line in lines if line.startswith("group_events,assignment,"))
+    assert '"ARRAY<STRUCT<`topic`: STRING,' in struct
     row = json.loads(run("pipeline", "tables", "--format", "ndjson").stdout.splitlines()[0])
     assert set(row) == {"table", "name", "type", "about"}
     assert {table["rows"] for table in document_of("tables")["tables"]} == {None}

@@ -73,7 +73,10 @@ def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, sto
     )
 
     assert done.batches > 1
-    assert told[-1] == (done.cluster_id, done.batches, done.records)
+    there = done.records + done.rows.get("ingest_gaps", 0)
+    assert (told[0][:2], told[-1][0]) == (("ingesting", 0), "ingesting")
+    assert told[-1][1] == told[-1][2] == told[0][2] >= there
+    assert len(told) > 2
     assert len({batch.batch for batch in storage.batches(OFFSET_COMMITS)}) == done.batches
     assert commits_in(spark, storage) == read_directly(broker)
 
@@ -121,6 +124,6 @@ def test_a_run_that_is_told_to_stop_stops(spark: SparkSession, storage: Storage,
 
 
 def test_brokers_that_are_not_there_are_one_sentence(spark: SparkSession, storage: Storage) -> None:
-    told = r"^no broker answered within 1 s at 127\.0\.0\.1:1: [^\n]*Connection refused[^\n]*$"
+    told = r"^no broker answered at 127\.0\.0\.1:1: Connection refused$"
     with pytest.raises(SourceError, match=told):
         ingest(spark, storage, {"bootstrap.servers": "127.0.0.1:1"}, timeout_s=1)

@@ -60,14 +60,14 @@ class Ended:
 
 
 @contextmanager
-def _continuous(broker: str, home: Path) -> Iterator[subprocess.Popen[str]]:
+def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Popen[str]]:
     """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not ask for."""
     (home / "conf").mkdir()
     (home / "conf" / "log4j2.properties").write_text(_TALKATIVE)
     command = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", "ingest", "--continuous", "--every", "1s"]
     command += ["-b", broker, "--into", str(home / "tables"), "--format", "json", "--spark-log", str(home / "log")]
     command += [
-        "--master",
+        spark,
         "local[2]",
         "--driver-memory",
         "1g",
@@ -88,11 +88,13 @@ def _continuous(broker: str, home: Path) -> Iterator[subprocess.Popen[str]]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end(broker: str, home: Path, number: signal.Signals, kill: Callable[[int, int], None]) -> Ended:
+def _end(
+    broker: str, home: Path, number: signal.Signals, kill: Callable[[int, int], None], spark: str = "--master"
+) -> Ended:
     topic = make_topic(broker, records=8)
     commit(broker, fresh("before"), topic, 1, 2, 3)
     storage = open_storage(str(home / "tables"), create=True)
-    with _continuous(broker, home) as process:
+    with _continuous(broker, home, spark) as process:
         wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", longest_s=_START_S)
         kill(process.pid, number)
         stdout, stderr = process.communicate(timeout=_END_S)
@@ -117,14 +119,32 @@ def by_sigterm(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     return _end(broker, tmp_path_factory.mktemp("by-sigterm"), signal.SIGTERM, os.kill)
 
 
-@pytest.fixture(params=["by_ctrl_c", "by_sigterm"])
+@pytest.fixture(scope="module")
+def by_sigterm_to_all(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A service manager's end reaches the JVM, too, which is often gone before Python looks."""
+    return _end(broker, tmp_path_factory.mktemp("by-sigterm-to-all"), signal.SIGTERM, os.killpg)
+
+
+@pytest.fixture(scope="module")
+def by_sigterm_to_connect(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """The same where a Spark Connect server runs in that JVM, whose client would try again for ten minutes."""
+    return _end(broker, tmp_path_factory.mktemp("by-sigterm-to-connect"), signal.SIGTERM, os.killpg, "--remote")
+
+
+@pytest.fixture(params=["by_ctrl_c", "by_sigterm", "by_sigterm_to_all", "by_sigterm_to_connect"])
 def ended(request: pytest.FixtureRequest) -> Ended:
     found: Ended = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.mark.parametrize(
-    ("fixture", "exit_code", "told"), [("by_ctrl_c", 130, "interrupted"), ("by_sigterm", 143, "terminated")]
+    ("fixture", "exit_code", "told"),
+    [
+        ("by_ctrl_c", 130, "interrupted"),
+        ("by_sigterm", 143, "terminated"),
+        ("by_sigterm_to_all", 143, "terminated"),
+        ("by_sigterm_to_connect", 143, "terminated"),
+    ],
 )
 def test_it_is_told_once_and_is_the_exit_code(
     request: pytest.FixtureRequest, fixture: str, exit_code: int, told: str

@@ -22,7 +22,7 @@ from kafka_groups.pipeline import KafkaGroupsSource
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.fake_admin import Outcome, run
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.groups.waiting import wait_until
@@ -93,7 +93,7 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     assert outcome.stderr == (
         f"Error: __consumer_offsets cannot be read from {guarded.bootstrap}: this user has no right to it. Have "
         "Describe and Read allowed on that topic, or do without: `kafka-groups pipeline sample` needs neither, and "
-        "build tells lag and verdicts from samples\n"
+        "build tells lag and verdicts from samples (not over SASL yet: sample does not speak it)\n"
     )
     assert _files(storage) == set()
     started.assert_not_called()
@@ -112,6 +112,18 @@ def test_doctor_tells_of_rights_that_are_missing(guarded: Guarded, committed: st
     assert found[f"describe {TOPIC}"][0] == "ok"
     assert (status, "has no right to it. Have Describe and Read allowed" in detail) == ("failed", True)
     assert checks(*guarded.flags("operator"))[f"read {TOPIC}"][0] == "ok"
+    # What samples ask goes over our own wire, which speaks no SASL yet.
+    assert found["sample"][0] == "warning"
+
+
+def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(guarded: Guarded, committed: str) -> None:
+    told = run("pipeline", "doctor", "--format", "json", bootstrap=guarded.bootstrap).stdout
+
+    found = {check["check"]: check for check in json.loads(told)["checks"]}
+    assert committed
+    assert found["versions of the brokers"]["detail"].startswith("Kafka 4.3; it uses ")
+    assert "metadata.version 30 (Kafka 4.3)" in found["versions of the brokers"]["detail"]
+    assert [found[name]["status"] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
 
 
 def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storage, topic: str, committed: str) -> None:
@@ -126,6 +138,24 @@ def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storag
     assert (committed, topic, 3) in {(row["group"], row["topic"], row["committed_offset"]) for row in sampled}
     assert (outcome.exit_code, document["status"]) == (3, "partial")
     assert {(error["group"], error["name"]) for error in document["errors"]} == {(closed, "GROUP_AUTHORIZATION_FAILED")}
+
+
+def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(
+    guarded: Guarded, storage: Storage, committed: str
+) -> None:
+    """So where a sample sees a commit and not its partition, the partition is gone."""
+    hidden = make_topic(guarded.bootstrap, records=8)
+    commit(guarded.bootstrap, committed, hidden, 5)
+    guarded.allow("operator", AclOperation.READ, hidden)
+
+    run("pipeline", "sample", "--into", storage.into, bootstrap=guarded.bootstrap)
+
+    commits, ends = (
+        pq.read_table(storage.path(table).removeprefix("file://")).to_pylist()
+        for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
+    )
+    assert committed in {row["group"] for row in commits}
+    assert hidden not in {row["topic"] for row in (*commits, *ends)}
 
 
 @pytest.mark.usefixtures("committed")

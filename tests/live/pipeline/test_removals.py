@@ -96,14 +96,19 @@ def test_a_group_that_moves_with_its_members_there_and_back_is_never_told_as_del
     assert None not in {offset for _, offset in told.commits(group)}
 
 
-def test_a_group_that_moves_has_rebalances_of_both_protocols(told: Told) -> None:
+def test_a_group_that_moves_has_rebalances_of_both_protocols_and_whoever_stays_did_not_join(told: Told) -> None:
     rows = by_time(told.rows(REBALANCES, group=told.cast.migrated), "started_at", "generation")
     told_by = {
         protocol: [(row["generation"], row["members_after"]) for row in rows if row["protocol"] == protocol]
         for protocol in ("classic", "consumer")
     }
 
+    joined = [len(row["joined"]) for row in rows if row["protocol"] == "consumer"]
+    back = next(row for row in rows if row["protocol"] == "classic" and row["generation"] > 1)
+
     assert told_by["consumer"][:2] == [(1, 1), (2, 2)]
+    assert joined[:2] == [0, 1]
+    assert (back["members_before"], back["joined"], len(back["left"])) == (2, [], 1)
     assert told_by["classic"][0] == (1, 1)
     assert told_by["classic"][-1][1] == 0
 

@@ -68,12 +68,25 @@ def test_offsets_may_be_named(spark: SparkSession, broker: str, group: str, part
     assert [row["source_offset"] for row in rows] == [last]
 
 
+def test_both_words_are_offsets_to_start_and_to_end_at(spark: SparkSession, broker: str, group: str) -> None:
+    assert _read(spark, broker, group=group, startingOffsets="latest").count() == 0
+    assert _read(spark, broker, group=group, endingOffsets="earliest").count() == 0
+    whole = _read(spark, broker, group=group, startingOffsets="earliest", endingOffsets="latest")
+    assert whole.count() == 3
+
+
+def test_offsets_beyond_the_end_are_refused(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
+    home = str(partition_of(group, partitions))
+    with pytest.raises(Exception, match=rf"offset 99999 for partition {home} of __consumer_offsets, which ends at"):
+        _read(spark, broker, group=group, startingOffsets=f'{{"{home}": 99999}}').collect()
+
+
 def test_no_secret_is_in_a_plan_or_in_an_error(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     frame = _read(spark, "127.0.0.1:1", timeout="1", **SECRETS)
     plan = io.StringIO()
     with contextlib.redirect_stdout(plan):
         frame.explain("extended")
-    with pytest.raises(Exception, match="SourceError") as caught:
+    with pytest.raises(Exception, match="UnreachableError") as caught:
         frame.collect()
 
     assert "hunter2" not in plan.getvalue() + str(caught.value) + "".join(capfd.readouterr())

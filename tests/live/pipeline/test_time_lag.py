@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.tables import LAG_HISTORY
+from kafka_groups.pipeline.tables import LAG_HISTORY, PARTITION_OFFSETS
 from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
 from tests.live.pipeline.told import Row, ms
 
@@ -33,9 +34,25 @@ def _of(rows: list[Row], *qualities: str) -> list[Row]:
 
 
 def test_every_commit_is_told_of_by_both_samples_and_by_the_backfill(told: Told, rows: list[Row]) -> None:
-    each = len(told.timed.groups) * len(told.timed.times_ms)
+    groups, partitions = len(told.timed.groups), len(told.timed.times_ms)
 
-    assert Counter(row["origin"] for row in rows) == {"sample": 2 * each, "backfill": each}
+    assert Counter(row["origin"] for row in rows) == {
+        "sample": 2 * groups * partitions,
+        "backfill": groups * (partitions - 1),
+    }
+    assert EMPTIED not in {row["partition"] for row in rows if row["origin"] == "backfill"}
+
+
+def test_a_log_end_of_the_past_is_what_had_been_written_until_then(told: Told) -> None:
+    looked_up = [
+        row
+        for row in told.rows(PARTITION_OFFSETS, topic=told.timed.topic)
+        if row["origin"] == "backfill" and row["log_end_offset"] is not None
+    ]
+
+    assert {row["partition"] for row in looked_up} == {STEADY, BURSTS, OLDER, QUIET, CUT}
+    for row in looked_up:
+        assert row["log_end_offset"] == bisect_left(told.timed.times_ms[row["partition"]], ms(row["observed_at"]))
 
 
 def test_a_time_lag_that_is_called_exact_is_the_age_of_the_record(rows: list[Row]) -> None:

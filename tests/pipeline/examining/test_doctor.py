@@ -15,7 +15,9 @@ from kafka_groups.errors import SettingsError, SparkMissingError
 from kafka_groups.pipeline.examining import Check, check_client, examine, measure
 from kafka_groups.pipeline.examining.check import Cluster
 from kafka_groups.pipeline.examining.holdings import examine_tables
+from kafka_groups.pipeline.examining.transactions import judge
 from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
@@ -43,12 +45,12 @@ def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Che
     return {check.check: check for check in examine_tables(storage.into, cluster)}
 
 
-def checkpoint(storage: Storage, cluster_id: str, ends: dict[int, int]) -> None:
+def checkpoint(storage: Storage, cluster_id: str, ends: dict[int, int], **more: str) -> None:
     """A checkpoint as Spark leaves it: batch 10 ended at these offsets."""
     location = Path(storage.checkpoint(cluster_id).location.removeprefix("file://")) / "offsets"
     location.mkdir(parents=True)
     (location / "9").write_text("old")
-    position = {"cluster_id": cluster_id, **{str(partition): end for partition, end in ends.items()}}
+    position = {"cluster_id": cluster_id, **more, **{str(partition): end for partition, end in ends.items()}}
     (location / "10").write_text("v1\n{}\n" + json.dumps(position))
 
 
@@ -81,6 +83,7 @@ def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage
     found = checks_of(storage)
     assert {name: check.status for name, check in found.items()} == {
         "tables": "ok",
+        "table format": "ok",
         "unknown records": "ok",
         "gaps": "ok",
         "ingest": "warning",
@@ -111,6 +114,35 @@ def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> No
     assert checks_of(storage, Cluster("other", {0: 1}))["ingest"].status == "warning"
 
 
+def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> None:
+    checkpoint(storage, "mine", {0: 10, 1: 5}, topic_id="old")
+    anew = checks_of(storage, Cluster("mine", {0: 12, 1: 8}, "new"))["ingest"]
+    cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
+    gone = checks_of(storage, Cluster("mine", {}))["ingest"]
+    assert {found.status for found in (anew, cut, gone)} == {"failed"}
+    assert "was deleted and made anew since it was read (its id was old, and is new)" in anew.detail
+    assert "partition 1 of __consumer_offsets ends at 4, and it was read up to offset 5" in cut.detail
+    assert "delete .checkpoints/mine in the directory of the tables" in cut.detail
+    assert "partition 0 of __consumer_offsets is not there" in gone.detail
+
+
+def test_ends_that_are_not_told_are_no_sign_that_all_was_read(storage: Storage) -> None:
+    checkpoint(storage, "mine", {0: 10})
+    found = checks_of(storage, Cluster("mine", None))["ingest"]
+    assert (found.status, "is not known" in found.detail) == ("warning", True)
+
+
+def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
+    now_ms = 1_800_000_000_000
+    short = judge({3: 7, 4: 2}, {3: now_ms - 60_000}, now_ms=now_ms)
+    long = judge({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
+    assert short.status == "ok"
+    assert long.status == "warning"
+    told = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
+    assert long.detail.startswith(f"{told} (partition 4): until then ingest sees nothing")
+    assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
+
+
 def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "letters").write_text("mine")
     (found,) = examine_tables(str(tmp_path), None)
@@ -136,6 +168,22 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
     assert sizes["offset_commits"] == (0, 0, 0, None, None)
     shown = run("pipeline", "tables", "--into", storage.into).stdout
     assert "ingest_gaps           2      1" in shown
+
+
+@pytest.mark.parametrize("table_format", TABLE_FORMATS)
+def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) -> None:
+    into = open_storage(str(tmp_path / "tables"), create=True, table_format=table_format).into
+    assert checks_of(open_storage(into))["table format"] == Check("table format", "ok", table_format)
+    lines = run("pipeline", "tables", "--into", into).stdout.splitlines()
+    assert {line.split()[-1] for line in lines} == {"FORMAT", table_format}
+    records = [
+        json.loads(line) for line in run("pipeline", "tables", "--into", into, "--format", "ndjson").stdout.splitlines()
+    ]
+    assert {record["table_format"] for record in records} == {table_format}
+    assert (
+        json.loads(run("pipeline", "tables", "--into", into, "--format", "json").stdout)["table_format"] == table_format
+    )
+    assert json.loads(run("pipeline", "tables", "--format", "json").stdout)["table_format"] is None
 
 
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:

@@ -83,6 +83,33 @@ def test_a_failure_of_sparks_is_one_line_that_names_its_log(tmp_path: Path) -> N
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("master", "memory", "told"),
+    [
+        ("foo", "512m", "Spark did not start: org.apache.spark.SparkException: Master must either be yarn or "),
+        ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
+    ],
+)
+def test_why_a_jvm_ended_at_its_start_is_told(tmp_path: Path, master: str, memory: str, told: str) -> None:
+    log = tmp_path / "log"
+    log.write_text('Exception in thread "main" of a run before\n')
+    program = """
+import sys
+from pathlib import Path
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.session import start_session
+try:
+    start_session(master=sys.argv[1], memory=sys.argv[2], log=Path(sys.argv[3])).__enter__()
+except PipelineError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program, master, memory, str(log)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert (done.stdout.startswith(told), done.stderr) == (True, "")
+    assert done.stdout.endswith(f"; its log is {log}\n")
+
+
+@pytest.mark.spark
 def test_a_brief_session_compiles_lightly_and_another_one_does_not(tmp_path: Path) -> None:
     program = """
 import sys
@@ -132,7 +159,7 @@ def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
 def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    log = tmp_path / "deep" / "log"
+    log = tmp_path / "log"
     with noise_goes_to(log):
         os.write(1, b"one ")
         os.write(2, b"two")
@@ -142,10 +169,10 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
 
 
 def test_a_log_that_cannot_be_written_is_told_with_its_option(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    quiet = noise_goes_to(tmp_path / "file" / "log")
+    quiet = noise_goes_to(tmp_path / "mistyped" / "log")
     with pytest.raises(PipelineError, match=r"the log of Spark cannot be written: .*say where with --spark-log"), quiet:
         pytest.fail("there is no such directory")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:

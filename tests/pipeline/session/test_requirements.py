@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
 from kafka_groups.pipeline.session import start_session
-from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_pyspark
+from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_master, check_pyspark
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -61,6 +61,26 @@ def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
     with pytest.raises(PipelineError, match=f"no Spark Connect server answers at 127.0.0.1:{port}"), session:
         pytest.fail("there is no server")
+
+
+def test_a_master_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    ports = free_port(), free_port()
+    master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
+    session = start_session(master=master, log=tmp_path / "log")
+    with (
+        pytest.raises(PipelineError, match=rf"no master of Spark answers at 127.0.0.1:{ports[0]}: .*; \[::1\]:"),
+        session,
+    ):
+        pytest.fail("there is no master")
+
+
+def test_one_of_several_masters_is_enough_and_others_are_left_to_spark() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        check_master(f"spark://127.0.0.1:{free_port()},127.0.0.1:{listening.getsockname()[1]}")
+    for other in ("local[*]", "yarn", "k8s://https://nowhere:1"):
+        check_master(other)
 
 
 @pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:"])

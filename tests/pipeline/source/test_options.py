@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+import time
+from contextlib import ExitStack
+
 import pytest
 
-from kafka_groups.errors import SourceError
+from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.pipeline.source.addresses import why_unreachable
 from kafka_groups.pipeline.source.brokers import Brokers, hidden
-from kafka_groups.pipeline.source.options import read_options
+from kafka_groups.pipeline.source.options import EARLIEST, LATEST, read_options
 
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 
@@ -16,6 +21,14 @@ def test_names_are_known_in_any_case() -> None:
 
     assert (options.starting, options.ending) == ({3: 7}, None)
     assert (options.records_per_batch, options.timeout_s) == (9, 1.5)
+
+
+@pytest.mark.parametrize("name", ["startingOffsets", "endingOffsets"])
+def test_offsets_may_be_both_words(name: str) -> None:
+    for word, offset in (("earliest", EARLIEST), ("latest", LATEST)):
+        options = read_options(AT | {name: word})
+        assert (options.starting, options.ending).count(offset) == 1
+        assert (options.starting, options.ending).count(None) == 1
 
 
 def test_the_size_of_batches_may_be_left_to_the_source() -> None:
@@ -36,7 +49,7 @@ def test_properties_of_librdkafka_pass_but_for_those_that_are_settled() -> None:
     ("given", "said"),
     [
         ({"startingOfsets": "earliest"}, "no option 'startingofsets'.*startingOffsets, endingOffsets"),
-        ({"startingOffsets": "soon"}, "earliest, or offsets by partition as JSON"),
+        ({"startingOffsets": "soon"}, "earliest, latest, or offsets by partition as JSON"),
         ({"endingOffsets": '{"0": -3}'}, "latest, or offsets by partition"),
         ({"endingOffsets": "[]"}, "latest, or offsets by partition"),
         ({"recordsPerTask": "0"}, "recordsPerTask is a whole number, at least 1; not '0'"),
@@ -71,5 +84,29 @@ def test_properties_that_librdkafka_does_not_take_are_told_without_their_values(
 
 
 def test_brokers_that_are_not_there_are_told_in_time() -> None:
-    with pytest.raises(SourceError, match=r"127\.0\.0\.1:1"):
-        Brokers({"bootstrap.servers": "127.0.0.1:1"}, 0.5).cluster_id()
+    begun = time.monotonic()
+    with pytest.raises(UnreachableError, match=r"^no broker answered at 127\.0\.0\.1:1: Connection refused$"):
+        Brokers({"bootstrap.servers": "127.0.0.1:1"}, 30).cluster_id()
+    assert time.monotonic() - begun < 5
+
+
+def test_names_that_do_not_exist_are_told_at_once() -> None:
+    with pytest.raises(UnreachableError, match=r": the name no-such\.invalid has no address$"):
+        Brokers({"bootstrap.servers": "no-such.invalid:9092"}, 30).cluster_id()
+
+
+def test_one_address_where_somebody_listens_is_enough() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert why_unreachable(f"127.0.0.1:1,PLAINTEXT://127.0.0.1:{port}", 5) is None
+
+
+def test_what_cannot_be_told_soon_is_left_to_librdkafka() -> None:
+    assert why_unreachable("", 5) is None
+    assert why_unreachable("not:an:address", 5) is None
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as clients:
+        for _ in range(4):
+            client = clients.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        assert why_unreachable(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None

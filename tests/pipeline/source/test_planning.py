@@ -9,14 +9,17 @@ import pytest
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.options import EARLIEST, LATEST
 from kafka_groups.pipeline.source.planning import (
+    Log,
     Range,
     automatic_limit,
     chosen,
+    epochs_of,
     limited,
     offsets_of,
     position_of,
     ranges_between,
     require_same_cluster,
+    started,
     tasks_of,
 )
 
@@ -39,8 +42,8 @@ def test_many_small_partitions_share_a_task() -> None:
 def test_no_task_is_larger_than_asked() -> None:
     tasks = tasks_of([Range(0, 0, 9), Range(1, 5, 6), Range(2, 0, 31)], 10)
 
-    assert max(sum(end - start for _, start, end in task) for task in tasks) <= 10
-    assert sum(end - start for task in tasks for _, start, end in task) == 41
+    assert max(sum(one.end - one.start for one in task) for task in tasks) <= 10
+    assert sum(one.end - one.start for task in tasks for one in task) == 41
 
 
 def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
@@ -48,7 +51,7 @@ def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
 
     tasks = tasks_of(wanted, at_once=2)
 
-    sizes = [sum(end - start for _, start, end in task) for task in tasks]
+    sizes = [sum(one.end - one.start for one in task) for task in tasks]
     assert sizes == [625_000] * 4
     for whole in wanted:
         pieces = [piece for task in tasks for piece in task if piece.partition == whole.partition]
@@ -110,6 +113,20 @@ def test_offsets_are_chosen_by_number_or_by_word() -> None:
     assert found == {0: 5, 1: 2, 2: 30, 3: 4}
 
 
+def test_a_word_stands_for_all_partitions() -> None:
+    earliest, latest = {0: 1, 1: 2}, {0: 10, 1: 20}
+
+    assert chosen(LATEST, earliest, latest, default=EARLIEST) == latest
+    assert chosen(EARLIEST, earliest, latest, default=LATEST) == earliest
+    assert chosen(None, earliest, latest, default=LATEST) == latest
+
+
+def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None:
+    assert started({0: 10}, {0: 1}, {0: 10}) == {0: 10}
+    with pytest.raises(SourceError, match=r"offset 11 for partition 0 of __consumer_offsets, which ends at 10: name"):
+        started({0: 11}, {0: 1}, {0: 10})
+
+
 def test_a_partition_that_is_not_there_is_told() -> None:
     with pytest.raises(SourceError, match="has no partition 9; it has 1"):
         chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
@@ -120,6 +137,20 @@ def test_a_position_survives_the_checkpoint() -> None:
 
     assert position == {"cluster_id": "abc", "0": 2, "3": 5}
     assert offsets_of(position) == {0: 2, 3: 5}
+
+
+def test_a_position_knows_its_topic_and_the_epochs_of_its_leaders() -> None:
+    position = position_of("abc", {3: 5, 10: 2}, Log("id", {3: 5, 10: 9}, {3: 7}))
+
+    assert position == {"cluster_id": "abc", "topic_id": "id", "3": 5, "10": 2, "leader_epochs": {"3": 7}}
+    assert offsets_of(position) == {3: 5, 10: 2}
+    assert (epochs_of(position), epochs_of(position_of("abc", {}))) == ({3: 7}, {})
+
+
+def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_planned_with() -> None:
+    tasks = tasks_of(ranges_between({0: 5}, {0: 205}, {0: 7}), 100)
+
+    assert tasks == [(Range(0, 5, 105, 7),), (Range(0, 105, 205),)]
 
 
 def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:

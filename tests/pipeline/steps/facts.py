@@ -41,6 +41,7 @@ def commits() -> list[Row]:
         commit(10, 5, group="lost", topic="cut"),
         commit(10, 50, source=6, group="below", topic="cut"),
         commit(-2 * DAY, 7, source=7, group="idle", topic="gone"),
+        commit(170, 7, group="idle", topic="gone"),
         *(commit(60 * place, 100 * place, source=10 + place, group="steady", topic="s") for place in range(1, 5)),
         commit(5, 1, source=30, group="old", topic="r"),
         commit(50, 2, source=31, group="old", topic="r"),
@@ -58,6 +59,8 @@ def log_ends() -> list[Row]:
         ends(0, 90, topic="cut"),
         ends(0, 0, topic="unread"),
         ends(180, 40, topic="unread"),
+        # The last sample of all: of topics that it does not see nobody says that they are unread.
+        ends(300, 40, topic="unread"),
         *(ends(60 * place, 500 + 50 * place, topic="s") for place in range(1, 5)),
     ]
 

@@ -15,12 +15,12 @@ QUIET = {
     "group": "g",
     "day": datetime(2026, 11, 20, tzinfo=UTC),
     "retention_margin": 500,
+    "last_retention_margin": 500,
     "retention_left_ms": None,
     "orphaned_partitions": 0,
     "is_idle": False,
     "last_commit_time": datetime(2026, 11, 18, 7, tzinfo=UTC),
     "skew": 1.0,
-    "messages_consumed": 5_000,
 }
 
 
@@ -42,9 +42,19 @@ def test_an_ordinary_day_has_no_finding() -> None:
             "Group g: at the day's rates the log start passes its commit in 5.5 hours.",
         ),
         (
-            {"retention_margin": -1_200, "retention_left_ms": 0},
+            {"retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
             "retention_risk",
             "Group g: it is 1,200 records below the log start: they are lost to it.",
+        ),
+        (
+            {"retention_margin": -10, "last_retention_margin": 70},
+            "retention_risk",
+            "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+        ),
+        (
+            {"retention_margin": -1, "last_retention_margin": None},
+            "retention_risk",
+            "Group g: on 2026-11-20 it was 1 record below the log start: it is lost to it.",
         ),
         (
             {"orphaned_partitions": 3},
@@ -52,33 +62,83 @@ def test_an_ordinary_day_has_no_finding() -> None:
             "Group g: it has commits on 3 partitions that are not there any more.",
         ),
         (
+            {"orphaned_partitions": 1},
+            "orphaned_commit",
+            "Group g: it has commits on 1 partition that is not there any more.",
+        ),
+        (
             {"is_idle": True},
             "idle_group",
-            "Group g: no commit on 2026-11-20, and no member seen; its last commit is of 2026-11-18.",
+            "Group g: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
         ),
         (
             {"is_idle": True, "last_commit_time": None},
             "idle_group",
-            "Group g: no commit on 2026-11-20, and no member seen.",
+            "Group g: no commit in 24 hours, and no member seen on 2026-11-20.",
         ),
-        ({"skew": 3.0}, "skew", "Group g: its busiest partition had 3.0 times the records of the mean one."),
+        (
+            {"skew": 3.0},
+            "skew",
+            "Group g: the busiest partition of a topic had 3.0 times the records of that topic's mean one.",
+        ),
     ],
 )
 def test_a_day_that_deserves_a_look_is_told(day: dict[str, Any], kind: str, message: str) -> None:
     assert told(**day) == [(kind, message)]
 
 
-@pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 9.0, "messages_consumed": 999}])
+@pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 2.9}])
 def test_what_is_far_off_or_too_little_is_not_told(day: dict[str, Any]) -> None:
     assert told(**day) == []
 
 
-def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> None:
-    row = {"cluster_id": "c", "topic": "t", "is_unread": True, "messages_produced": 1_000}
+def test_what_was_lost_in_the_morning_and_what_will_be_are_both_told() -> None:
+    day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
-    assert [(finding.kind, finding.message) for finding in topic_findings(row)] == [
-        ("unread_topic", "Topic t: no group has a commit on it; 1,000 records were written.")
+    assert [message for _, message in told(**day)] == [
+        "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+        "Group g: at the day's rates the log start passes its commit in 2.0 hours.",
     ]
-    assert topic_findings(row | {"topic": "__consumer_offsets"}) == []
-    assert topic_findings(row | {"is_unread": False}) == []
+
+
+UNREAD = {
+    "cluster_id": "c",
+    "topic": "t",
+    "day": datetime(2026, 11, 20, tzinfo=UTC),
+    "is_unread": True,
+    "messages_produced": 1_000,
+    "lookback_days": 7,
+}
+
+
+def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> None:
+    (found,) = topic_findings(UNREAD)
+
+    assert (found.kind, found.topic) == ("unread_topic", "t")
+    assert found.message == (
+        "Topic t: no commit on it is known of the 7 days until 2026-11-20, and no member that reads it; "
+        "1,000 records were written between that day's first look at it and the last."
+    )
+    assert topic_findings(UNREAD | {"topic": "__consumer_offsets"}) == []
+    assert topic_findings(UNREAD | {"is_unread": False}) == []
     assert set(KINDS) == {"retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"messages_produced": None, "lookback_days": 1},
+            "no commit on it is known of 2026-11-20 and the day before, and no member that reads it.",
+        ),
+        (
+            {"messages_produced": 1, "lookback_days": None},
+            (
+                "no commit on it is known of 2026-11-20, and no member that reads it; "
+                "1 record was written between that day's first look at it and the last."
+            ),
+        ),
+    ],
+)
+def test_an_unread_topic_is_told_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
+    assert [finding.message for finding in topic_findings(UNREAD | row)] == [f"Topic t: {message}"]

@@ -105,3 +105,16 @@ def test_the_time_until_records_are_lost_is_told_ahead(spark: SparkSession) -> N
     }
     assert {row["max_time_lag_ms"] for row in found.values()} == {7}
     assert (found["lost already"]["retention_margin"], found["set back"]["retention_margin"]) == (-200, 800)
+
+
+def test_a_margin_of_the_morning_is_not_that_of_the_last_observation(spark: SparkSession) -> None:
+    """Partition 0 catches up, the commit on partition 1 is removed while it lies below the log start."""
+    from kafka_groups.pipeline.steps.retention import worst_lags
+
+    seen = [(0, 0, 20, 10, 90), (0, 3_600, 20, 90, 10), (1, 0, 50, 10, 90), (1, 1_800, 50, 10, 90)]
+    rows = [(*row, row[3] - row[2], 7) for row in seen]
+    schema = "log_start_offset bigint, committed_offset bigint, lag bigint, retention_margin bigint, time_lag_ms bigint"
+
+    (found,) = worst_lags(rows_of(spark, rows, schema, "observed_at")).collect()
+
+    assert (found["retention_margin"], found["last_retention_margin"], found["retention_left_ms"]) == (-40, 70, None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.pipeline.steps.members import at_times, events_once, memberships, states
 from kafka_groups.pipeline.steps.rebalances import rebalances
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS
-from tests.pipeline.steps.making import NOON, Row, at, commit, event, new_storage, put_all
+from kafka_groups.pipeline.tables import GROUP_EVENTS
+from tests.pipeline.steps.making import NOON, Row, at, event, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,6 @@ def classic(seconds: float, source: int, epoch: int, *members: str) -> Row:
 
 
 FACTS = {
-    "offset_commits": [commit(5, 1, source=90)],
     "group_events": [
         classic(0, 1, 0),
         classic(1, 2, 1, "stays"),
@@ -34,10 +34,11 @@ FACTS = {
         event(10, "member_metadata", "ConsumerGroupMemberMetadata", source=4, member_id="stays"),
         event(10, "group_epoch", "ConsumerGroupMetadata", source=5, epoch=1),
         event(10, "member_metadata", "ConsumerGroupMemberMetadata", source=6, member_id="newer"),
-        event(20, "member_left", "ConsumerGroupMemberMetadata", source=7, member_id="newer", tombstone=True),
-        event(20, "member_left", "ConsumerGroupMemberMetadata", source=8, member_id="stays", tombstone=True),
-        event(20, "group_removed", "ConsumerGroupMetadata", source=9, tombstone=True),
-        classic(20, 10, 2, "stays"),
+        event(10, "group_epoch", "ConsumerGroupMetadata", source=7, epoch=2),
+        event(20, "member_left", "ConsumerGroupMemberMetadata", source=8, member_id="newer", tombstone=True),
+        event(20, "member_left", "ConsumerGroupMemberMetadata", source=9, member_id="stays", tombstone=True),
+        event(20, "group_removed", "ConsumerGroupMetadata", source=10, tombstone=True),
+        classic(20, 11, 3, "stays"),
     ],
 }
 
@@ -50,16 +51,60 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 def test_a_group_that_was_just_made_has_not_rebalanced(spark: SparkSession, storage: Storage) -> None:
-    events, commits = storage.read(spark, GROUP_EVENTS), storage.read(spark, OFFSET_COMMITS)
-    rows = rebalances(events, commits, [NOON.date()]).where("protocol = 'classic'").collect()
+    rows = rebalances(storage.read(spark, GROUP_EVENTS), [NOON.date()]).where("protocol = 'classic'").collect()
     first = min(rows, key=lambda row: row["generation"])
 
-    assert sorted(row["generation"] for row in rows) == [1, 2]
+    assert sorted(row["generation"] for row in rows) == [1, 3]
     assert (first["members_before"], first["members_after"], first["joined"]) == (0, 1, ["stays"])
-    assert (first["started_at"].timestamp(), first["duration_ms"]) == (
-        at(0).timestamp(),
-        5_000,
-    )  # from its making to its first commit
+    assert (first["started_at"].timestamp(), first["duration_ms"]) == (at(0).timestamp(), 1_000)  # from its making on
+
+
+def moves(spark: SparkSession, storage: Storage, *compacted: int) -> dict[tuple[str, int], Row]:
+    """Rebalances by protocol and generation, where ingest came too late for the records at some offsets."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    events = storage.read(spark, GROUP_EVENTS).where(~F.col("source_offset").isin(*compacted))
+    found = rebalances(events, [NOON.date()]).collect()
+    return {(row["protocol"], row["generation"]): row.asDict() for row in found}
+
+
+def who(row: Row) -> tuple[int | None, int, list[str] | None, list[str] | None]:
+    return row["members_before"], row["members_after"], row["joined"], row["left"]
+
+
+def test_a_member_that_stays_while_its_group_moves_has_not_joined(spark: SparkSession, storage: Storage) -> None:
+    rows = moves(spark, storage)
+
+    assert who(rows["consumer", 1]) == (1, 1, [], [])
+    assert who(rows["consumer", 2]) == (1, 2, ["newer"], [])
+    assert who(rows["classic", 3]) == (2, 1, [], ["newer"])
+
+
+def test_nobody_is_told_as_joined_if_the_classic_group_that_moved_is_lost(
+    spark: SparkSession, storage: Storage
+) -> None:
+    """Compaction leaves of it the removal alone."""
+    rows = moves(spark, storage, 1, 2)
+
+    assert who(rows["consumer", 1]) == (None, 1, None, None)
+    assert who(rows["consumer", 2]) == (1, 2, ["newer"], [])
+
+
+def test_the_first_epoch_that_is_left_does_not_tell_who_joined_with_it(spark: SparkSession, storage: Storage) -> None:
+    rows = moves(spark, storage, 1, 2, 3, 5)
+
+    assert who(rows["consumer", 2]) == (None, 2, None, None)
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_the_first_epoch_of_a_new_group_has_nobody_before(spark: SparkSession, tmp_path: Path, epoch: int) -> None:
+    """Groups begin with epoch 1, and since Kafka 4.3 with 2."""
+    storage = new_storage(tmp_path)
+    joins = event(1, "member_metadata", "ConsumerGroupMemberMetadata", source=1, member_id="first")
+    begins = event(1, "group_epoch", "ConsumerGroupMetadata", source=2, epoch=epoch)
+    put_all(storage, "facts", {"group_events": [joins, begins]})
+
+    assert who(moves(spark, storage)["consumer", epoch]) == (0, 1, ["first"], [])
 
 
 def test_members_are_those_of_the_last_record_of_a_batch(spark: SparkSession, storage: Storage) -> None:

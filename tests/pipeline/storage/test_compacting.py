@@ -102,6 +102,15 @@ def test_a_batch_that_wrote_to_another_table_only_is_still_the_newest(storage: S
     storage.publish("w-00000003", staged(storage, gaps, table=INGEST_GAPS))
 
 
+def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> None:
+    gaps = rows_of(INGEST_GAPS, [{"cluster_id": "here", "found_at": FIRST}])
+    for number in range(3):
+        files = [*staged(storage, commits([number])), *staged(storage, gaps, table=INGEST_GAPS)]
+        storage.publish(f"w-{number:08}", files)
+    done = compact(storage, now=NOW)
+    assert (done.dates, done.files_before, done.files_after) == (1, 4, 2)
+
+
 def test_a_joined_batch_that_comes_again_is_refused(filled: Storage) -> None:
     compact(filled, now=NOW)
     with pytest.raises(StorageError, match="checkpoint in it is older than the tables"):

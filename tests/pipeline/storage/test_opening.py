@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.marker import MARKER
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, names, seen, staged
+from tests.pipeline.storage.disks import make_read_only, small_disk
 
 
 def test_a_new_directory_says_what_it_is(tmp_path: Path) -> None:
@@ -114,6 +116,28 @@ def test_no_permission_is_told(storage: Storage, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(StorageError, match="this user may not"):
         open_storage(storage.into, create=True)
     open_storage(storage.into)
+
+
+def test_a_file_system_that_is_read_only_is_not_told_as_a_missing_right(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as access(2) answers there, root included
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY | os.ST_NOSUID))
+    with pytest.raises(StorageError) as told:
+        open_storage(storage.into, create=True)
+    assert str(told.value) == f"Cannot write in {storage.into}: the file system is read-only. Name another directory."
+    open_storage(storage.into)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize("name", ["tables", "empty", "new"])
+def test_a_disk_that_is_mounted_read_only_is_told_so(tmp_path: Path, name: str) -> None:
+    with small_disk(tmp_path / "disk", megabytes=1) as disk:
+        open_storage(str(disk / "tables"), create=True)
+        (disk / "empty").mkdir()
+        make_read_only(disk)
+        with pytest.raises(StorageError, match=f"^Cannot .* in {disk / name}: the file system is read-only"):
+            open_storage(str(disk / name), create=True)
 
 
 @pytest.mark.parametrize(("number", "advice"), [(errno.ENOSPC, "no space left. Free some"), (errno.EACCES, "may not")])

@@ -41,6 +41,8 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "members": None,
         "verdict": None,
         "rule": None,
+        "evaluated_ms": None,
+        "removed_ms": None,
         "lag": None,
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
@@ -48,6 +50,7 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "produce_rate": None,
         "catch_up_ms": None,
         "lagging_since_ms": None,
+        "lagging_since_is_bound": False,
         "points": (),
         "rebalances": (),
     }
@@ -60,9 +63,11 @@ def history(*groups: GroupHistory, **told: Any) -> History:
         "made_ms": TO + 5 * MINUTE,
         "from_ms": FROM,
         "to_ms": TO,
+        "evaluated_ms": None,
         "clusters": ("c-1",),
         "groups": groups,
         "groups_in_all": len(groups),
+        "unknown": (),
         "findings": (),
         "gaps": (),
         "missing": (),
@@ -90,67 +95,77 @@ def waves(many: int, *, top: int, phase: float = 0, growth: float = 0) -> tuple[
     return tuple(told)
 
 
+MARKS: Final = (
+    rebalance(FROM + 3 * HOUR, 3_200, generation=41),
+    rebalance(FROM + 9 * HOUR, 31 * MINUTE, generation=42, duration_quality="bound", joined=0, left=2),
+    rebalance(FROM + 22 * HOUR, None, generation=43, joined=1, left=0),
+)
+FINDINGS: Final = (
+    Finding(
+        kind="retention_risk",
+        cluster_id="c-1",
+        group="billing",
+        topic="invoices",
+        message="partition 3 is 5h from the end of its topic's retention (7d), at a time lag of 6d19h",
+    ),
+    Finding(kind="idle_group", cluster_id="c-1", group=HOSTILE, topic=None, message="no commit for 19h7m"),
+    Finding(
+        kind="unread_topic",
+        cluster_id="c-1",
+        group=None,
+        topic="<b>clicks</b>",
+        message="no group has committed on any of its 12 partitions",
+    ),
+)
+
+
 def eventful(*, many: int = 8, dots: int = 1_000) -> History:
     """Groups of every verdict, one of them hostile by name, with findings, gaps and things missing."""
-    marks = (
-        rebalance(FROM + 3 * HOUR, 3_200, generation=41),
-        rebalance(FROM + 9 * HOUR, 31 * MINUTE, generation=42, duration_quality="bound", joined=0, left=2),
-        rebalance(FROM + 22 * HOUR, None, generation=43, joined=1, left=0),
+    quiet = group("audit", state="Stable", members=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1))
+    return history(
+        *(_stopped(dots), *(_lagging(at, dots) for at in range(many - 2)), quiet),
+        clusters=("c-1",),
+        groups_in_all=many + 62,
+        findings=FINDINGS,
+        gaps=("partition 3 of __consumer_offsets: 120 offsets from 4,200 on were compacted before they were read",),
+        missing=("no end offsets were sampled before 2026-11-20T02:00Z, so lag before that is unknown",),
     )
-    shared: dict[str, Any] = {"state": "Stable", "members": 3, "time_lag_quality": "interpolated"}
-    worst = group(
+
+
+def _stopped(dots: int) -> GroupHistory:
+    """The worst of them."""
+    return group(
         HOSTILE,
-        **shared | {"state": "Empty", "members": 0, "time_lag_quality": "lower_bound"},
+        state="Empty",
+        members=0,
         verdict="STOP",
         rule="commits_stopped",
         lag=1_234_567,
         time_lag_ms=19 * HOUR + 7 * MINUTE,
+        time_lag_quality="lower_bound",
         consume_rate=0.0,
         produce_rate=310.4,
         lagging_since_ms=FROM + 5 * HOUR,
         points=waves(dots, top=1_234_567, growth=1),
-        rebalances=marks,
+        rebalances=MARKS,
     )
-    others = [
-        group(
-            NAMES[at % 5] + (f"-{at}" if at > 4 else ""),
-            **shared,
-            verdict=("STALL", "WARN", "OK", "REWIND", "OK")[at % 5],
-            rule=("no_progress", "lag_grows", None, "went_back", None)[at % 5],
-            lag=40_000 // (at + 1),
-            time_lag_ms=1_480_000 // (at + 1),
-            consume_rate=120.0 + at,
-            produce_rate=118.4,
-            catch_up_ms=(at + 1) * 11 * MINUTE,
-            lagging_since_ms=FROM + (at % 20) * HOUR,
-            points=waves(dots, top=40_000 // (at + 1), phase=at),
-            rebalances=marks[: at % 4],
-        )
-        for at in range(many - 2)
-    ]
-    quiet = group("audit", state="Stable", members=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1))
-    findings = (
-        Finding(
-            kind="retention_risk",
-            cluster_id="c-1",
-            group="billing",
-            topic="invoices",
-            message="partition 3 is 5h from the end of its topic's retention (7d), at a time lag of 6d19h",
-        ),
-        Finding(kind="idle_group", cluster_id="c-1", group=HOSTILE, topic=None, message="no commit for 19h7m"),
-        Finding(
-            kind="unread_topic",
-            cluster_id="c-1",
-            group=None,
-            topic="<b>clicks</b>",
-            message="no group has committed on any of its 12 partitions",
-        ),
-    )
-    return history(
-        *(worst, *others, quiet),
-        clusters=("c-1",),
-        groups_in_all=many + 62,
-        findings=findings,
-        gaps=("partition 3 of __consumer_offsets: 120 offsets from 4,200 on were compacted before they were read",),
-        missing=("no end offsets were sampled before 2026-11-20T02:00Z, so lag before that is unknown",),
+
+
+def _lagging(at: int, dots: int) -> GroupHistory:
+    """The next ones, of all other verdicts in turn."""
+    return group(
+        NAMES[at % 5] + (f"-{at}" if at > 4 else ""),
+        state="Stable",
+        members=3,
+        verdict=("STALL", "WARN", "OK", "REWIND", "OK")[at % 5],
+        rule=("no_progress", "lag_grows", None, "went_back", None)[at % 5],
+        lag=40_000 // (at + 1),
+        time_lag_ms=1_480_000 // (at + 1),
+        time_lag_quality="interpolated",
+        consume_rate=120.0 + at,
+        produce_rate=118.4,
+        catch_up_ms=(at + 1) * 11 * MINUTE,
+        lagging_since_ms=FROM + (at % 20) * HOUR,
+        points=waves(dots, top=40_000 // (at + 1), phase=at),
+        rebalances=MARKS[: at % 4],
     )

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from kafka_groups.model import Failure
 from kafka_groups.rendering.history import history_document, history_schema
-from tests.rendering.history.stories import FROM, HOUR, eventful, group, history, points, rebalance
+from tests.rendering.history.stories import FROM, HOUR, MINUTE, TO, eventful, group, history, points, rebalance
 
 Json = dict[str, Any]
 
@@ -31,8 +32,15 @@ def test_documents_are_as_the_schema_says(told: Any) -> None:
 
 
 def test_a_small_history_key_by_key() -> None:
-    worst = group(lag=3, points=points(3), rebalances=(rebalance(),), lagging_since_ms=FROM + HOUR)
-    document = history_document(history(worst))
+    worst = group(
+        lag=3,
+        points=points(3),
+        rebalances=(rebalance(),),
+        evaluated_ms=TO - 2 * MINUTE,
+        lagging_since_ms=FROM + HOUR,
+        lagging_since_is_bound=True,
+    )
+    document = history_document(history(worst, evaluated_ms=TO - MINUTE))
     (told,) = document.pop("groups")
     assert document == {
         "schema": "kafka-groups/pipeline-report/1",
@@ -41,6 +49,7 @@ def test_a_small_history_key_by_key() -> None:
         "from": "2026-11-20T00:00:00.000Z",
         "to": "2026-11-21T00:00:00.000Z",
         "clusters": ["c-1"],
+        "evaluated_at": "2026-11-20T23:59:00.000Z",
         "groups_in_all": 1,
         "findings": [],
         "gaps": [],
@@ -54,6 +63,8 @@ def test_a_small_history_key_by_key() -> None:
         "members": None,
         "verdict": None,
         "rule": None,
+        "evaluated_at": "2026-11-20T23:58:00.000Z",
+        "removed_at": None,
         "lag": 3,
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
@@ -61,6 +72,7 @@ def test_a_small_history_key_by_key() -> None:
         "produce_rate": None,
         "catch_up_ms": None,
         "lagging_since": "2026-11-20T01:00:00.000Z",
+        "lagging_since_is_bound": True,
         "points": [{"at": "2026-11-20T00:00:00.000Z", "lag": 3, "time_lag_ms": None}],
         "rebalances": [
             {
@@ -85,6 +97,16 @@ def test_what_was_found_is_told_with_what_it_is_about() -> None:
         "topic": "<b>clicks</b>",
         "message": "no group has committed on any of its 12 partitions",
     }
+
+
+def test_groups_that_were_asked_for_in_vain_are_errors_and_the_status_says_so() -> None:
+    failed = Failure(group="x", code=69, name="GROUP_ID_NOT_FOUND", message="no such group")
+    partial, nothing = (history_document(told, [failed]) for told in (history(group()), history()))
+    assert [(told["status"], told["errors"][0]["group"]) for told in (partial, nothing)] == [
+        ("partial", "x"),
+        ("failed", "x"),
+    ]
+    assert errors_in(partial) == errors_in(nothing) == []
 
 
 @pytest.mark.parametrize("key", ["made_at", "groups", "missing", "status"])

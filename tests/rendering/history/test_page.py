@@ -17,7 +17,7 @@ import pytest
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.history import Finding, History, LagPoint
 from kafka_groups.rendering.history import write_page
-from tests.rendering.history.stories import DAY, FROM, HOSTILE, TO, eventful, group, history, points, rebalance
+from tests.rendering.history.stories import DAY, FROM, HOSTILE, HOUR, TO, eventful, group, history, points, rebalance
 
 HEADINGS = {"h1", "h2", "h3", "h4"}
 
@@ -114,6 +114,22 @@ def test_findings_gaps_and_what_is_missing_are_told() -> None:
     sentences = [*(finding.message for finding in told.findings), *told.gaps, *told.missing]
     assert [sentence for sentence in sentences if sentence not in text] == []
     assert "Retention risk" in text
+
+
+def test_the_page_says_as_of_when_a_group_is_told_and_that_it_was_removed() -> None:
+    old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
+    gone = group("gone", state="Dead", removed_ms=FROM + HOUR)
+    text = page_of(history(old, gone, evaluated_ms=TO, unknown=("nosuch",))).text
+    for told in (
+        "Lag as of21 Nov 2026, 00:00",
+        "as of 20 Nov 2026, 23:00",
+        "behind since 20 Nov 2026, 00:00 or before",
+        "removed 20 Nov 2026, 01:00",
+        "Group nosuch: the tables tell nothing of it in this period.",
+    ):
+        assert told in text
+    text = page_of(history(group(evaluated_ms=TO), evaluated_ms=TO)).text
+    assert ("As of" in text, "removed" in text) == (False, False)
 
 
 def test_a_history_without_anything_says_so_and_needs_no_script() -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from kafka_groups.history import Finding, History
 from kafka_groups.rendering.history import draw_history
 from kafka_groups.rendering.screen import Screen
-from tests.rendering.history.stories import FROM, HOUR, MINUTE, group, history, points, rebalance
+from tests.rendering.history.stories import FROM, HOUR, MINUTE, TO, group, history, points, rebalance
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -98,17 +98,50 @@ def test_a_pipe_gets_every_column_and_then_the_findings(make_screen: MakeScreen)
 def test_a_narrow_window_leaves_out_what_is_needed_least_and_says_so(window: Callable[..., Screen]) -> None:
     out, err = drawn_on(window(80))
     assert out == dedent("""\
-        GROUP    STATE   VERDICT    LAG  TIME-LAG  TREND                 CATCH-UP
-        billing  Stable  STALL    40000  ≥19h7m    ▁·········▂····█····  -
-        audit    Empty   OK          12  ~3.2s     ████████████████████  11m
+        GROUP    STATE   VERDICT  RULE           LAG  TIME-LAG  TREND
+        billing  Stable  STALL    no_progress  40000  ≥19h7m    ▁·········▂····█····
+        audit    Empty   OK       -               12  ~3.2s     ████████████████████
 
         KIND  GROUP    TOPIC  MESSAGE
         skew  billing  -      partition 3 has 90% of the lag
         """)
     assert err.split("\n")[1] == (
-        "Left out for want of room: MEMBERS, RULE, CONSUME-RATE, PRODUCE-RATE, SINCE, REBALANCES, LONGEST "
+        "Left out for want of room: MEMBERS, CONSUME-RATE, PRODUCE-RATE, CATCH-UP, SINCE, REBALANCES, LONGEST "
         "(a window of 163 columns or a pipe has them)."
     )
+
+
+def test_a_window_of_middling_width_has_the_rule_and_since_when(window: Callable[..., Screen]) -> None:
+    out, _ = drawn_on(window(110))
+    assert out.split("\n")[0].split() == [
+        *("GROUP", "STATE", "VERDICT", "RULE", "LAG", "TIME-LAG", "TREND", "CATCH-UP", "SINCE")
+    ]
+
+
+def test_a_report_says_as_of_when_and_its_rows_only_where_one_is_old(make_screen: MakeScreen) -> None:
+    fresh, old = (group(name, evaluated_ms=TO - age) for name, age in (("fresh", 10 * MINUTE), ("old", 11 * MINUTE)))
+    newest = group("newest", evaluated_ms=TO)
+    out, err = drawn_on(make_screen(), history(newest, fresh, evaluated_ms=TO))
+    assert ("AS-OF" in out, "2 groups as of 2026-11-21T00:00Z, 1 cluster" in err) == (False, True)
+    out, _ = drawn_on(make_screen(), history(fresh, old, group("never"), evaluated_ms=TO))
+    place = out.split("\n")[0].split().index("AS-OF")
+    assert [line.split()[place] for line in out.split("\n")[1:-1]] == ["2026-11-20T23:50Z", "2026-11-20T23:49Z", "-"]
+
+
+def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..., Screen]) -> None:
+    gone = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, evaluated_ms=FROM)
+    out, err = drawn_on(window(40), history(gone))
+    assert out.split("\n")[1].split()[1] == "removed"
+    assert "Removed: billing, 2026-11-20T01:00Z\n" in err
+    _, err = drawn_on(window(40), history(gone, clusters=("c-1", "c-2")))
+    assert "Removed: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
+
+
+def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
+    told = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
+    out, err = drawn_on(make_screen(), history(told))
+    assert "≤2026-11-20T01:00Z" in out
+    assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins.\n" in err
 
 
 def test_a_wide_window_has_the_columns_of_a_pipe(window: Callable[..., Screen], make_screen: MakeScreen) -> None:

@@ -78,6 +78,7 @@ def test_a_time_lag_tells_how_good_it_is(quality: str, ms: int | None, shown: st
     [
         ("exact", 3_200, "3.2s"),
         ("bound", 3_200, "at most 3.2s"),
+        ("overtaken", 3_200, "overtaken after 3.2s"),
         ("open", None, "had not ended"),
         ("exact", None, "duration unknown"),
     ],

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import takes_duration, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.options import takes_duration, takes_past, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import now_ms, running, wire_settings
 from kafka_groups.rendering.pipeline.documents import Summary
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.backfilling import Backfilled
 
 _MS = 1000
 _LEAST_STEP_S = 1.0
@@ -17,7 +22,7 @@ _LEAST_STEP_S = 1.0
 @click.command(short_help="Look up log ends of the past.")
 @takes_tables
 @takes_table_format
-@takes_duration("--since", default="7d", about="How far back.")
+@takes_past("--since", default="7d", about="How far back.")
 @takes_duration("--step", default="60s", about="How far the looked up times are apart; a second at the least.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @takes_output(formats=("table", "json"))
@@ -35,7 +40,8 @@ def backfill(
 ) -> None:
     """Look up where logs ended in the past, as far as the brokers still have records.
 
-    Needs no Spark. --timeout is for each time that is looked up.
+    Of a time before the first record that a partition still has nothing is told. What was looked up once stays as it
+    is. Needs no Spark. SASL is not spoken here yet, other than by ingest. --timeout is for each time that is looked up.
 
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
@@ -56,6 +62,12 @@ def backfill(
         since_ms = -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
+
+            def summary_of(done: Backfilled) -> Summary:
+                rows = {PARTITION_OFFSETS.name: done.rows}
+                numbers = {"partitions": done.partitions, "times": done.times}
+                return Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
+
             done = work(
                 admin,
                 storage,
@@ -65,8 +77,8 @@ def backfill(
                 step_ms=step_ms,
                 topics=topics or None,
                 progress=run.bar,
+                begun=lambda so_far: run.is_writing(lambda: summary_of(so_far)),
             )
-        rows = {PARTITION_OFFSETS.name: done.rows}
-        numbers = {"partitions": done.partitions, "times": done.times}
-        summary = Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
-        run.finish(summary, done.failures)
+        if done.deleted:
+            run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
+        run.finish(summary_of(done), done.failures)

@@ -9,6 +9,8 @@ from kafka_groups.commands.pipeline.options import SparkWanted, takes_spark, tak
 from kafka_groups.commands.pipeline.running import running, spark_of
 from kafka_groups.rendering.pipeline.documents import Summary
 
+_STARTING = "starting Spark"
+
 
 @click.command(short_help="Derive lag, verdicts and rebalances.")
 @takes_tables
@@ -28,7 +30,9 @@ def build(*, into: str, wanted: SparkWanted, output_format: str, colour: str) ->
         from kafka_groups.pipeline.storage import open_storage
 
         storage = open_storage(into)
+        run.bar.begin(_STARTING)
         with spark_of(wanted, brief=is_small(storage)) as spark:
+            run.bar(_STARTING, 1, 1)
             done = work(spark, storage, progress=run.bar)
         for sentence in done.missing:
             run.note(sentence)

@@ -8,7 +8,7 @@ import click
 
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
 from kafka_groups.commands.pipeline.options import may_take_tables
-from kafka_groups.commands.pipeline.running import client_settings, running
+from kafka_groups.commands.pipeline.running import client_settings, running, wire_settings
 from kafka_groups.errors import IncompleteAnswerError
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
@@ -29,7 +29,7 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
     with running("doctor", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.examining import examine
 
-        checks = examine(client, into, environment=os.environ, progress=run.bar)
+        checks = examine(client, into, environment=os.environ, wire=lambda: wire_settings(connection), progress=run.bar)
         run.bar.stop()
         if output_format == "json":
             run.write({"checks": [check._asdict() for check in checks]})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
 import click
 
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
@@ -12,11 +15,15 @@ from kafka_groups.commands.pipeline.options import (
     takes_table_format,
     takes_tables,
 )
-from kafka_groups.commands.pipeline.running import client_settings, running, spark_of
+from kafka_groups.commands.pipeline.running import client_settings, moment, running, spark_of
 from kafka_groups.commands.pipeline.stopping import asks_to_stop
 from kafka_groups.rendering.pipeline.documents import Summary
 
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.ingesting import Ingested
+
 _EVERY_S = 30.0
+_STARTING = "starting Spark"
 
 
 @click.command(short_help="Read what brokers wrote about groups.")
@@ -49,43 +56,52 @@ def ingest(
 ) -> None:
     """Read __consumer_offsets into tables: every commit, every rebalance, every removal.
 
-    Each run goes on where the last one stopped; no group is joined and nothing is committed.
+    Each run goes on where the last one stopped; no group is joined and nothing is committed. --continuous outlives
+    brokers that are away for a while. --timeout is for each answer of the brokers, and each wait for records.
 
     \b
     kafka-groups pipeline ingest --into history -b localhost:9092
     """
-    if once and continuous:
-        raise click.UsageError("--once contradicts --continuous: give one or the other")
-    if every is not None and not continuous:
-        raise click.UsageError("--every goes with --continuous")
+    _check_flags(once=once, continuous=continuous, every=every)
     client = client_settings(connection)
     with running("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.examining import check_client, check_readable
-        from kafka_groups.pipeline.ingesting import ingest as work
+        from kafka_groups.pipeline.examining import check_client
+        from kafka_groups.pipeline.ingesting import prepared
         from kafka_groups.pipeline.storage import open_storage
 
         check_client(client.properties)
         storage = open_storage(into, create=True, table_format=table_format)
-        if nothing := check_readable(client):
-            run.note(nothing)
-        with spark_of(wanted, brief=True) as spark, asks_to_stop() as asked:
-            done = work(
-                spark,
-                storage,
-                client.properties,
-                continuous=continuous,
-                every_s=every or _EVERY_S,
-                records_per_batch=records_per_batch,
-                timeout_s=client.timeout_s,
-                progress=run.bar,
-                stop=asked,
-            )
-        summary = Summary(
-            cluster_id=done.cluster_id,
-            rows=done.rows,
-            numbers={"batches": done.batches, "records": done.records},
-            seconds=run.seconds(),
-        )
-        # Going on until somebody ends it is all that --continuous does.
-        run.finish(summary, cut_short=asked() and not continuous)
-        asked.end()
+        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_told:
+            run.is_writing(lambda: _summary(ingestion.total(), run.seconds()))
+            if not ingestion.topic_is_there:
+                run.note("__consumer_offsets does not exist yet: no group has ever been on this cluster.")
+            run.bar.begin(_STARTING)
+            with spark_of(wanted, brief=True) as spark:
+                run.bar(_STARTING, 1, 1)
+                # Spark takes a moment to stop, in which a signal must not take what is to be told.
+                asked = until_told.enter_context(asks_to_stop())
+                done = ingestion.run(
+                    spark,
+                    continuous=continuous,
+                    every_s=every or _EVERY_S,
+                    records_per_batch=records_per_batch,
+                    progress=run.bar,
+                    note=lambda text: run.note(f"{moment()} {text}"),
+                    stop=asked,
+                )
+                # Going on until somebody ends it is all that --continuous does.
+                cut_short = asked() and not continuous
+            run.finish(_summary(done, run.seconds()), cut_short=cut_short)
+            asked.end()
+
+
+def _check_flags(*, once: bool, continuous: bool, every: float | None) -> None:
+    if once and continuous:
+        raise click.UsageError("--once contradicts --continuous: give one or the other")
+    if every is not None and not continuous:
+        raise click.UsageError("--every goes with --continuous")
+
+
+def _summary(done: Ingested, seconds: float) -> Summary:
+    numbers = {"batches": done.batches, "records": done.records}
+    return Summary(cluster_id=done.cluster_id, rows=done.rows, numbers=numbers, seconds=seconds)

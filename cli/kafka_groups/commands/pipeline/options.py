@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,10 +14,19 @@ import click
 
 from kafka_groups.commands.options import gathered
 from kafka_groups.settings import parse_duration
+from kafka_groups.settings.values import LONGEST_S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TABLE_FORMATS: Final = ("parquet", "delta")  # as the storage has them, which is imported later
+# Nobody waits for a past that long; back from now, it still begins after 1970.
+_LONGEST_PAST_S: Final = 20 * LONGEST_S
+_MASTERS: Final = re.compile(
+    r"""local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])? | local-cluster\[[\d\s,]+\] | yarn
+    | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""",
+    re.VERBOSE,
+)
+_MEMORY: Final = re.compile(r"[1-9]\d*[kmgt]", re.IGNORECASE)  # what a JVM takes; others only start to fail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +89,17 @@ def takes_spark(function: F) -> F:
     return gathered(function, "wanted", _spark_wanted, ("master", "remote", "driver_memory", "spark_log", "fetch_java"))
 
 
-def takes_duration(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
+def takes_duration(
+    name: str, *, default: str | None = None, about: str, longest_s: float = LONGEST_S
+) -> Callable[[F], F]:
     """An option whose value arrives in seconds, or as None."""
-    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=_duration, help=about)
+    read = partial(_duration, longest_s=longest_s)
+    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=read, help=about)
+
+
+def takes_past(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
+    """The same of a period that lies behind us, and may have years."""
+    return takes_duration(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
 
 
 def _into(function: F, *, callback: Callable[..., Any] | None) -> F:
@@ -111,11 +130,13 @@ def _table_format(context: click.Context, _parameter: click.Parameter, value: st
     return found
 
 
-def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+def _duration(
+    context: click.Context, parameter: click.Parameter, value: str | None, *, longest_s: float
+) -> float | None:
     if value is None:
         return None
     try:
-        seconds = parse_duration(value)
+        seconds = parse_duration(value, longest_s=longest_s)
     except ValueError as error:
         msg = f"{parameter.opts[0]}: {error}"
         raise click.UsageError(msg, context) from None
@@ -128,4 +149,14 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 def _spark_wanted(**given: Any) -> SparkWanted:
     if given["master"] and given["remote"]:
         raise click.UsageError("--master contradicts --remote: give one or the other")
-    return SparkWanted(**given)
+    wanted = SparkWanted(**given)
+    if wanted.master and not _MASTERS.fullmatch(wanted.master):
+        msg = f"--master {wanted.master!r} is none of Spark's; write for example local[4] or spark://host:7077"
+        raise click.UsageError(msg)
+    if wanted.driver_memory and not _MEMORY.fullmatch(wanted.driver_memory):
+        msg = f"--driver-memory {wanted.driver_memory!r} is no size; write for example 512m or 4g"
+        raise click.UsageError(msg)
+    if wanted.spark_log is not None and not wanted.spark_log.absolute().parent.is_dir():
+        msg = f"--spark-log {wanted.spark_log}: there is no directory {wanted.spark_log.absolute().parent}"
+        raise click.UsageError(msg)
+    return wanted

@@ -9,14 +9,19 @@ from pathlib import Path
 import click
 
 from kafka_groups.commands.options import Selectors, takes_output, takes_selectors
-from kafka_groups.commands.pipeline.options import SparkWanted, takes_duration, takes_spark, takes_tables
-from kafka_groups.commands.pipeline.running import now_ms, running, spark_of
-from kafka_groups.errors import PipelineError
+from kafka_groups.commands.pipeline.options import SparkWanted, takes_past, takes_spark, takes_tables
+from kafka_groups.commands.pipeline.running import Run, now_ms, running, spark_of
+from kafka_groups.errors import IncompleteAnswerError, PipelineError
 from kafka_groups.history import History
+from kafka_groups.model import Failure
 from kafka_groups.rendering.history import draw_history, history_document, write_page
+from kafka_groups.rendering.notices import tell_failures
 from kafka_groups.rendering.pipeline.rows import write_document
 
 _MS = 1000
+_STARTING = "starting Spark"
+# Kafka's code of GROUP_ID_NOT_FOUND.
+_NOT_FOUND = 69
 # Matches nothing.
 _NONE = "(?!)"
 
@@ -24,7 +29,7 @@ _NONE = "(?!)"
 @click.command(short_help="Show how groups did.")
 @takes_tables
 @takes_selectors
-@takes_duration("--since", default="1d", about="How far back.")
+@takes_past("--since", default="1d", about="How far back.")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -54,7 +59,9 @@ def report(
 ) -> None:
     """Show how groups did: lag with its trend, verdicts with their rule, rebalances, and what deserves a look.
 
-    Of all groups, if none is selected. Times are UTC.
+    Of all groups, if none is selected: the worst first, after those that are judged the others, and at the end groups
+    that were removed in the period. An id that the tables tell nothing of in the period is an error of that group.
+    A group stands as of its last row; AS-OF is shown where that is ten minutes older than another's. Times are UTC.
 
     \b
     kafka-groups pipeline report --into history --since 7d --html report.html
@@ -69,7 +76,9 @@ def report(
         storage = open_storage(into)
         until_ms = now_ms()
         named, match = narrow(selectors)
+        run.bar.begin(_STARTING)
         with spark_of(wanted, brief=True) as spark:
+            run.bar(_STARTING, 1, 1)
             history = work(
                 spark,
                 storage,
@@ -78,16 +87,34 @@ def report(
                 groups=named,
                 match=match,
                 top=top,
+                progress=run.bar,
             )
         run.bar.stop()
-        if html is not None:
+        # Where nothing was found, the page of another time stays.
+        if html is not None and (history.groups or not history.unknown):
             _write_page(history, html, top)
             run.note(f"The page is {html}.")
-        if output_format == "json":
-            run.is_written = True
-            write_document(run.screen, history_document(history))
-        else:
-            draw_history(run.screen, history)
+        _show(run, history, is_matched=match is not None and match != _NONE)
+
+
+def _show(run: Run, history: History, *, is_matched: bool) -> None:
+    """The history, and each id of which there is none: IncompleteAnswerError then."""
+    failures = [_unknown(group) for group in history.unknown]
+    if run.output_format == "json":
+        run.is_written = True
+        write_document(run.screen, history_document(history, failures))
+    elif history.groups or not failures:
+        draw_history(run.screen, history)
+    if is_matched and not history.groups and not failures:
+        run.note("No group matches.")
+    tell_failures(run.screen, failures)
+    if failures:
+        raise IncompleteAnswerError(anything_answered=bool(history.groups))
+
+
+def _unknown(group: str) -> Failure:
+    message = "the tables tell of no such group in this period"
+    return Failure(group=group, code=_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
 
 
 def narrow(selectors: Selectors) -> tuple[tuple[str, ...], str | None]:

@@ -7,9 +7,10 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Run:
     bar: ProgressBar
     started: float = field(default_factory=time.monotonic)
     is_written: bool = False
+    so_far: Callable[[], Summary] | None = None
 
     def note(self, text: str) -> None:
         """Something worth knowing, on stderr."""
@@ -59,30 +61,54 @@ class Run:
         """How long it has taken so far."""
         return time.monotonic() - self.started
 
+    def is_writing(self, so_far: Callable[[], Summary]) -> None:
+        """Work has begun that writes piece by piece: this tells what it has written, should something end it early."""
+        self.so_far = so_far
+
     def write(self, content: Mapping[str, Any], *, status: str = "complete", errors: Sequence[Any] = ()) -> None:
         """The command's document, once."""
         self.bar.stop()
-        if self.output_format == "json" and not self.is_written:
-            self.is_written = True
+        was_written, self.is_written = self.is_written, True
+        if self.output_format == "json" and not was_written:
             write_document(self.screen, whole_document(self.command, status, content, errors))
 
     def finish(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
         """What was done; IncompleteAnswerError if something of it failed. `cut_short`: by a signal."""
         anything = any(summary.rows.values())
-        self.bar.stop()
         errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * cut_short
         status = "complete" if not errors else "partial" if anything else "failed"
         self.write(summary_content(summary), status=status, errors=errors)
+        self._show(summary)
+        self.note(_told(summary))
+        tell_failures(self.screen, failures)
+        if failures:
+            raise IncompleteAnswerError(anything_answered=anything)
+
+    def give_up(self, error: Mapping[str, Any]) -> bool:
+        """What was written before this ended it, which stays; whether there is anything."""
+        summary = None if self.is_written else self._summary_so_far()
+        if summary is None or not any(summary.rows.values()):
+            self.write({}, status="failed", errors=[error])
+            return False
+        self.write(summary_content(summary), status="partial", errors=[error])
+        self._show(summary)
+        self.note(_told(summary, begin="Written"))
+        return True
+
+    def _summary_so_far(self) -> Summary | None:
+        # What ended the work may have taken the directory with it.
+        with suppress(KafkaGroupsError, OSError):
+            return None if self.so_far is None else self.so_far()
+        return None
+
+    def _show(self, summary: Summary) -> None:
+        self.bar.stop()
         if self.output_format != "json" and not summary.rows:
             numbers = [Number(name.replace("_", " "), value) for name, value in summary.numbers.items()]
             write_rows(self.screen, NUMBERS, numbers, self.output_format)
         elif self.output_format != "json":
             written = [TableRows(table, rows) for table, rows in summary.rows.items()]
             write_rows(self.screen, WRITTEN, written, self.output_format)
-        self.note(_told(summary))
-        tell_failures(self.screen, failures)
-        if failures:
-            raise IncompleteAnswerError(anything_answered=anything)
 
 
 @contextmanager
@@ -98,13 +124,14 @@ def running(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
         except Exception as error:
             # Faults and what a system refuses, too: who reads the document has nothing else.
             known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
-            run.write({}, status="failed", errors=[error_document(known)])
+            if run.give_up(error_document(known)):
+                known.exit_code = IncompleteAnswerError(anything_answered=True).exit_code
             raise
         except KeyboardInterrupt:
-            run.write({}, status="failed", errors=[INTERRUPTED])
+            run.give_up(INTERRUPTED)
             raise
         except SystemExit:
-            run.write({}, status="failed", errors=[INTERRUPTED])
+            run.give_up(INTERRUPTED)
             # Said here and not where the signal comes: unwinding may be interrupted again.
             run.note("Error: terminated")
             raise
@@ -161,6 +188,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def moment() -> str:
+    """Now, UTC, as lines of runs without an end begin."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _sources(connection: Connection) -> dict[str, Any]:
     return {
         "bootstrap": connection.bootstrap_server,
@@ -203,9 +235,9 @@ def _temporary() -> Path:
     return Path(path)
 
 
-def _told(summary: Summary) -> str:
+def _told(summary: Summary, begin: str = "Done") -> str:
     """The numbers of a run, in a line."""
     numbers = [f"{name.replace('_', ' ')} {value:,}" for name, value in summary.numbers.items() if value is not None]
     if summary.rows:
         numbers.append(f"rows written {sum(summary.rows.values()):,}")
-    return f"Done in {summary.seconds:.1f} s: {', '.join(numbers) or 'nothing was to be done'}."
+    return f"{begin} in {summary.seconds:.1f} s: {', '.join(numbers) or 'nothing was to be done'}."

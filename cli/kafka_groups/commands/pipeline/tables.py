@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def tables(*, into: str | None, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --into, how much of each is there.
 
-    Needs no Spark. JSON has both.
+    Needs no Spark. JSON has both. What a STRUCT consists of is told by the other formats than table.
 
     \b
     kafka-groups pipeline tables
@@ -31,13 +31,14 @@ def tables(*, into: str | None, output_format: str, colour: str) -> None:
     with running("tables", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES, spell_type
 
-        sizes = {} if into is None else _sizes(into)
+        table_format, sizes = (None, {}) if into is None else _held(into)
         if output_format == "json":
             found = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
-            run.write({"schema_version": SCHEMA_VERSION, "tables": found})
+            run.write({"schema_version": SCHEMA_VERSION, "table_format": table_format, "tables": found})
         elif into is None:
+            is_short = output_format == "table"
             rows = [
-                ColumnRow(table.name, column.name, spell_type(column.type), column.about)
+                ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
                 for table in TABLES.values()
                 for column in table.columns
             ]
@@ -46,18 +47,21 @@ def tables(*, into: str | None, output_format: str, colour: str) -> None:
             write_rows(run.screen, SIZES, sizes.values(), output_format)
 
 
-def _sizes(into: str) -> dict[str, TableSize]:
-    from kafka_groups.pipeline.examining import measure
+def _held(into: str) -> tuple[str, dict[str, TableSize]]:
+    """The format of a directory's tables, and how much each of them has."""
+    from kafka_groups.pipeline.examining import measure, table_format_of
     from kafka_groups.pipeline.storage import open_storage
 
     storage = open_storage(into)
-    return {name: TableSize(name, *size) for name, size in measure(storage).items()}
+    table_format = table_format_of(storage)
+    return table_format, {name: TableSize(name, *size, table_format) for name, size in measure(storage).items()}
 
 
 def _document(table: Table, size: TableSize | None) -> Document:
     from kafka_groups.pipeline.tables import spell_type
 
-    keys = TableSize._fields[1:]
+    # The format is the directory's, and stands beside the tables.
+    size_keys = TableSize._fields[1:-1]
     return {
         "table": table.name,
         "about": table.about,
@@ -67,5 +71,5 @@ def _document(table: Table, size: TableSize | None) -> Document:
         "columns": [
             {"name": column.name, "type": spell_type(column.type), "about": column.about} for column in table.columns
         ],
-        **(dict.fromkeys(keys) if size is None else dict(zip(keys, size[1:], strict=True))),
+        **{key: getattr(size, key, None) for key in size_keys},
     }

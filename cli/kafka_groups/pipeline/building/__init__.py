@@ -8,7 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.building.changes import dates_to_build, save_state, state_of
+from kafka_groups.pipeline.building.changes import date_before, dates_to_build, save_state, state_of
+from kafka_groups.pipeline.building.evening import is_told_otherwise
 from kafka_groups.pipeline.building.making import TARGETS, Making, Progress
 from kafka_groups.pipeline.building.missing import missing
 from kafka_groups.pipeline.building.sizing import SMALL_ROWS, as_small
@@ -41,7 +42,9 @@ def build(
     small_rows: int = SMALL_ROWS,
     progress: Progress | None = None,
 ) -> Built:
-    """Makes the derived tables of all dates that changed since the last build, of the date before and of all after.
+    """Makes the derived tables of all dates that changed since the last build, and of all after.
+
+    The date before the first of them is made, too, where a rebalance that it saw begin ended since.
 
     A date is made from its own facts and those of `lookback_days` before it (membership: of all days before it), so the
     tables do not depend on when and in which order facts came. Facts that retention removed make nothing anew, and
@@ -76,8 +79,10 @@ def _build(
     dates = dates_to_build(storage, now)
     rows: Mapping[str, int] = {}
     if dates:
-        is_small = now.rows_until(dates, lookback_days) <= small_rows
+        before = date_before(now, dates)
+        is_small = now.rows_until([*before, *dates], lookback_days) <= small_rows
         with as_small(spark, is_small):
+            dates = [*(day for day in before if is_told_otherwise(spark, storage, day)), *dates]
             rows = Making(spark, storage, dates, rules, lookback_days, is_small=is_small).make_all(progress)
         save_state(storage, now)
     if dates and progress is not None:

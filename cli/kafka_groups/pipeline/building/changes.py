@@ -21,7 +21,7 @@ from kafka_groups.verdicts import Rules
 _NOTE: Final = "build"
 SOURCES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
 # What tables were made with: other settings, or other steps, make all dates anew.
-_STEPS_VERSION: Final = 2
+_STEPS_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def save_state(storage: Storage, state: State) -> None:
 
 
 def dates_to_build(storage: Storage, now: State) -> list[date]:
-    """Dates with facts, from the one before the first change on."""
+    """Dates with facts, from the first change on."""
     before = storage.note(_NOTE)
     known = before.get("facts", {}) if before.get("settings") == now.settings else {}
     changed = [
@@ -79,9 +79,13 @@ def dates_to_build(storage: Storage, now: State) -> list[date]:
     ]
     if not changed:
         return []
-    # A rebalance that begins before midnight may end on the next date: the date before is made again, too.
-    first = date.fromisoformat(min(changed)) - timedelta(days=1)
-    return [day for day in map(date.fromisoformat, now.dates) if day >= first]
+    return [date.fromisoformat(day) for day in now.dates if day >= min(changed)]
+
+
+def date_before(now: State, dates: Sequence[date]) -> list[date]:
+    """The date before `dates`, if it has facts."""
+    before = min(dates) - timedelta(days=1)
+    return [before] if before.isoformat() in now.dates else []
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:

@@ -45,14 +45,19 @@ class Making:
         is_small: bool,
     ) -> None:
         from kafka_groups.pipeline.steps.commits import commit_points
-        from kafka_groups.pipeline.steps.daily import key_days, partition_days
+        from kafka_groups.pipeline.steps.daily import days_read, key_days, partition_days
+        from kafka_groups.pipeline.steps.history import seen_commits
         from kafka_groups.pipeline.steps.horizon import seen_by
         from kafka_groups.pipeline.steps.lag import observations
         from kafka_groups.pipeline.steps.members import events_once, memberships, states
 
         self._spark, self._storage, self._dates, self._rules = spark, storage, list(dates), rules
-        self._is_small = is_small
-        commits = seen_by(storage.read(spark, OFFSET_COMMITS), dates, lookback_days=lookback_days)
+        self._is_small, self._lookback_days = is_small, lookback_days
+        commits = storage.read(spark, OFFSET_COMMITS)
+        if is_small:
+            commits = seen_by(commits, dates, lookback_days=lookback_days)
+        else:
+            commits = seen_commits(commits, dates, lookback_days=lookback_days, rules=rules)
         seen = seen_by(storage.read(spark, PARTITION_OFFSETS), dates, lookback_days=lookback_days)
         self._kept: list[DataFrame] = []
         self._points = self._keep(commit_points(self._together(commits)))
@@ -61,6 +66,7 @@ class Making:
         self._states = self._keep(states(events, memberships(events)))
         self._keys = self._keep(key_days(self._points))
         self._partitions = self._keep(partition_days(self._observed))
+        self._read = self._keep(days_read(self._keys, self._partitions, events))
 
     def make_all(self, progress: Progress | None) -> dict[str, int]:
         """Writes all tables' dates; how many rows they have."""
@@ -97,8 +103,7 @@ class Making:
     def _rebalances(self) -> DataFrame:
         from kafka_groups.pipeline.steps.rebalances import rebalances
 
-        events, commits = (self._storage.read(self._spark, table) for table in (GROUP_EVENTS, OFFSET_COMMITS))
-        return rebalances(self._in_one_piece(events), self._in_one_piece(commits), self._dates)
+        return rebalances(self._in_one_piece(self._storage.read(self._spark, GROUP_EVENTS)), self._dates)
 
     def _group_status(self) -> DataFrame:
         from kafka_groups.pipeline.steps.horizon import with_evening
@@ -121,17 +126,21 @@ class Making:
 
         return group_daily(
             self._keys,
-            gone_partitions(self._keys, self._partitions),
+            gone_partitions(self._keys, self._partitions, self._read),
             worst_lags(self._made(LAG_HISTORY)),
             self._made(GROUP_STATUS),
             self._made(REBALANCES),
             on_days(self._states, self._dates),
+            self._read,
         )
 
     def _topic_daily(self) -> DataFrame:
         from kafka_groups.pipeline.steps.daily import topic_daily
+        from kafka_groups.pipeline.steps.readers import subscriptions
 
-        return topic_daily(self._keys, self._partitions)
+        events = self._in_one_piece(self._storage.read(self._spark, GROUP_EVENTS))
+        subscribed = subscriptions(events, self._dates)
+        return topic_daily(self._keys, self._partitions, self._read, subscribed, lookback_days=self._lookback_days)
 
     def _made(self, table: Table) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812

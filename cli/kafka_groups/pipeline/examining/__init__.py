@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SettingsError, SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.examining.holdings import examine_tables, measure
+from kafka_groups.pipeline.examining.holdings import examine_tables, measure, table_format_of
 
 if TYPE_CHECKING:
+    from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.librdkafka import ClientSettings
 
-__all__ = ["FAILED", "OK", "WARNING", "Check", "check_client", "check_readable", "examine", "measure"]
+__all__ = [
+    "FAILED",
+    "OK",
+    "WARNING",
+    "Check",
+    "check_client",
+    "examine",
+    "measure",
+    "table_format_of",
+]
 
 
 def examine(
@@ -20,11 +30,13 @@ def examine(
     into: str | None,
     *,
     environment: Mapping[str, str],
+    wire: Callable[[], ConnectionSettings] | None = None,
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> list[Check]:
     """All checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
-    With `client`, brokers are asked, each question within its `timeout_s`; with `into`, tables are looked at.
+    With `client`, brokers are asked, each question within its `timeout_s`, with `wire` also what `sample` asks them;
+    with `into`, tables are looked at.
     Nothing is changed anywhere.
     """
     from kafka_groups.pipeline.examining.machine import examine_machine
@@ -42,6 +54,10 @@ def examine(
 
         found, cluster = examine_cluster(client.properties, client.timeout_s)
         checks += found
+        if wire is not None and cluster is not None:
+            from kafka_groups.pipeline.examining.asking import examine_asking
+
+            checks += examine_asking(wire)
     progress("checking", 2, parts)
     if into is not None:
         checks += examine_tables(into, cluster)
@@ -56,15 +72,3 @@ def check_client(properties: Mapping[str, str]) -> None:
         new_consumer(properties).close()
     except SourceError as error:
         raise SettingsError(str(error)) from error
-
-
-def check_readable(client: ClientSettings) -> str | None:
-    """SourceError for what would else be told once Spark has started; a sentence if there is nothing to read.
-
-    That the topic may be described is all that is looked at; whether it may be read, the tasks will see.
-    """
-    from kafka_groups.pipeline.source.brokers import TOPIC, Brokers
-
-    brokers = Brokers(client.properties, client.timeout_s)
-    brokers.cluster_id()
-    return None if brokers.partitions() else f"{TOPIC} does not exist yet: no group has ever been on this cluster."

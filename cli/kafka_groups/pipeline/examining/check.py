@@ -19,7 +19,11 @@ class Check(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A cluster that was reached, and where the partitions of its `__consumer_offsets` end, as far as it tells."""
+    """A cluster that was reached; where the partitions of its `__consumer_offsets` end, and the topic's id.
+
+    `ends` is None if it does not tell, and empty if there is no such topic.
+    """
 
     id: str
-    ends: Mapping[int, int]
+    ends: Mapping[int, int] | None
+    topic_id: str | None = None

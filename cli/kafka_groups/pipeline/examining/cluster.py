@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.examining.transactions import examine_transactions
 from kafka_groups.pipeline.source.brokers import TOPIC, Brokers, hidden, new_consumer, source_error
 
 _POLL_S: Final = 0.2
@@ -39,10 +40,12 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:
-        partitions = brokers.partitions()
+        topic_id, partitions = brokers.topic()
+        # In this order: what was written before it was asked what is stable, and is not stable, waits for something.
+        written = brokers.written(partitions)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
-        return [*checks, Check(f"describe {TOPIC}", FAILED, str(error))], Cluster(cluster_id, {})
+        return [*checks, Check(f"describe {TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
     if not partitions:
         told = f"{TOPIC} does not exist: no group has ever been on this cluster"
         return [*checks, Check(f"describe {TOPIC}", WARNING, told)], Cluster(cluster_id, {})
@@ -50,10 +53,11 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     told = f"{len(partitions):,} partitions, {records:,} offsets between their starts and ends"
     checks.append(Check(f"describe {TOPIC}", OK, told))
     checks.append(_read(client, starts, ends, timeout_s))
+    checks.append(examine_transactions(client, written, ends, timeout_s))
     checks += _topic_settings(_asker(admin, client, timeout_s))
     checks.append(_horizon(admin, client, partitions, timeout_s))
     checks.append(_broker_settings(_asker(admin, client, timeout_s), nodes[0] if nodes else None))
-    return checks, Cluster(cluster_id, ends)
+    return checks, Cluster(cluster_id, ends, topic_id)
 
 
 def _nodes(admin: AdminClient, client: Mapping[str, str], timeout_s: float) -> list[int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafka_groups.errors import StorageError
+from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.source.planning import CLUSTER, offsets_of
+from kafka_groups.pipeline.source.continuity import lost, require_same_topic
+from kafka_groups.pipeline.source.planning import CLUSTER, Log, offsets_of, ranges_between
+from kafka_groups.pipeline.storage.checkpoints import planned_positions
+from kafka_groups.pipeline.storage.marker import check_marker
 from kafka_groups.pipeline.tables import INGEST_GAPS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
 
 if TYPE_CHECKING:
@@ -34,6 +36,11 @@ def measure(storage: Storage) -> dict[str, Size]:
     return {table.name: _size(storage, table) for table in TABLES.values()}
 
 
+def table_format_of(storage: Storage) -> str:
+    """The format that the directory's tables have since they were made: parquet or delta."""
+    return check_marker(storage.place, create=False)
+
+
 def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
     """Checks of a directory; `cluster` is the one that was asked, if one could be."""
     from kafka_groups.pipeline.storage import open_storage
@@ -44,6 +51,7 @@ def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
         held = ", ".join(f"{name} {size.rows:,}" for name, size in sizes.items() if size.rows) or "no rows yet"
         return [
             Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held}"),
+            Check("table format", OK, table_format_of(storage)),
             _unknown(_read(storage, UNKNOWN_RECORDS, ["record_type", "value_version"])),
             _gaps(_read(storage, INGEST_GAPS, ["missing", "reason"])),
             _behind(storage, cluster),
@@ -111,29 +119,20 @@ def _gaps(rows: pa.Table) -> Check:
 
 def _behind(storage: Storage, cluster: Cluster | None) -> Check:
     """How many offsets there are beyond what ingest has read, of the cluster that was asked."""
-    read = _positions(storage)
+    read = {str(position.get(CLUSTER)): position for position in planned_positions(storage.place)}
     if cluster is None:
         told = f"it has run for {', '.join(sorted(read))}" if read else "it has not run into this directory yet"
         return Check("ingest", OK if read else WARNING, told)
     if cluster.id not in read:
         return Check("ingest", WARNING, f"it has not run for cluster {cluster.id} into this directory yet")
-    behind = sum(max(0, end - read[cluster.id].get(partition, 0)) for partition, end in cluster.ends.items())
-    return Check("ingest", OK, f"{behind:,} offsets are not read yet")
-
-
-def _positions(storage: Storage) -> dict[str, dict[int, int]]:
-    """By cluster, the offsets that its last batch ended at, as Spark's checkpoint tells them."""
-    place = storage.place
-    found: dict[str, dict[int, int]] = {}
-    for home in place.children(place.join(".checkpoints")):
-        logs = [log for log in place.children(f"{home.path}/ingest/offsets") if log.base_name.isdecimal()]
-        if not logs:
-            continue
-        text = place.read_text(max(logs, key=lambda log: int(log.base_name)).path) or ""
-        try:
-            position = json.loads(text.splitlines()[-1])
-            found[str(position[CLUSTER])] = offsets_of(position)
-        except (ValueError, IndexError, TypeError, KeyError, AttributeError):
-            # Spark's own format; without it nothing else is wrong.
-            continue
-    return found
+    if cluster.ends is None:
+        return Check("ingest", WARNING, "it has run; how far it is behind is not known, since the ends are not")
+    position = read[cluster.id]
+    try:
+        require_same_topic(position, Log(cluster.topic_id, cluster.ends))
+    except SourceError as error:
+        return Check("ingest", FAILED, str(error))
+    if (said := lost(position, cluster.ends)) is not None:
+        return Check("ingest", FAILED, said)
+    behind = ranges_between(offsets_of(position), cluster.ends)
+    return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are not read yet")

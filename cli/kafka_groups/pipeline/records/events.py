@@ -103,7 +103,7 @@ def _member_assignment(value: Struct) -> dict[str, Any]:
 
 
 def _share_partitions(value: Struct) -> dict[str, Any]:
-    topics = [*value["initializing_topics"], *value["initialized_topics"]]
+    topics = [*value.get("initializing_topics", []), *value["initialized_topics"]]
     return {"topics": sorted({topic["topic_name"] for topic in topics})}
 
 

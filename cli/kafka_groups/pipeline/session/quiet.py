@@ -17,7 +17,6 @@ _STREAMS = (1, 2)
 def noise_goes_to(log: Path) -> Iterator[None]:
     """Let file descriptors 1 and 2 be the log for a while; processes that start meanwhile keep it."""
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
         target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         msg = f"the log of Spark cannot be written: {error.strerror}: {log}; say where with --spark-log FILE"

@@ -14,6 +14,7 @@ from kafka_groups.errors import PipelineError, SparkMissingError
 _LEAST: Final = (4, 2)
 _CONNECT: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "pyarrow")
 _CONNECT_PORT: Final = 15_002
+_STANDALONE: Final = "spark://"
 _PATIENCE_S: Final = 10.0
 
 
@@ -53,11 +54,35 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
         # The client goes through the proxy, so whether we get there says nothing.
         return
     address = (parts.hostname, parts.port or _CONNECT_PORT)
+    if why := _why_silent(address):
+        msg = f"no Spark Connect server answers at {address[0]}:{address[1]}: {why}"
+        raise PipelineError(msg)
+
+
+def check_master(master: str) -> None:
+    """PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute.
+
+    Other masters are left to Spark.
+    """
+    if not master.startswith(_STANDALONE):
+        return
+    silent: list[str] = []
+    for address in master.removeprefix(_STANDALONE).split(","):
+        host, _, port = address.rpartition(":")
+        why = _why_silent((host.strip("[]"), int(port))) if port.isdecimal() else "it has no port"
+        if why is None:
+            return
+        silent.append(f"{address}: {why}")
+    msg = f"no master of Spark answers at {'; '.join(silent)}"
+    raise PipelineError(msg)
+
+
+def _why_silent(address: tuple[str, int]) -> str | None:
     try:
         socket.create_connection(address, timeout=_PATIENCE_S).close()
-    except OSError as error:
-        msg = f"no Spark Connect server answers at {address[0]}:{address[1]}: {error.strerror or error}"
-        raise PipelineError(msg) from error
+    except (OSError, OverflowError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
 
 
 def _is_there(name: str) -> bool:

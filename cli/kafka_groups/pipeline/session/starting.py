@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 from kafka_groups.errors import KafkaGroupsError, PipelineError
 from kafka_groups.pipeline.session.java import fetch_java, find_java, home_of
 from kafka_groups.pipeline.session.quiet import environment_with, noise_goes_to
-from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_pyspark
+from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_master, check_pyspark
 from kafka_groups.pipeline.session.serving import LOOPBACK, serve
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ DEFAULT_MEMORY: Final = "2g"
 _LOCAL: Final = "local[*]"
 _SHUFFLES_A_CORE: Final = 2
 _LIGHTLY: Final = "-XX:TieredStopAtLevel=1"
+_MOST_READ: Final = 1_000_000  # bytes of a log
+_UNCAUGHT: Final = 'Exception in thread "main"'
+_NO_JVM: Final = "Error: Could not create the Java Virtual Machine"  # the line before says why
 
 
 @contextmanager
@@ -48,9 +51,7 @@ def start_session(
     is_submitted = "PYSPARK_GATEWAY_PORT" in known
     remote = remote or (known.get("SPARK_REMOTE") if master is None and not is_submitted else None)
     with ExitStack() as stack:
-        # Python's warnings are for those who write programs, and go to stderr.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
+        stack.enter_context(_without_warnings())
         if remote is not None:
             check_connect()
         is_ours = not is_submitted and (remote is None or remote.startswith("local"))
@@ -60,6 +61,7 @@ def start_session(
             java = find_java(known, fetch=fetch_java if fetch else None)
             options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief)
             changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
+            check_master(options["spark.master"])
         if remote is not None:
             check_answers(remote, known)
         stack.enter_context(environment_with(changes))
@@ -69,25 +71,41 @@ def start_session(
                 stack.callback(_stop, server, log)
             spark = _classic(options) if remote is None else _connected(remote)
         try:
-            yield _with_utc(spark)
-        except KafkaGroupsError:
-            raise
-        except Exception as error:
-            if _is_sparks(error):
-                raise _explained(error, "Spark failed", log) from error
-            raise
+            with _working(log):
+                yield _with_utc(spark)
         finally:
             _stop(spark, log)
 
 
 @contextmanager
+def _without_warnings() -> Iterator[None]:
+    # Python's warnings are for those who write programs, and go to stderr.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
+        yield
+
+
+@contextmanager
 def _starting(log: Path) -> Iterator[None]:
     with noise_goes_to(log):
+        before = log.stat().st_size
         try:
             yield
         except Exception as error:
             # A Java that cannot be started, a memory that is none, a cluster that is not there.
-            raise _explained(error, "Spark did not start", log) from error
+            raise _explained(error, "Spark did not start", log, said=_said_by_java(log, before)) from error
+
+
+@contextmanager
+def _working(log: Path) -> Iterator[None]:
+    try:
+        yield
+    except KafkaGroupsError:
+        raise
+    except Exception as error:
+        if _is_sparks(error):
+            raise _explained(error, "Spark failed", log) from error
+        raise
 
 
 def _classic(options: Mapping[str, str]) -> SparkSession:
@@ -161,10 +179,23 @@ def _is_sparks(error: Exception) -> bool:
     return any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__)
 
 
-def _explained(error: Exception, what: str, log: Path) -> PipelineError:
-    """The first line that says anything; the rest is in the log or in --debug."""
+def _said_by_java(log: Path, before: int) -> str | None:
+    """Why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
+    with log.open("rb") as file:
+        file.seek(before)
+        lines = [line.strip() for line in file.read(_MOST_READ).decode("utf-8", "replace").splitlines()]
+    for place, line in enumerate(lines):
+        if line.startswith(_UNCAUGHT):
+            return line.removeprefix(_UNCAUGHT).strip()
+        if line.startswith(_NO_JVM):
+            return lines[place - 1] if place else line
+    return None
+
+
+def _explained(error: Exception, what: str, log: Path, *, said: str | None = None) -> PipelineError:
+    """The first line that says anything, if nothing was `said`; the rest is in the log or in --debug."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
     # "An error occurred while calling o45.load." is py4j's, and says nothing.
     telling = [line for line in lines if not line.startswith("An error occurred while calling")]
-    reason = (telling or lines or [type(error).__name__])[0]
+    reason = said or (telling or lines or [type(error).__name__])[0]
     return PipelineError(f"{what}: {reason.rstrip('.')}; its log is {log}")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from kafka_groups.errors import SourceError
+from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.pipeline.source.addresses import why_unreachable
+from kafka_groups.pipeline.source.planning import Log
 
 TOPIC: Final = "__consumer_offsets"
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would make holes in every sentence
@@ -38,6 +41,29 @@ _READING: Final = {
 _POLL_S: Final = 0.01
 _LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})  # noqa: SLF001 librdkafka's own codes
 _VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # noqa: SLF001 it follows what says which and why
+# What passes by itself: librdkafka goes on after these, and says them again and again.
+PASSING: Final = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+        KafkaError._TRANSPORT,  # noqa: SLF001
+        KafkaError._RESOLVE,  # noqa: SLF001
+        KafkaError._TIMED_OUT,  # noqa: SLF001
+        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.REQUEST_TIMED_OUT,
+    }
+)
+# What is an answer, but may be another one soon.
+_NOT_NOW: Final = PASSING | {
+    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 of a topic that has just been made
+    KafkaError.BROKER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.NETWORK_EXCEPTION,
+}
 _NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})  # noqa: SLF001 public
 _CREDENTIALS: Final = (
     "the brokers refused the credentials. Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
@@ -45,12 +71,27 @@ _CREDENTIALS: Final = (
 _REFUSED: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
         "this user has no right to it. Have Describe and Read allowed on that topic, or do without: "
-        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples"
+        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples "
+        "(not over SASL yet: sample does not speak it)"
     ),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "this user may not describe the cluster. Have Describe allowed on it",
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
     KafkaError._AUTHENTICATION: _CREDENTIALS,  # noqa: SLF001 librdkafka's own codes
 }
+
+
+# As a broker without topic ids tells them.
+_NO_ID: Final = "A" * 22
+_FOR_URLS: Final = str.maketrans("+/", "-_")
+# How librdkafka ends what it says of connections.
+_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
+
+
+class Topic(NamedTuple):
+    """The topic: its id, None where brokers tell none (before 2.8), and its partitions."""
+
+    id: str | None
+    partitions: list[int]
 
 
 class Brokers:
@@ -65,38 +106,65 @@ class Brokers:
         self._admin = _made(AdminClient, properties, self._client)
 
     def cluster_id(self) -> str:
-        """Kafka's id of the cluster."""
+        """Kafka's id of the cluster; the first question, which does not wait where nobody listens."""
+        if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
+            msg = f"no broker answered at {_where(self._client)}: {why}"
+            raise UnreachableError(msg)
         described = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
         return str(described.cluster_id)
 
     def partitions(self) -> list[int]:
         """The partitions of the topic; none if no group has ever been on the cluster."""
+        return self.topic().partitions
+
+    def topic(self) -> Topic:
+        """The topic as it is now; without an id and partitions if no group has ever been on the cluster."""
         asked = self._admin.describe_topics(TopicCollection([TOPIC]), request_timeout=self._timeout_s)
         try:
             described = self._result(asked[TOPIC])
         except KafkaException as error:
             if error.args[0].code() in _NOT_FOUND:
-                return []
+                return Topic(None, [])
             raise self._error(error.args[0]) from None
-        return sorted(partition.id for partition in described.partitions)
+        # Kafka writes ids for URLs, librdkafka does not.
+        topic_id = str(described.topic_id).translate(_FOR_URLS)
+        return Topic(
+            None if topic_id == _NO_ID else topic_id, sorted(partition.id for partition in described.partitions)
+        )
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
         """The first offset of each partition that can still be read."""
-        return self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        return _plain(self._offsets(partitions, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Where a reader of committed records has to stop: the last stable offset of each partition."""
-        return self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return _plain(self._offsets(partitions, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
 
-    def _offsets(self, partitions: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
+    def written(self, partitions: Sequence[int]) -> dict[int, int]:
+        """Where each partition ends for a reader that takes open transactions, too."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
+
+    def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
+        """What `latest` tells, with the epochs of the leaders that told it."""
+        found = self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        epochs = {number: told.leader_epoch for number, told in found.items() if told.leader_epoch is not None}
+        return Log(topic_id, _plain(found), epochs)
+
+    def _offsets(
+        self,
+        partitions: Sequence[int],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[int, Any]:
         if not partitions:
             return {}
         asked = self._admin.list_offsets(
             {TopicPartition(TOPIC, partition): spec for partition in partitions},
-            isolation_level=IsolationLevel.READ_COMMITTED,
+            isolation_level=isolation,
             request_timeout=self._timeout_s,
         )
-        return {found.partition: int(self._answer(answer).offset) for found, answer in asked.items()}
+        return {found.partition: self._answer(answer) for found, answer in asked.items()}
 
     def _answer(self, asked: Future[Any]) -> Any:
         try:
@@ -125,20 +193,22 @@ class Brokers:
         return self._too_late() if error.code() in _LATE else source_error(error, self._client)
 
     def _too_late(self) -> SourceError:
-        why = f": {hidden(self._said.str(), self._client)}" if self._said is not None else ""
-        return SourceError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}{why}")
+        why = f": {_AFTER.sub('', hidden(self._said.str(), self._client))}" if self._said is not None else ""
+        return UnreachableError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}{why}")
 
 
-def new_consumer(client: Mapping[str, str]) -> Consumer:
-    """A consumer that reads what it is assigned, and nothing else."""
-    consumer: Consumer = _made(Consumer, {**client, **_READING, **_silent()}, client)
+def new_consumer(client: Mapping[str, str], *, takes_open: bool = False) -> Consumer:
+    """A consumer that reads what it is assigned, and nothing else; records of open transactions only if it is told."""
+    isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
+    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **_silent()}, client)
     return consumer
 
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """What a broker or librdkafka said, as one sentence."""
     said = _REFUSED.get(error.code()) or f"Kafka says: {hidden(error.str(), client)}"
-    return SourceError(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
+    kind = UnreachableError if error.code() in _NOT_NOW else SourceError
+    return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 
 def hidden(text: str, client: Mapping[str, str]) -> str:
@@ -147,6 +217,10 @@ def hidden(text: str, client: Mapping[str, str]) -> str:
         if name not in _PLAIN and len(value) >= _LEAST_SECRET:
             text = text.replace(value, "(hidden)")
     return text
+
+
+def _plain(found: Mapping[int, Any]) -> dict[int, int]:
+    return {partition: int(told.offset) for partition, told in found.items()}
 
 
 def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], client: Mapping[str, str]) -> Any:

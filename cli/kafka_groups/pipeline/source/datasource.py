@@ -11,17 +11,21 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.records.columns import RECORD
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.options import EARLIEST, LATEST, SourceOptions, read_options
+from kafka_groups.pipeline.source.continuity import sound_log
+from kafka_groups.pipeline.source.options import LATEST, SourceOptions, read_options
 from kafka_groups.pipeline.source.planning import (
+    Log,
     Position,
     Range,
     automatic_limit,
     chosen,
+    epochs_of,
     limited,
     offsets_of,
     position_of,
     ranges_between,
     require_same_cluster,
+    started,
     tasks_of,
 )
 from kafka_groups.pipeline.source.reading import MANIFEST, read_rows, write_files
@@ -36,10 +40,11 @@ class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
     Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
-    {"0": 23}; -2 is earliest, -1 latest), group (that one only, from its partition only), maxRecordsPerBatch (a number,
-    or auto: some millions, and at most 50 batches for what is there at the start), recordsPerTask, minPartitions (tasks
-    that run at once: their number is a multiple of it), timeout (seconds without any progress). With stage (a URI), the
-    tasks write Parquet files of the tables there, and the rows are a list of those files.
+    {"0": 23}; -2 is earliest, -1 latest; no start beyond the end), group (that one only, from its partition only),
+    maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there at the start),
+    recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout (seconds without
+    any progress). With stage (a URI), the tasks write Parquet files of the tables there, and the rows are a list of
+    those files.
     """
 
     @classmethod
@@ -76,9 +81,10 @@ class _Reading:
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Run a task."""
-        assert isinstance(partition, _Task)
+        if not isinstance(partition, _Task):
+            return iter(())  # where there is nothing to read, Spark makes a partition of its own
         run = write_files if self.options.stage else read_rows
         return run(self.options, partition.cluster_id, partition.ranges)
 
@@ -91,7 +97,14 @@ class _Reading:
 
     def partitions_there(self, brokers: Brokers) -> list[int]:
         """The partitions to be read."""
-        there = brokers.partitions()
+        return self._wanted(brokers.partitions())
+
+    def log(self, brokers: Brokers) -> Log:
+        """What is there of them."""
+        topic = brokers.topic()
+        return brokers.log(self._wanted(topic.partitions), topic.id)
+
+    def _wanted(self, there: list[int]) -> list[int]:
         if self.options.group is None or not there:
             return there
         return [partition_of(self.options.group, len(there))]
@@ -101,30 +114,34 @@ class _BatchReader(_Reading, DataSourceReader):
     def partitions(self) -> list[_Task]:
         """What is to be read, in tasks."""
         brokers = self.brokers()
+        cluster_id = brokers.cluster_id()
         there = self.partitions_there(brokers)
         earliest, latest = brokers.earliest(there), brokers.latest(there)
-        starts = chosen(self.options.starting, earliest, latest, default=EARLIEST)
+        starts = started(self.options.starting, earliest, latest)
         ends = chosen(self.options.ending, earliest, latest, default=LATEST)
         stable = {partition: min(end, latest[partition]) for partition, end in ends.items()}
-        return self.tasks(brokers.cluster_id(), ranges_between(starts, stable))
+        return self.tasks(cluster_id, ranges_between(starts, stable))
 
 
 class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Positions hold the cluster's id beside the offsets, so that a checkpoint is never used for another one."""
+    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one."""
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
         self._asking: Brokers | None = None
         self._cluster_id: str | None = None
-        self._target: dict[int, int] | None = None
+        self._target: Log | None = None
         self._limit: int | None = None
 
     def initialOffset(self) -> Position:  # noqa: N802 Spark's name
         """Where the first batch begins."""
         brokers = self._brokers()
-        there = self.partitions_there(brokers)
-        earliest, latest = brokers.earliest(there), brokers.latest(there)
-        return position_of(self._cluster(), chosen(self.options.starting, earliest, latest, default=EARLIEST))
+        log = self.log(brokers)
+        earliest = brokers.earliest(sorted(log.ends))
+        # Nothing was read before it, so there is no epoch that the log must have.
+        return position_of(
+            self._cluster(), started(self.options.starting, earliest, log.ends), Log(log.topic_id, log.ends)
+        )
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """As many as maxRecordsPerBatch says; an automatic limit is found when the backlog is known."""
@@ -133,32 +150,37 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """What comes after this call is left for the next run."""
-        self._target = self._stable()
+        self._target = self._log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
         """Where the next batch ends."""
         require_same_cluster(start, self._cluster())
         starts = offsets_of(start)
-        # Never backwards: a new leader may for a moment know less of what is stable than the last one did.
-        ends = {partition: max(end, starts.get(partition, 0)) for partition, end in self._ends().items()}
+        log = self._sound(start)
         if self.options.batches_are_automatic and self._limit is None:
-            self._limit = automatic_limit(starts, ends)
+            self._limit = automatic_limit(starts, log.ends)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._limit
-        return position_of(self._cluster(), starts | limited(starts, ends, most))
+        ends = starts | limited(starts, log.ends, most)
+        # Another epoch alone is no batch.
+        return start if ends == starts else position_of(self._cluster(), ends, log)
 
     def partitions(self, start: Position, end: Position) -> list[_Task]:
         """What lies between, in tasks."""
-        return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end)))
+        return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end), epochs_of(start)))
 
     def commit(self, end: Any) -> None:
         """Nothing is committed to Kafka: Spark's checkpoint knows."""
 
-    def _ends(self) -> dict[int, int]:
-        return self._stable() if self._target is None else self._target
+    def _sound(self, start: Position) -> Log:
+        """The log as it is now, or was when this run began; it has all that was read before."""
+        first = self._log() if self._target is None else self._target
+        log = sound_log(start, self._log, first=first, patience_s=self.options.timeout_s)
+        if self._target is not None:
+            self._target = log
+        return log
 
-    def _stable(self) -> dict[int, int]:
-        brokers = self._brokers()
-        return brokers.latest(self.partitions_there(brokers))
+    def _log(self) -> Log:
+        return self.log(self._brokers())
 
     def _cluster(self) -> str:
         if self._cluster_id is None:

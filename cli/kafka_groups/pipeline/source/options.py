@@ -14,6 +14,7 @@ AUTOMATIC: Final = "auto"
 TIMEOUT_S: Final = 60.0
 EARLIEST: Final = -2
 LATEST: Final = -1
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 
 # As Spark hands them over: it knows no upper case in the names of options.
 _KNOWN: Final = {
@@ -38,8 +39,8 @@ class SourceOptions:
     """The options of one reader; `client` are properties of librdkafka, secrets among them."""
 
     client: Mapping[str, str] = field(repr=False)
-    starting: Mapping[int, int] | None = None  # None: earliest
-    ending: Mapping[int, int] | None = None  # None: all there is
+    starting: Mapping[int, int] | int | None = None  # None: earliest
+    ending: Mapping[int, int] | int | None = None  # None: all there is
     group: str | None = None
     records_per_batch: int | None = None  # None: no limit
     batches_are_automatic: bool = False
@@ -65,8 +66,8 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
     limit = options.get("maxrecordsperbatch")
     return SourceOptions(
         client={name: value for name, value in client.items() if name not in _OURS},
-        starting=_offsets("startingOffsets", options, "earliest"),
-        ending=_offsets("endingOffsets", options, "latest"),
+        starting=_offsets("startingOffsets", options),
+        ending=_offsets("endingOffsets", options),
         group=options.get("group"),
         records_per_batch=None if limit in {None, AUTOMATIC} else _number("maxRecordsPerBatch", options),
         batches_are_automatic=limit == AUTOMATIC,
@@ -81,15 +82,15 @@ def _names() -> str:
     return ", ".join(_KNOWN.values())
 
 
-def _offsets(name: str, options: Mapping[str, str], word: str) -> dict[int, int] | None:
-    """Offsets by partition, from JSON such as {"0": 23, "1": -2}; None for the word that means all of them."""
-    text = options.get(name.lower(), word)
-    if text == word:
-        return None
+def _offsets(name: str, options: Mapping[str, str]) -> dict[int, int] | int | None:
+    """A word for all partitions, or offsets by partition from JSON such as {"0": 23, "1": -2}; None if not given."""
+    text = options.get(name.lower())
+    if text is None or text in _WORDS:
+        return None if text is None else _WORDS[text]
     try:
         return {int(partition): _offset(offset) for partition, offset in json.loads(text).items()}
     except (ValueError, AttributeError, TypeError):
-        msg = f'the option {name} is {word}, or offsets by partition as JSON, such as {{"0": 23}}; not {text!r}'
+        msg = f'the option {name} is earliest, latest, or offsets by partition as JSON, as {{"0": 23}}; not {text!r}'
         raise SourceError(msg) from None
 
 

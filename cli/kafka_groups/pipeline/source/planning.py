@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.options import EARLIEST, LATEST
 
 CLUSTER: Final = "cluster_id"
+TOPIC_ID: Final = "topic_id"
+EPOCHS: Final = "leader_epochs"
 
 # A task costs a tenth of a second whatever it reads, a batch half of one: neither may be small, nor too many.
 _WORTH_A_TASK: Final = 100_000
@@ -18,28 +20,54 @@ _RECORDS_PER_BATCH: Final = 4_000_000
 _MOST_BATCHES: Final = 50
 
 Offsets = Mapping[int, int]  # of source partitions
-Position = dict[str, int | str]  # how Spark keeps them: flat, in JSON
+Position = dict[str, Any]  # how Spark keeps them, in JSON
+
+
+_NONE: Final[Offsets] = {}
 
 
 class Range(NamedTuple):
-    """Offsets start..end (the last one excluded) of a source partition."""
+    """Offsets start..end (the last one excluded) of a source partition.
+
+    `epoch` is a leader's that had all records before the start: a log without them is another one.
+    """
 
     partition: int
     start: int
     end: int
+    epoch: int | None = None
 
 
-def position_of(cluster_id: str, offsets: Offsets) -> Position:
-    """Offsets as Spark's checkpoint keeps them, with the cluster that they belong to."""
-    return {CLUSTER: cluster_id, **{str(partition): offset for partition, offset in sorted(offsets.items())}}
+class Log(NamedTuple):
+    """What the topic is now: its id if brokers tell it, where its partitions end, and their leaders' epochs."""
+
+    topic_id: str | None
+    ends: Offsets
+    epochs: Offsets = _NONE
 
 
-def offsets_of(position: Mapping[str, object]) -> dict[int, int]:
+def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Position:
+    """Offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
+    position: Position = {CLUSTER: cluster_id}
+    if log is not None and log.topic_id is not None:
+        position[TOPIC_ID] = log.topic_id
+    position |= {str(partition): offset for partition, offset in sorted(offsets.items())}
+    if log is not None and log.epochs:
+        position[EPOCHS] = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
+    return position
+
+
+def offsets_of(position: Mapping[str, Any]) -> dict[int, int]:
     """The offsets in what Spark kept."""
-    return {int(name): int(str(offset)) for name, offset in position.items() if name != CLUSTER}
+    return {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
 
 
-def require_same_cluster(position: Mapping[str, object], cluster_id: str) -> None:
+def epochs_of(position: Mapping[str, Any]) -> dict[int, int]:
+    """The epochs in it, none where an older version of this tool kept it."""
+    return {int(name): int(epoch) for name, epoch in position.get(EPOCHS, {}).items()}
+
+
+def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
     """SourceError if a checkpoint was made on another cluster."""
     before = position.get(CLUSTER)
     if before != cluster_id:
@@ -50,27 +78,42 @@ def require_same_cluster(position: Mapping[str, object], cluster_id: str) -> Non
         raise SourceError(msg)
 
 
-def ranges_between(starts: Offsets, ends: Offsets) -> list[Range]:
+def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> list[Range]:
     """What lies between; a partition that has no start is new and is read from offset 0, so that nothing is passed."""
     return [
-        Range(partition, starts.get(partition, 0), end)
+        Range(partition, starts.get(partition, 0), end, epochs.get(partition))
         for partition, end in sorted(ends.items())
         if end > starts.get(partition, 0)
     ]
 
 
-def chosen(wanted: Offsets | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """An offset for every partition that there is, of those that were asked for (-2: earliest, -1: latest).
+def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
+    """An offset for every partition that there is: those that were asked for, or one word for all (EARLIEST, LATEST).
 
     SourceError if a partition was asked for that is not there.
     """
-    asked = wanted or {}
+    if isinstance(wanted, int):
+        default = wanted
+    asked = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(asked.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)}"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
     offsets = {partition: asked.get(partition, default) for partition in latest}
     return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
+
+
+def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
+    """`chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would ever come."""
+    starts = chosen(wanted, earliest, latest, default=EARLIEST)
+    for partition, start in starts.items():
+        if start > latest[partition]:
+            msg = (
+                f"startingOffsets has offset {start} for partition {partition} of __consumer_offsets, which ends at "
+                f"{latest[partition]}: name one up to there, -1 (latest) or -2 (earliest)"
+            )
+            raise SourceError(msg)
+    return starts
 
 
 def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]:
@@ -92,7 +135,7 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
     If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
     """
     wanted = list(ranges)
-    total = sum(end - start for _, start, end in wanted)
+    total = sum(one.end - one.start for one in wanted)
     most = per_task or max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS))
     count = -(-total // most)
     count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
@@ -111,7 +154,7 @@ def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Rang
             end = min(current.end, current.start + until - begun)
             task.append(current._replace(end=end))
             begun += end - current.start
-            current = current._replace(start=end) if end < current.end else next(left, None)
+            current = current._replace(start=end, epoch=None) if end < current.end else next(left, None)
         yield tuple(task)
 
 

@@ -10,11 +10,12 @@ from itertools import repeat
 from operator import is_not
 from typing import Any, Final, NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from kafka_groups.errors import SourceError
+from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.records import RawRecords
-from kafka_groups.pipeline.source.brokers import TOPIC, hidden, source_error
+from kafka_groups.pipeline.source.brokers import PASSING, TOPIC, hidden, source_error
+from kafka_groups.pipeline.source.continuity import ANEW
 from kafka_groups.pipeline.source.planning import Range
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
@@ -25,19 +26,6 @@ COMPACTED: Final = "compacted"
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
 _FEW: Final = 5_000
-# librdkafka goes on by itself after these, and says them again and again.
-_PASSING: Final = frozenset(
-    {
-        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 librdkafka's own codes are public, but begin with _
-        KafkaError._TRANSPORT,  # noqa: SLF001
-        KafkaError._RESOLVE,  # noqa: SLF001
-        KafkaError._TIMED_OUT,  # noqa: SLF001
-        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.REQUEST_TIMED_OUT,
-    }
-)
 
 
 class Hole(NamedTuple):
@@ -52,7 +40,8 @@ class Hole(NamedTuple):
 class RangeReader:
     """Reads one range with a consumer that is used for nothing else meanwhile.
 
-    SourceError if nothing comes for so many seconds though the range is not at its end, or for what brokers refuse.
+    UnreachableError if nothing comes for so many seconds though the range is not at its end. SourceError for what
+    brokers refuse, and if the log is another one than was read up to the range's start.
     """
 
     def __init__(self, consumer: Consumer, wanted: Range, client: Mapping[str, str], timeout_s: float) -> None:
@@ -140,21 +129,22 @@ class RangeReader:
             self._trouble = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001
             self._pass_over_lost()
-        elif code in _PASSING:
+        elif code in PASSING:
             self._trouble = hidden(error.str(), self._client)
         else:
             raise source_error(error, self._client)
 
     def _pass_over_lost(self) -> None:
         """Go on where the log begins now, if that is behind the place that was asked for."""
-        place = TopicPartition(TOPIC, self._wanted.partition)
-        bounds: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
-        low = bounds[0]
+        low, high = self._bounds()
         if low <= self._next:
-            msg = (
-                f"partition {self._wanted.partition} of __consumer_offsets ends at {bounds[1]}, before offset "
-                f"{self._next}, where reading was to go on: was the topic made anew?"
+            place = f"partition {self._wanted.partition} of {TOPIC}"
+            told = (
+                f"ends at {high}, before offset {self._next}, where reading was to go on"
+                if high < self._next
+                else f"was cut back below offset {self._next} since it was read, and written again from there"
             )
+            msg = f"{place} {told}: {ANEW.format(cluster='<cluster id>')}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)
@@ -164,12 +154,26 @@ class RangeReader:
         if low < self._wanted.end:
             self._seek(low)
 
+    def _bounds(self) -> tuple[int, int]:
+        place = TopicPartition(TOPIC, self._wanted.partition)
+        try:
+            found: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
+        except KafkaException as error:
+            raise source_error(error.args[0], self._client) from None
+        low, high = found
+        return low, high
+
     def _seek(self, offset: int) -> None:
-        self._consumer.assign([TopicPartition(TOPIC, self._wanted.partition, offset)])
+        partition, start, _, epoch = self._wanted
+        place = TopicPartition(TOPIC, partition, offset)
+        if offset == start and epoch is not None:
+            # librdkafka asks the leader first whether the log is still the one that was read up to here (KIP-320).
+            place = TopicPartition(TOPIC, partition, offset, leader_epoch=epoch)
+        self._consumer.assign([place])
 
     def _stuck(self) -> SourceError:
-        partition, _, end = self._wanted
-        return SourceError(
+        partition, _, end, _ = self._wanted
+        return UnreachableError(
             f"partition {partition} of __consumer_offsets could not be read from offset {self._next} to {end}: "
             f"no record within {self._timeout_s:g} s, {self._trouble}"
         )

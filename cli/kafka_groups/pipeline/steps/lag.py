@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_groups.pipeline.steps.commits import order_of
@@ -79,17 +79,40 @@ def on_day(rows: DataFrame, time: str) -> DataFrame:
 
 
 def lag_at_commits(points: DataFrame, observed: DataFrame) -> DataFrame:
-    """Commits with the lag that they left, as Burrow has it: the last log end seen before minus the offset, or 0."""
+    """Commits with the lag that they left: the log end at their time minus the offset, or 0; null where not known.
+
+    The end at a commit's time is read off between those seen before and after it: the one before alone would be the
+    same for all commits until the next sample, and lag would seem to fall between any two samples.
+    """
+    in_time = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     ends = observed.where(F.col("log_end_offset").isNotNull()).select(
-        *PARTITION_KEY, F.col("observed_at").alias("at"), F.lit(0).alias("kind"), "log_end_offset"
+        *PARTITION_KEY,
+        F.col("observed_at").alias("at"),
+        F.unix_millis("observed_at").alias("ms"),
+        "log_end_offset",
+        "log",
+    )
+    told = F.struct("ms", F.col("log_end_offset").alias("end"), "log").alias("told")
+    spans = ends.select(*PARTITION_KEY, "at", F.lit(0).alias("kind"), told).select(
+        *PARTITION_KEY, "at", "kind", F.struct("told", F.lead("told").over(in_time).alias("next")).alias("span")
     )
     events = points.select("*", F.col("commit_time").alias("at"), F.lit(1).alias("kind"))
-    seen = F.last("log_end_offset", ignorenulls=True).over(
+    seen = F.last("span", ignorenulls=True).over(
         Window.partitionBy(*PARTITION_KEY).orderBy("at", "kind").rowsBetween(Window.unboundedPreceding, 0)
     )
+    behind = _end_at("span", F.unix_millis("commit_time")) - F.col("committed_offset")
     return (
-        events.unionByName(ends, allowMissingColumns=True)
-        .withColumn("seen", seen)
+        events.unionByName(spans, allowMissingColumns=True)
+        .withColumn("span", seen)
         .where(F.col("kind") == 1)
-        .select(*points.columns, F.greatest(F.lit(0), F.col("seen") - F.col("committed_offset")).alias("commit_lag"))
+        # A null would be passed over by `greatest`.
+        .select(*points.columns, F.when(behind.isNotNull(), F.greatest(F.lit(0), behind)).alias("commit_lag"))
     )
+
+
+def _end_at(span: str, at_ms: Column) -> Column:
+    """The log end then; as it was seen before, where the log was made anew since or nothing was seen after."""
+    before, after = F.col(f"{span}.told"), F.col(f"{span}.next")
+    grown, share = after["end"] - before["end"], (at_ms - before["ms"]) / (after["ms"] - before["ms"])
+    is_one_log = surely((after["log"] == before["log"]) & (grown >= 0) & (after["ms"] > before["ms"]))
+    return before["end"] + F.when(is_one_log, F.floor(grown * share)).otherwise(F.lit(0))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_groups.pipeline.steps.horizon import DAY_MS
@@ -33,7 +33,13 @@ def events_once(group_events: DataFrame) -> DataFrame:
         "state",
     )
     ids = F.array_sort(F.transform("members", lambda member: member["member_id"]))
-    return group_events.select(*kept, ids.alias("member_ids")).distinct()
+    return group_events.select(*kept, ids.alias("member_ids"), _join_timeout().alias("join_timeout_ms")).distinct()
+
+
+def _join_timeout() -> Column:
+    """How long a rebalance of a classic group waits for these members; null where static ones may stretch it."""
+    has_static = F.exists("members", lambda member: member["group_instance_id"].isNotNull())
+    return F.when(~has_static, F.array_max(F.transform("members", lambda member: member["rebalance_timeout_ms"])))
 
 
 def memberships(events: DataFrame) -> DataFrame:
@@ -80,7 +86,8 @@ def states(events: DataFrame, joins: DataFrame) -> DataFrame:
             F.when(F.col("meaning") == "group_emptied", "Empty"),
             F.when(F.col("meaning") == "generation", "Stable"),
         ).alias("state"),
-        F.when(F.col("meaning") == "group_emptied", 0)
+        # A sample of a group that has nobody has no list of members either.
+        F.when((F.col("meaning") == "group_emptied") | F.col("state").isin("Empty", "Dead"), 0)
         .when(F.col("member_ids").isNotNull(), F.size("member_ids"))
         .alias("members"),
         "source_offset",  # the records of one batch, as those of a downgrade are, have the same time

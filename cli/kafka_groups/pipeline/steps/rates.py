@@ -18,9 +18,9 @@ def rates(lags: DataFrame) -> DataFrame:
     A rate is null with a single observation in that time, and if the offset fell in it. `catch_up_ms` is null if
     there is no lag, or if it does not fall.
     """
-    in_time = Window.partitionBy(*COMMIT_KEY).orderBy("observed_at")
+    in_time = Window.partitionBy(*COMMIT_KEY).orderBy("now")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, 0)
-    lately = Window.partitionBy(*COMMIT_KEY).orderBy("now").rangeBetween(-SPAN_MS, 0)
+    lately = in_time.rangeBetween(-SPAN_MS, 0)
     measured = lags.withColumn("now", F.unix_millis("observed_at"))
     for name in ("committed_offset", "log_end_offset"):
         fell = surely(F.col(name) < F.lag(name).over(in_time)).cast("int")

@@ -9,7 +9,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from kafka_groups.pipeline.steps.horizon import date_of, surely
+from kafka_groups.pipeline.steps.epochs import DOWNGRADED, downgrades, epochs
+from kafka_groups.pipeline.steps.horizon import date_of
 from kafka_groups.pipeline.steps.members import GROUP, events_once, memberships
 
 _COLUMNS: Final = (
@@ -26,31 +27,37 @@ _COLUMNS: Final = (
     "joined",
     "left",
 )
+# The broker's timer ends a join phase that members hold up, and may be late.
+_LATE_MS: Final = 1_000
 
 
 def consumer_rebalances(events: DataFrame) -> DataFrame:
     """KIP-848: from the record of the group's epoch to the last member's assignment at that epoch that is STABLE.
 
-    It is open while members that must reach the epoch have not. Members that came and went stand before the epoch's
-    record in the log, since the record before it.
+    Where the next epoch comes before all members have reached this one, it is `overtaken` and ends there; while
+    nothing came, it is open. Who was there before is not known (null) where the records before are lost.
     """
-    records = events.where((F.col("origin") == "topic") & F.col("type").startswith("ConsumerGroup"))
-    epochs = (
-        records.where(F.col("meaning") == "group_epoch")
-        .groupBy(*GROUP, "epoch")
-        .agg(F.min("source_offset").alias("source_offset"), F.min("record_time").alias("started_at"))
+    in_order = Window.partitionBy(*GROUP).orderBy("source_offset")
+    following = F.lead(F.struct("source_offset", "started_at")).over(in_order)
+    found = epochs(events).withColumn("next", following).join(_arrivals(events), [*GROUP, "epoch"], "left")
+    # Whoever comes with the next epoch is first told to be STABLE, with nothing, at the epoch before.
+    counted = F.filter(
+        "arrivals",
+        lambda one: (
+            (one["came_at"] < F.col("source_offset"))
+            & (one["place"] > F.col("source_offset"))
+            & F.coalesce(one["place"] < F.col("next.source_offset"), F.expr("true"))
+        ),
     )
-    reached = (
-        records.where((F.col("meaning") == "member_assignment") & (F.col("member_state") == "STABLE"))
-        .groupBy(*GROUP, "epoch", "member_id")
-        .agg(F.min("record_time").alias("reached_at"))
-        .groupBy(*GROUP, "epoch")
-        .agg(F.max("reached_at").alias("reached_at"), F.count("*").alias("stable"))
+    found = (
+        found.withColumn("overtaken_at", F.col("next.started_at"))
+        .withColumn("counted", F.coalesce(counted, F.array()))
+        .withColumn("reached_at", F.array_max(F.transform("counted", lambda one: one["reached_at"])))
     )
-    found = _with_members(epochs, memberships(events)).join(reached, [*GROUP, "epoch"], "left")
     is_soon = F.coalesce(_days("started_at", "reached_at") <= 1, F.expr("true"))
-    is_over = (F.coalesce("stable", F.lit(0)) >= F.col("members_after")) & is_soon
-    ended = F.when(is_over, F.greatest("started_at", "reached_at"))
+    is_over = (F.size("counted") >= F.col("members_after")) & is_soon
+    is_overtaken = F.coalesce(_days("started_at", "overtaken_at") <= 1, F.expr("false"))
+    ended = F.when(is_over, F.greatest("started_at", "reached_at")).when(is_overtaken, F.col("overtaken_at"))
     return found.withColumn("ended_at", ended).select(
         *GROUP,
         F.lit("consumer").alias("protocol"),
@@ -58,7 +65,7 @@ def consumer_rebalances(events: DataFrame) -> DataFrame:
         "started_at",
         "ended_at",
         _milliseconds("started_at", "ended_at").alias("duration_ms"),
-        F.when(is_over, "exact").otherwise("open").alias("duration_quality"),
+        F.when(is_over, "exact").when(is_overtaken, "overtaken").otherwise("open").alias("duration_quality"),
         F.lit(None).cast("long").alias("sync_ms"),
         "members_before",
         "members_after",
@@ -67,66 +74,53 @@ def consumer_rebalances(events: DataFrame) -> DataFrame:
     )
 
 
-def _with_members(epochs: DataFrame, joins: DataFrame) -> DataFrame:
-    marks = epochs.select("*", F.lit(None).cast("string").alias("member_id"), F.lit(0).alias("change"))
-    both = marks.unionByName(joins.drop("record_time"), allowMissingColumns=True)
-    onwards = Window.partitionBy(*GROUP).orderBy(F.desc("source_offset")).rowsBetween(Window.unboundedPreceding, 0)
-    own = F.last("epoch", ignorenulls=True).over(onwards)
-    summed = (
-        both.withColumn("own", own)
-        .where(F.col("own").isNotNull())
-        .groupBy(*GROUP, F.col("own").alias("epoch"))
-        .agg(
-            F.min("started_at").alias("started_at"),
-            F.sum("change").cast("int").alias("change"),
-            F.array_sort(F.collect_set(F.when(F.col("change") > 0, F.col("member_id")))).alias("came"),
-            F.array_sort(F.collect_set(F.when(F.col("change") < 0, F.col("member_id")))).alias("went"),
+def _arrivals(events: DataFrame) -> DataFrame:
+    """(cluster_id, group, epoch, arrivals): when, and where in the log, each member was first STABLE at that epoch.
+
+    `came_at` is where the member itself first stands in the log.
+    """
+    came = memberships(events).groupBy(*GROUP, "member_id").agg(F.min("source_offset").alias("came_at"))
+    first = F.min(F.struct("source_offset", "record_time")).alias("first")
+    return (
+        events.where((F.col("origin") == "topic") & (F.col("type") == "ConsumerGroupCurrentMemberAssignment"))
+        .where((F.col("meaning") == "member_assignment") & (F.col("member_state") == "STABLE"))
+        .groupBy(*GROUP, "epoch", "member_id")
+        .agg(first)
+        .join(came, [*GROUP, "member_id"])
+        .select(
+            *GROUP,
+            "epoch",
+            F.struct(
+                "came_at", F.col("first.source_offset").alias("place"), F.col("first.record_time").alias("reached_at")
+            ).alias("arrival"),
         )
-    )
-    so_far = Window.partitionBy(*GROUP).orderBy("epoch").rowsBetween(Window.unboundedPreceding, 0)
-    after = F.sum("change").over(so_far).cast("int")
-    return summed.withColumn("members_after", after).select(
-        *GROUP,
-        "epoch",
-        "started_at",
-        (F.col("members_after") - F.col("change")).alias("members_before"),
-        "members_after",
-        F.array_except("came", "went").alias("joined"),
-        F.array_except("went", "came").alias("left"),
+        .groupBy(*GROUP, "epoch")
+        .agg(F.collect_list("arrival").alias("arrivals"))
     )
 
 
-def classic_rebalances(events: DataFrame, commits: DataFrame) -> DataFrame:
-    """Classic groups: one for each generation. `commits` are (cluster_id, group, at): commits read from the topic.
+def classic_rebalances(events: DataFrame) -> DataFrame:
+    """Classic groups: one for each generation. It ends with its record; when it began is not logged.
 
-    The join phase is not logged. The rebalance began after the group's last commit (or its record before, if that is
-    later) and ended before its next commit, or with its record where none follows: that gap is the bound. Where nothing
-    is known before it, the duration is null.
+    So `started_at` is the earliest that it can have begun, and the duration a bound: no longer than that. It began
+    after the group's record before; commits tell nothing, for the broker takes those of the old generation until all
+    members have joined. It also began no longer than the members' rebalance timeout before all had joined, which the
+    record tells. Where neither is known, `started_at` is the record, and the duration null.
     """
     steps = _generations(events)
-    marked = commits.select(*GROUP, "at", F.lit(0).alias("kind")).unionByName(
-        steps.select("*", F.col("record_time").alias("at"), F.lit(1).alias("kind")), allowMissingColumns=True
-    )
-    committed = F.when(F.col("kind") == 0, F.col("at"))
-    before = Window.partitionBy(*GROUP).orderBy("at", "kind").rowsBetween(Window.unboundedPreceding, 0)
-    after = Window.partitionBy(*GROUP).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(Window.unboundedPreceding, 0)
+    is_usable = (F.col("earliest") <= F.col("record_time")) & (_days("earliest", "record_time") <= 1)
     bounded = (
-        marked.withColumn("last_commit", F.last(committed, ignorenulls=True).over(before))
-        .withColumn("next_commit", F.last(committed, ignorenulls=True).over(after))
-        .where(F.col("kind") == 1)
-        .withColumn("since", F.greatest("last_commit", "previous_time"))
-        .withColumn("since", F.when(_days("since", "record_time") <= 1, F.col("since")))
-        .withColumn("started_at", F.coalesce("since", "record_time"))
-        .withColumn("ended_at", F.when(_days("started_at", "next_commit") <= 1, F.col("next_commit")))
-        .withColumn("ended_at", F.coalesce("ended_at", "record_time"))
+        steps.withColumn("earliest", F.greatest("previous_time", "join_since"))  # the later one, if one is not null
+        .withColumn("earliest", F.when(is_usable, F.col("earliest")))
+        .withColumn("started_at", F.coalesce("earliest", "record_time"))
     )
     return bounded.select(
         *GROUP,
         F.lit("classic").alias("protocol"),
         F.col("epoch").alias("generation"),
         "started_at",
-        "ended_at",
-        F.when(F.col("since").isNotNull(), _milliseconds("started_at", "ended_at")).alias("duration_ms"),
+        F.col("record_time").alias("ended_at"),
+        _milliseconds("earliest", "record_time").alias("duration_ms"),
         F.lit("bound").alias("duration_quality"),
         "sync_ms",
         _count("previous_ids").alias("members_before"),
@@ -137,22 +131,37 @@ def classic_rebalances(events: DataFrame, commits: DataFrame) -> DataFrame:
 
 
 def _generations(events: DataFrame) -> DataFrame:
-    """Records of a classic group that have another generation than the one before, with what that one said."""
-    records = events.where((F.col("origin") == "topic") & (F.col("type") == "GroupMetadata"))
+    """Records of a classic group that have another generation than the one before, with what that one said.
+
+    After a KIP-848 group of the same name, that is who was in it: an online downgrade keeps the members.
+    """
     nobody = F.array().cast("array<string>")
     ids = F.when(F.col("meaning") == "generation", F.col("member_ids")).otherwise(nobody)
-    told = F.struct("epoch", "ids", "record_time", "meaning")
+    # For nobody a rebalance waits no time.
+    timeout = F.when(F.col("meaning") == "generation", F.col("join_timeout_ms")).otherwise(0)
+    records = (
+        events.where((F.col("origin") == "topic") & (F.col("type") == "GroupMetadata"))
+        .withColumn("ids", ids)
+        .withColumn("join_timeout_ms", timeout)
+        .unionByName(downgrades(events), allowMissingColumns=True)
+    )
+    told = F.struct("epoch", "ids", "record_time", "meaning", "join_timeout_ms")
     before = F.lag(told).over(Window.partitionBy(*GROUP).orderBy("source_offset"))
     is_first = F.col("before").isNull()
     # A group's first generation is 1, and nobody was there before; any other first record was preceded by lost ones.
     nobody_before = is_first & (F.col("epoch") == 1)
-    sync = F.when(F.col("meaning") == "generation", _milliseconds("state_time", "record_time"))
+    took = _milliseconds("state_time", "record_time")
+    sync = F.when(F.col("meaning") == "generation", took)
     return (
-        records.withColumn("ids", ids)
-        .withColumn("before", before)
-        .where(F.col("meaning") != "group_removed")
+        records.withColumn("before", before)
+        .where(~F.col("meaning").isin("group_removed", DOWNGRADED))
         .where(F.col("epoch") > 0)  # generation 0 is a group that was just made (brokers since 4.0 write it down)
-        .where(is_first | (F.col("before.meaning") == "group_removed") | (F.col("epoch") != F.col("before.epoch")))
+        .where(
+            is_first
+            | F.col("before.meaning").isin("group_removed", DOWNGRADED)
+            | (F.col("epoch") != F.col("before.epoch"))
+        )
+        .withColumn("before_ms", F.when(nobody_before, 0).otherwise(F.col("before.join_timeout_ms")))
         .select(
             *GROUP,
             "epoch",
@@ -160,9 +169,22 @@ def _generations(events: DataFrame) -> DataFrame:
             "ids",
             F.when(nobody_before, nobody).otherwise(F.col("before.ids")).alias("previous_ids"),
             F.col("before.record_time").alias("previous_time"),
+            F.when(took >= 0, _join_since()).alias("join_since"),
             F.when(sync >= 0, sync).alias("sync_ms"),
         )
     )
+
+
+def _join_since() -> Column:
+    """The earliest that the join phase can have begun: the longest rebalance timeout before it ended.
+
+    Null where some member's timeout is not known, and where generations before were given up and left no record: then
+    there was more than one join phase.
+    """
+    is_next = F.col("epoch") == F.coalesce("before.epoch", F.lit(0)) + 1
+    is_known = F.col("before_ms").isNotNull() & F.col("join_timeout_ms").isNotNull()
+    longest = F.greatest("before_ms", "join_timeout_ms") + _LATE_MS
+    return F.when(is_next & is_known, F.timestamp_millis(F.unix_millis("state_time") - longest))
 
 
 def _days(since: str, until: str) -> Column:
@@ -178,14 +200,8 @@ def _count(ids: str) -> Column:
     return F.when(F.col(ids).isNotNull(), F.size(ids))
 
 
-def rebalances(group_events: DataFrame, offset_commits: DataFrame, dates: Sequence[date]) -> DataFrame:
+def rebalances(group_events: DataFrame, dates: Sequence[date]) -> DataFrame:
     """All rebalances that began on `dates`, from the facts until the end of the day after they began."""
-    last = max(dates) + timedelta(days=1)
-    events = events_once(group_events.where(F.col("date") <= last))
-    times = offset_commits.where((F.col("origin") == "topic") & ~surely(F.col("tombstone")))
-    first = min(dates) - timedelta(days=1)
-    commits = (
-        times.where(F.col("date").between(first, last)).select(*GROUP, F.col("commit_time").alias("at")).distinct()
-    )
-    found = consumer_rebalances(events).select(*_COLUMNS).unionByName(classic_rebalances(events, commits))
+    events = events_once(group_events.where(F.col("date") <= max(dates) + timedelta(days=1)))
+    found = consumer_rebalances(events).select(*_COLUMNS).unionByName(classic_rebalances(events))
     return found.withColumn("on", date_of("started_at")).where(F.col("on").isin(list(dates))).select(*_COLUMNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY
@@ -12,14 +12,16 @@ from kafka_groups.pipeline.steps.horizon import COMMIT_KEY
 _GROUP_KEY: Final = ("day", "cluster_id", "group")
 # The log start moves on by whole segments: over less than this one of them would look like a flood.
 _LEAST_MS: Final = 3_600_000
+_FRESH_MS: Final = 600_000
 
 
 def worst_lags(lags: DataFrame) -> DataFrame:
     """Of a day's rows of lag_history, for each group: the longest time lag, the least margin, the least time left.
 
-    The time left is until the log start passes a commit that has lag, if both go on as on that day: the margin over
-    the difference of how fast they moved between the day's first and last observation, at least an hour apart. It is 0
-    where the log start has passed already, and null where it does not come closer.
+    `last_retention_margin` and the time left are of partitions that were seen within ten minutes before the group's
+    last observation: others are past. The time left is until the log start passes a commit that has lag, if both go on
+    as on that day: the margin over the difference of how fast they moved between the day's first and last observation,
+    at least an hour apart. It is 0 where the log start has passed already, and null where it does not come closer.
     """
     told = F.struct(
         F.unix_millis("observed_at").alias("at"),
@@ -37,20 +39,23 @@ def worst_lags(lags: DataFrame) -> DataFrame:
     span = F.col("last.at") - F.col("first.at")
     consumed = F.greatest(F.lit(0), F.col("last.committed") - F.col("first.committed"))
     closer = F.col("last.start") - F.col("first.start") - consumed
-    margin = F.col("last.committed") - F.col("last.start")
+    newest = F.max("last.at").over(Window.partitionBy(*_GROUP_KEY))
+    margin = F.when(newest - F.col("last.at") <= _FRESH_MS, F.col("last.committed") - F.col("last.start"))
     is_behind = F.col("last.lag") > 0
     left = (
-        F.when(is_behind & (margin < 0), F.lit(0).cast("long"))
-        .when(is_behind & (span >= _LEAST_MS) & (closer > 0), F.floor(margin * span / closer).cast("long"))
+        F.when(is_behind & (F.col("margin") < 0), F.lit(0).cast("long"))
+        .when(is_behind & (span >= _LEAST_MS) & (closer > 0), F.floor(F.col("margin") * span / closer).cast("long"))
         .alias("left")
     )
     return (
-        keys.select(*_GROUP_KEY, "time_lag_ms", "least", left)
+        keys.withColumn("margin", margin)
+        .select(*_GROUP_KEY, "time_lag_ms", "least", "margin", left)
         .groupBy(*_GROUP_KEY)
         .agg(
             F.max("time_lag_ms").alias("max_time_lag_ms"),
             F.min("least").alias("retention_margin"),
+            F.min("margin").alias("last_retention_margin"),
             F.min("left").alias("retention_left_ms"),
         )
-        .select(*_GROUP_KEY, "max_time_lag_ms", "retention_margin", "retention_left_ms")
+        .select(*_GROUP_KEY, "max_time_lag_ms", "retention_margin", "last_retention_margin", "retention_left_ms")
     )

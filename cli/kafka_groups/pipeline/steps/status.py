@@ -19,15 +19,16 @@ _ERRORS: Final = ("STOP", "STALL", "REWIND")
 
 def partition_status(windows: DataFrame, ends: DataFrame, rules: Rules) -> DataFrame:
     """A verdict for each row of `last_commits`; `ends` come from `last_ends`."""
-    ruled = rule_of(F.col("commits"), F.col("ends"), F.unix_millis("observed_at"), F.col("lag"), rules)
+    window = F.col("window")
+    ruled = rule_of(window, F.col("least_end"), F.unix_millis("observed_at"), F.col("lag"), rules)
     return windows.join(ends, [*PARTITION_KEY, "observed_at"], "left").select(
         *COMMIT_KEY,
         F.col("observed_at").alias("evaluated_at"),
         verdict_of(ruled).alias("verdict"),
         ruled.alias("rule"),
-        _complete(F.col("commits"), rules).alias("complete"),
-        F.timestamp_millis(F.get("commits", F.lit(0))["at_ms"]).alias("window_start"),
-        F.timestamp_millis(_last(F.col("commits"))["at_ms"]).alias("window_end"),
+        _complete(window, rules).alias("complete"),
+        F.timestamp_millis(window["first_ms"]).alias("window_start"),
+        F.timestamp_millis(window["last_ms"]).alias("window_end"),
         "lag",
     )
 
@@ -38,23 +39,35 @@ def group_status(partitions: DataFrame, removals: DataFrame) -> DataFrame:
     Brokers answer at different times, and one may miss a round. So each partition counts with its last row until its
     next one, for at most ten minutes, and only until its commit is removed. `removals` are (*COMMIT_KEY, at).
     """
-    counted = _carried(partitions, removals)
-    worst = F.max(F.struct(_rank(F.col("rule")).alias("rank"), "rule", "verdict")).alias("worst")
-    is_complete = F.avg(F.when(F.col("complete") >= 1, 1.0).otherwise(0.0)).alias("complete")
-    summed = counted.groupBy(*_GROUP_KEY).agg(
-        worst,
-        is_complete,
-        F.min("window_start").alias("window_start"),
-        F.max("window_end").alias("window_end"),
-        F.sum("lag").alias("lag"),
+    told = partitions.select(
+        *COMMIT_KEY,
+        "evaluated_at",
+        _rank(F.col("rule")).alias("rank"),
+        (F.col("complete") >= 1).alias("is_complete"),
+        "window_start",
+        "window_end",
+        "lag",
     )
-    verdict = F.when(F.col("worst.verdict").isin(*_ERRORS), "ERR").otherwise(F.col("worst.verdict"))
+    # Numbers alone, so that Spark can add them up without sorting.
+    summed = (
+        _carried(told, removals)
+        .groupBy(*_GROUP_KEY)
+        .agg(
+            F.max("rank").alias("rank"),
+            F.avg(F.when(F.col("is_complete"), 1.0).otherwise(0.0)).alias("complete"),
+            F.min("window_start").alias("window_start"),
+            F.max("window_end").alias("window_end"),
+            F.sum("lag").alias("lag"),
+        )
+        .withColumn("rule", F.get(F.array(*map(F.lit, VERDICTS)), F.col("rank")))
+        .withColumn("worst", verdict_of(F.col("rule")))
+    )
     return summed.select(
         *_GROUP_KEY,
         F.lit(None).cast("string").alias("topic"),
         F.lit(None).cast("int").alias("partition"),
-        verdict.alias("verdict"),
-        "worst.rule",
+        F.when(F.col("worst").isin(*_ERRORS), "ERR").otherwise(F.col("worst")).alias("verdict"),
+        "rule",
         "complete",
         "window_start",
         "window_end",
@@ -75,14 +88,14 @@ def _carried(partitions: DataFrame, removals: DataFrame) -> DataFrame:
     in_group = Window.partitionBy(*_GROUP)
     # Times are numbered within the group: a row counts from its own number up to the next one of its partition.
     number = F.dense_rank().over(in_group.orderBy("evaluated_at"))
-    following = F.lead("number").over(Window.partitionBy(*COMMIT_KEY).orderBy("number", F.desc("rule")))
+    following = F.lead("number").over(Window.partitionBy(*COMMIT_KEY).orderBy("number", F.desc("rank")))
     numbered = partitions.unionByName(ended, allowMissingColumns=True).select("*", number.alias("number"))
     numbered = numbered.select("*", F.max("number").over(in_group).alias("newest"))
     until = F.greatest(F.col("number"), F.coalesce(F.col("following") - 1, F.col("newest")))
     times = F.explode(F.sequence("number", until)).alias("number")
     spread = (
         numbered.select("*", following.alias("following"))
-        .where(F.col("rule").isNotNull())
+        .where(F.col("rank").isNotNull())
         .select(*(name for name in partitions.columns), F.col("number").alias("own"), times)
     )
     own_time = F.when(F.col("own") == F.col("number"), F.col("evaluated_at"))
@@ -96,21 +109,17 @@ def _carried(partitions: DataFrame, removals: DataFrame) -> DataFrame:
     )
 
 
-def rule_of(commits: Column, ends: Column, now_ms: Column, lag: Column, rules: Rules) -> Column:
-    """The name of the first rule that holds. Each commit is a struct of offset, at_ms and lag; ascending in time."""
-    lags = F.filter(F.transform(commits, lambda commit: commit["lag"]), lambda value: value.isNotNull())
-    were_behind = F.forall(lags, lambda value: value > rules.allowed_lag)
+def rule_of(window: Column, least_end: Column, now_ms: Column, lag: Column, rules: Rules) -> Column:
+    """The name of the first rule that holds for a window of `last_commits`; `least_end` is of the last log ends."""
+    is_silent = now_ms - window["last_ms"] > window["last_ms"] - window["first_ms"]
     return (
-        F.when(F.coalesce(F.size(commits), F.lit(0)) == 0, "no_commits")
-        .when(_complete(commits, rules) < rules.minimum_complete, "incomplete")
-        .when(lag <= rules.allowed_lag, "no_lag")
-        .when(_has_stopped(commits, ends, now_ms), "stopped")
-        .when(_was_rewound(commits), "rewound")
-        .when(were_behind & F.forall(commits, lambda commit: commit["offset"] == _first(commits)["offset"]), "stalled")
-        .when(
-            were_behind & ~F.exists(_with_previous(lags), lambda pair: pair["value"] < pair["previous"]),
-            "falling_behind",
-        )
+        F.when(lag <= rules.allowed_lag, "no_lag")
+        .when(window.isNull(), "no_commits")
+        .when(_complete(window, rules) < rules.minimum_complete, "incomplete")
+        .when(is_silent & ~surely(least_end <= window["offset"]), "stopped")
+        .when(window["was_rewound"], "rewound")
+        .when(window["were_behind"] & ~window["has_moved"], "stalled")
+        .when(window["were_behind"] & ~window["lag_fell"], "falling_behind")
         .otherwise("keeping_up")
     )
 
@@ -128,37 +137,5 @@ def _looked_up(key: Column, values: dict[str, Column]) -> Column:
     return F.coalesce(*(F.when(key == name, value) for name, value in values.items()))
 
 
-def _first(commits: Column) -> Column:
-    return F.get(commits, F.lit(0))
-
-
-def _last(commits: Column) -> Column:
-    return F.get(commits, F.size(commits) - 1)
-
-
-def _complete(commits: Column, rules: Rules) -> Column:
-    return F.least(F.lit(1.0), F.coalesce(F.size(commits), F.lit(0)) / F.lit(float(rules.intervals)))
-
-
-def _has_stopped(commits: Column, ends: Column, now_ms: Column) -> Column:
-    first, last = _first(commits), _last(commits)
-    is_silent = now_ms - last["at_ms"] > last["at_ms"] - first["at_ms"]
-    return is_silent & ~surely(F.exists(ends, lambda end: end <= last["offset"]))
-
-
-def _was_rewound(commits: Column) -> Column:
-    offsets = _with_previous(F.transform(commits, lambda commit: commit["offset"]))
-    fall = F.get(F.filter(offsets, lambda pair: pair["value"] < pair["previous"]), F.lit(0))
-    came_back = F.exists(offsets, lambda pair: (pair["place"] > fall["place"]) & (pair["value"] >= fall["previous"]))
-    return fall.isNotNull() & ~surely(came_back)
-
-
-def _with_previous(values: Column) -> Column:
-    """Each value with its place and the one before it; the first one, which has none, is left out."""
-    pairs = F.transform(
-        values,
-        lambda value, place: F.struct(
-            place.alias("place"), value.alias("value"), F.get(values, place - 1).alias("previous")
-        ),
-    )
-    return F.filter(pairs, lambda pair: pair["place"] > 0)
+def _complete(window: Column, rules: Rules) -> Column:
+    return F.coalesce(window["slots"], F.lit(0)) / F.lit(float(rules.intervals))

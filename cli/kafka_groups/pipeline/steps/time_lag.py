@@ -58,23 +58,23 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
     """`lags` with `time_lag_ms` and `time_lag_quality`.
 
     exact: nothing is left to process (0), or the record's own time is known. interpolated: linear between two points.
-    lower_bound: written before the oldest point. data_loss: committed below the log start; the value is a lower bound,
-    too. unknown: no point tells anything; the value is null. Never negative.
+    lower_bound: written before the oldest point; or 0, at a last stable offset before the log end. data_loss: committed
+    below the log start; the value is a lower bound, too. unknown: no point tells anything; the value is null. Never
+    negative.
     """
     events = lags.select("*", F.col("committed_offset").alias("offset"), F.lit(1).alias("kind")).unionByName(
-        points.withColumn("kind", F.lit(0)), allowMissingColumns=True
+        _beside(points), allowMissingColumns=True
     )
-    is_point = F.col("kind") == 0
-    here = F.struct("offset", "exact", F.coalesce("exact", "latest").alias("time"))
-    there = F.struct("offset", F.col("earliest").alias("time"), F.least("exact", "seen").alias("certain"))
     up = Window.partitionBy(*_LOG).orderBy("offset", "kind").rowsBetween(Window.unboundedPreceding, 0)
-    # Upwards again, but from the far end: a frame that reaches to the end costs the square of its rows.
-    down = Window.partitionBy(*_LOG).orderBy(F.desc("offset"), F.desc("kind")).rowsBetween(Window.unboundedPreceding, 0)
+    whole = Window.partitionBy(*_LOG)
+    is_first = F.col("point").isNull()
     return (
-        events.withColumn("previous", F.last(F.when(is_point, here), ignorenulls=True).over(up))
-        .withColumn("next", F.last(F.when(is_point, there), ignorenulls=True).over(down))
-        .withColumn("kept_from", F.max("start").over(Window.partitionBy(*_LOG)))
+        events.withColumn("lowest", F.min("there").over(whole))
+        .withColumn("kept_from", F.max("start").over(whole))
+        .withColumn("point", F.last("point", ignorenulls=True).over(up))
         .where(F.col("kind") == 1)
+        .withColumn("previous", F.col("point.here"))
+        .withColumn("next", F.when(is_first, F.col("lowest")).otherwise(F.col("point.next")))
         .withColumn("now", F.unix_millis("observed_at"))
         .withColumn("least", _least_age())
         .withColumn("time_lag_quality", _quality())
@@ -82,10 +82,21 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
     )
 
 
+def _beside(points: DataFrame) -> DataFrame:
+    """Points with what there is to say of them and of the `next` one, as a reading between two needs it."""
+    here = F.struct("offset", "exact", F.coalesce("exact", "latest").alias("time"))
+    there = F.struct("offset", F.col("earliest").alias("time"), F.least("exact", "seen").alias("certain"))
+    following = F.lead("there").over(Window.partitionBy(*_LOG).orderBy("offset"))
+    told = points.select(*_LOG, "offset", "start", here.alias("here"), there.alias("there"))
+    point = F.struct("here", following.alias("next"))
+    return told.select(*_LOG, "offset", "start", "there", point.alias("point"), F.lit(0).alias("kind"))
+
+
 def _quality() -> Column:
     committed, previous, following = F.col("committed_offset"), F.col("previous"), F.col("next")
     return (
         F.when(_is_done(), "exact")
+        .when(_is_at_stable(), "lower_bound")
         .when(surely(committed < F.col("log_start_offset")), "data_loss")
         .when(previous.isNotNull() & (previous["offset"] == committed) & previous["exact"].isNotNull(), "exact")
         .when(previous.isNotNull() & ((previous["offset"] == committed) | following.isNotNull()), "interpolated")
@@ -95,9 +106,12 @@ def _quality() -> Column:
 
 
 def _is_done() -> Column:
-    committed = F.col("committed_offset")
-    stable = surely(committed >= F.col("last_stable_offset"))
-    return (committed >= F.col("log_end_offset")) | stable
+    return F.col("committed_offset") >= F.col("log_end_offset")
+
+
+def _is_at_stable() -> Column:
+    """Nothing is left for who reads committed records alone, and nobody knows whether this group does."""
+    return surely(F.col("committed_offset") == F.col("last_stable_offset"))
 
 
 def _least_age() -> Column:
@@ -118,7 +132,7 @@ def _age() -> Column:
     between = previous["time"] + F.round((following["time"] - previous["time"]) * steps).cast("long")
     written = F.when(previous["offset"] == F.col("committed_offset"), previous["time"]).otherwise(between)
     return (
-        F.when(_is_done(), F.lit(0).cast("long"))
+        F.when(_is_done() | _is_at_stable(), F.lit(0).cast("long"))
         .when(quality.isin("data_loss", "lower_bound"), F.col("least"))
         .when(quality.isin("exact", "interpolated"), F.greatest(F.lit(0), now - written))
     )

@@ -1,4 +1,8 @@
-"""The windows that verdicts are given on: a key's last commits, and a partition's last log ends."""
+"""The windows that verdicts are given on: what rules ask of a key's last commits, and of a partition's last log ends.
+
+A window is told by what the rules need of it, not by its commits: ten commits for every commit would be ten times the
+work. Where a field tells of neighbours, both are in the window.
+"""
 
 from __future__ import annotations
 
@@ -9,79 +13,162 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_groups.pipeline.steps.commits import order_of
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, PARTITION_KEY, surely
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import UNMOVED_MS, Rules
 
 _ORIGINS: Final = ("topic", "sample")
+# Slots of one origin and one life: a removal ends a life, and no window reaches across it.
+_LIFE: Final = (*COMMIT_KEY, "from", "life")
+_ENTRY: Final = (*_LIFE, "at", "source_offset", "at_ms", "bucket", "offset", "commit_lag", "is_move")
 
 
 def last_ends(observed: DataFrame, rules: Rules) -> DataFrame:
-    """For each observation the last `intervals` log ends of its partition, its own included."""
+    """For each observation the least of the last `intervals` log ends of its partition, its own included."""
     ring = Window.partitionBy(*PARTITION_KEY).orderBy("observed_at").rowsBetween(1 - rules.intervals, 0)
-    ends = F.collect_list("log_end_offset").over(ring)
-    return observed.select(*PARTITION_KEY, "observed_at", ends.alias("ends"))
+    return observed.select(*PARTITION_KEY, "observed_at", F.min("log_end_offset").over(ring).alias("least_end"))
 
 
 def last_commits(lags: DataFrame, points: DataFrame, rules: Rules) -> DataFrame:
-    """`lags` with `commits`: the last `intervals` commits until then, thinned as `verdicts.thin` has it.
+    """`lags` with `window`: of the last `intervals` commits until then, as `verdicts.thin` and `verdicts.seen` have it.
 
     They are what was read from the topic, and samples where the topic told nothing; a removal begins a new window.
-    `points` come from `lag_at_commits`.
+    `points` come from `lag_at_commits`. A window has `slots` (how many are filled), `first_ms` and `last_ms`, the last
+    `offset`, and tells whether the commits `were_behind`, whether none `has_moved` the offset, whether a `lag_fell`,
+    and whether the group `was_rewound` (`is_move` is for samples). It is null where there is no commit.
     """
     looked = lags.select("*", F.col("observed_at").alias("at"), F.lit(1).alias("kind"))
-    # Only commits have slots; observations come in when these are made, for they are as many again.
-    events = _in_slots(points, rules).unionByName(looked, allowMissingColumns=True)
+    events = _in_windows(points, rules).unionByName(looked, allowMissingColumns=True)
     so_far = Window.partitionBy(*COMMIT_KEY).orderBy(*order_of("at", "kind")).rowsBetween(Window.unboundedPreceding, 0)
     now = F.last("life", ignorenulls=True).over(so_far)
     rings = [
-        F.last(F.when(F.col("is_slot") & (F.col("from") == origin), F.struct("life", "ring")), ignorenulls=True)
+        F.last(F.when(F.col("from") == origin, F.struct("life", "window")), ignorenulls=True)
         .over(so_far)
         .alias(f"by_{origin}")
         for origin in _ORIGINS
     ]
-    choices = [F.when(F.col(f"by_{name}.life") == F.col("now"), F.col(f"by_{name}.ring")) for name in _ORIGINS]
+    read, sampled = (F.when(F.col(f"by_{name}.life") == F.col("now"), F.col(f"by_{name}.window")) for name in _ORIGINS)
+    # What stood there when sampling began may have been committed at any time before.
+    stood_ms = F.unix_millis("observed_at") - sampled["last_ms"]
+    is_told = sampled["is_move"] | (stood_ms > UNMOVED_MS)
     return (
         events.select("*", now.alias("now"), *rings)
         .where(F.col("kind") == 1)
-        .select(*lags.columns, F.coalesce(*choices).alias("commits"))
+        .select(*lags.columns, F.coalesce(read, F.when(is_told, sampled)).alias("window"))
     )
 
 
-def _in_slots(points: DataFrame, rules: Rules) -> DataFrame:
-    """Each commit with the window that ends with it: the slots before its own, and its own as far as it is filled."""
-    sequence = Window.partitionBy(*COMMIT_KEY).orderBy(*order_of("at"))
-    removals = F.count(F.when(F.col("tombstone"), 1)).over(sequence.rowsBetween(Window.unboundedPreceding, 0))
+def _in_windows(points: DataFrame, rules: Rules) -> DataFrame:
+    """Each commit with the window that ends with it, and each removal with the life that begins."""
+    entries = _entries(points, rules)
+    made = _with_windows(_slots(entries.where("is_entry").select(*_ENTRY)), rules)
+    removed = entries.where("tombstone").select(*COMMIT_KEY, "at", "source_offset", "life")
+    return made.unionByName(removed, allowMissingColumns=True).withColumn("kind", F.lit(0))
+
+
+def _entries(points: DataFrame, rules: Rules) -> DataFrame:
+    """Commits in their lives; of samples only those that saw another offset than the one before."""
+    before = Window.partitionBy(*COMMIT_KEY).orderBy(*order_of("at"))
     at_ms = F.unix_millis("commit_time")
-    one_origin = Window.partitionBy(*COMMIT_KEY, "from")
-    slots = (
-        points.select(
-            *COMMIT_KEY,
-            F.col("commit_time").alias("at"),
-            F.col("origin").alias("from"),
-            "source_offset",
-            F.col("committed_offset").alias("offset"),
-            "commit_lag",
-            "tombstone",
-            (~surely(F.col("tombstone"))).alias("is_slot"),
-            at_ms.alias("at_ms"),
-            F.floor(at_ms / rules.min_distance_ms).alias("bucket"),
-        )
-        .select("*", removals.alias("life"))
-        .select("*", F.dense_rank().over(one_origin.orderBy("life", "bucket")).alias("slot"))
+    is_sample = F.col("from") == "sample"
+    numbered = points.select(
+        *COMMIT_KEY,
+        F.col("commit_time").alias("at"),
+        F.col("origin").alias("from"),
+        "source_offset",
+        F.col("committed_offset").alias("offset"),
+        "commit_lag",
+        surely(F.col("tombstone")).alias("tombstone"),
+        at_ms.alias("at_ms"),
+        F.floor(at_ms / rules.min_distance_ms).alias("bucket"),
+    ).select(
+        "*",
+        F.count(F.when(F.col("tombstone"), 1)).over(before.rowsBetween(Window.unboundedPreceding, 0)).alias("life"),
     )
-    in_slot = Window.partitionBy(*COMMIT_KEY, "from", "slot").orderBy(*order_of("at"))
-    until_here = in_slot.rowsBetween(Window.unboundedPreceding, 0)
-    # A removal and the commits before it may share a slot's time, never its life: it is the first of its own life.
-    is_last = F.col("is_slot") & F.lead("is_slot").over(in_slot).isNull()
-    opened = F.first(F.when(F.col("is_slot"), F.col("at_ms")), ignorenulls=True).over(until_here)
-    slots = slots.select("*", is_last.alias("is_last"), opened.alias("opened"))
-    entry = F.struct("offset", F.col("opened").alias("at_ms"), F.col("commit_lag").alias("lag"))
-    before = one_origin.orderBy("slot").rangeBetween(1 - rules.intervals, -1)
-    earlier = F.collect_list(F.when(F.col("is_last"), F.struct("life", entry.alias("entry")))).over(before)
-    ring = F.concat(_of_this_life(earlier), F.array(entry))
-    return slots.select(
-        *COMMIT_KEY, "at", F.lit(0).alias("kind"), "source_offset", "from", "is_slot", "life", ring.alias("ring")
+    sample = F.when(is_sample & ~F.col("tombstone"), F.struct("life", "offset"))
+    seen = F.last(sample, ignorenulls=True).over(before.rowsBetween(Window.unboundedPreceding, -1))
+    is_move = is_sample & surely(F.col("seen.life") == F.col("life"))
+    is_same = is_move & surely(F.col("seen.offset") == F.col("offset"))
+    return numbered.select("*", seen.alias("seen")).select(
+        "*", is_move.alias("is_move"), (~F.col("tombstone") & ~is_same).alias("is_entry")
     )
 
 
-def _of_this_life(slots: Column) -> Column:
-    return F.transform(F.filter(slots, lambda slot: slot["life"] == F.col("life")), lambda slot: slot["entry"])
+def _slots(entries: DataFrame) -> DataFrame:
+    """Commits with the number of their `slot`, and when it `opened`; the last of a slot `is_last`."""
+    in_time = Window.partitionBy(*_LIFE).orderBy("at", "source_offset")
+    so_far = in_time.rowsBetween(Window.unboundedPreceding, 0)
+    opens = ~surely(F.lag("bucket").over(in_time) == F.col("bucket"))
+    closes = ~surely(F.lead("bucket").over(in_time) == F.col("bucket"))
+    marked = entries.select("*", opens.alias("is_first"), closes.alias("is_last"))
+    return marked.select(
+        "*",
+        F.count(F.when(F.col("is_first"), 1)).over(so_far).alias("slot"),
+        F.last(F.when(F.col("is_first"), F.col("at_ms")), ignorenulls=True).over(so_far).alias("opened"),
+    )
+
+
+def _with_windows(slots: DataFrame, rules: Rules) -> DataFrame:
+    """`window` of each commit: the slots before its own in full, and its own as far as it is filled."""
+    in_time = Window.partitionBy(*_LIFE).orderBy("at", "source_offset").rowsBetween(Window.unboundedPreceding, -1)
+    is_last = F.col("is_last")
+    offset = F.when(is_last, F.struct("slot", "offset"))
+    lag = F.when(is_last & F.col("commit_lag").isNotNull(), F.struct("slot", "commit_lag"))
+    beside = slots.select(
+        "*",
+        F.last(offset, ignorenulls=True).over(in_time).alias("previous"),
+        F.last(lag, ignorenulls=True).over(in_time).alias("previous_lag"),
+    )
+    oldest = F.col("slot") - (rules.intervals - 1)
+    return beside.select("*", *_of_slots_before(rules.intervals)).select(
+        *COMMIT_KEY, "at", "source_offset", "from", "life", _window(oldest, rules).alias("window")
+    )
+
+
+def _of_slots_before(intervals: int) -> list[Column]:
+    """What the earlier slots of each commit's window say, each as it was in the end."""
+    in_order = Window.partitionBy(*_LIFE).orderBy("slot")
+
+    def over(found: Column, first: int) -> Column:
+        return found.over(in_order.rangeBetween(first, -1)) if first < 0 else F.lit(None)
+
+    is_last, slot = F.col("is_last"), F.col("slot")
+    told = {
+        "filled": F.count(F.when(is_last, 1)),
+        "first_ms": F.min(F.when(is_last, F.col("opened"))),
+        "lowest": F.min(F.when(is_last, F.col("offset"))),
+        "highest": F.max(F.when(is_last, F.struct("offset", "slot"))),
+        "least_lag": F.min(F.when(is_last, F.col("commit_lag"))),
+        "lag_fell_from": F.max(F.when(is_last & _lag_fell(), F.col("previous_lag.slot"))),
+    }
+    columns = [over(found, 1 - intervals).alias(name) for name, found in told.items()]
+    # The first slot of the window has its neighbour outside.
+    fell = F.min(F.when(is_last & _fell(), slot))
+    return [*columns, over(fell, 2 - intervals).alias("fell_at")]
+
+
+def _window(oldest: Column, rules: Rules) -> Column:
+    is_alone = F.coalesce("filled", F.lit(0)) == 0
+    highest = F.greatest("highest", F.struct("offset", "slot"))
+    has_moved = F.least("lowest", "offset") != highest["offset"]
+    least_lag = F.least("least_lag", "commit_lag")
+    lag_fell = surely(F.col("lag_fell_from") >= oldest) | surely(_lag_fell() & (F.col("previous_lag.slot") >= oldest))
+    # Up to the first fall offsets only rise: it was made good if the last of the highest ones comes after it.
+    fell_at = F.coalesce("fell_at", F.when(~is_alone & _fell(), F.col("slot")))
+    return F.struct(
+        (F.coalesce("filled", F.lit(0)) + 1).alias("slots"),
+        F.coalesce("first_ms", "opened").alias("first_ms"),
+        F.col("opened").alias("last_ms"),
+        F.col("offset"),
+        F.coalesce(least_lag > rules.allowed_lag, F.expr("true")).alias("were_behind"),
+        has_moved.alias("has_moved"),
+        lag_fell.alias("lag_fell"),
+        surely(highest["slot"] <= fell_at).alias("was_rewound"),
+        F.col("is_move"),
+    )
+
+
+def _fell() -> Column:
+    return surely(F.col("offset") < F.col("previous.offset"))
+
+
+def _lag_fell() -> Column:
+    return surely(F.col("commit_lag") < F.col("previous_lag.commit_lag"))

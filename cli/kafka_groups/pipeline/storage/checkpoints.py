@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyarrow.fs import FileType
 
@@ -18,10 +18,14 @@ CHECKPOINTS: Final = ".checkpoints"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`location` is Spark's; `writer` is random, as old as the checkpoint, and the first part of its batches' names."""
+    """`location` is Spark's; `writer` is random, as old as the checkpoint, and the first part of its batches' names.
+
+    `home` is the directory of both, on the place's file system.
+    """
 
     location: str
     writer: str
+    home: str
 
 
 def open_checkpoint(place: Place, cluster_id: str) -> Checkpoint:
@@ -35,13 +39,33 @@ def open_checkpoint(place: Place, cluster_id: str) -> Checkpoint:
     text = place.read_text(f"{home}/owner.json")
     begun = place.info(f"{home}/ingest").type == FileType.Directory
     if begun:
-        return Checkpoint(location, _writer(text, cluster_id, home))
+        return Checkpoint(location, _writer(text, cluster_id, home), home)
     if text is not None:
         _writer(text, cluster_id, home)
     place.make(home)
     writer = f"ingest-{uuid.uuid4().hex[:8]}"
     place.write_text(f"{home}/owner.json", json.dumps({"cluster_id": cluster_id, "writer": writer}) + "\n")
-    return Checkpoint(location, writer)
+    return Checkpoint(location, writer, home)
+
+
+def planned_position(place: Place, home: str, number: int | None = None) -> dict[str, Any] | None:
+    """Where a batch ends as Spark keeps it, the newest that was planned if none is named; None if nobody knows."""
+    logs = {int(log.base_name): log for log in place.children(f"{home}/ingest/offsets") if log.base_name.isdecimal()}
+    if not logs or (number is not None and number not in logs):
+        return None
+    text = place.read_text(logs[max(logs) if number is None else number].path) or ""
+    try:
+        position = json.loads(text.splitlines()[-1])
+    except (ValueError, IndexError):
+        # Spark's own format; without it nothing else is wrong.
+        return None
+    return position if isinstance(position, dict) else None
+
+
+def planned_positions(place: Place) -> list[dict[str, Any]]:
+    """Of every checkpoint of the directory, where its newest batch ends."""
+    found = [planned_position(place, home.path) for home in place.children(place.join(CHECKPOINTS))]
+    return [position for position in found if position is not None]
 
 
 def _writer(text: str | None, cluster_id: str, home: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pyarrow.fs import FileType
 
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.formats import PARQUET, TABLE_FORMATS
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import SCHEMA_VERSION
@@ -107,6 +109,11 @@ def _check_empty(place: Place, *, create: bool) -> None:
 
 
 def _check_permission(place: Place) -> None:
-    if place.local and os.path.isdir(place.root) and not os.access(place.root, os.W_OK | os.X_OK):  # noqa: PTH112
-        message = f"Cannot write in {place.into}: this user may not. Give it the permission, or name another directory."
-        raise StorageError(message)
+    # What is not there yet is made, and the attempt tells.
+    if not place.local or not os.path.isdir(place.root):  # noqa: PTH112
+        return
+    with told("write", place.into):
+        if os.statvfs(place.root).f_flag & os.ST_RDONLY:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        if not os.access(place.root, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))

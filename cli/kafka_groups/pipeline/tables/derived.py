@@ -82,19 +82,31 @@ REBALANCES: Final = Table(
         GROUP,
         Column("protocol", TEXT, "classic or consumer (KIP-848)"),
         Column("generation", INT, "generation, or group epoch"),
-        Column("started_at", TIME, "KIP-848: the epoch's bump; classic: the last commit before, else the record"),
-        Column("ended_at", TIME, "when all members were stable; null while open"),
+        Column(
+            "started_at", TIME, "KIP-848: the epoch's bump; classic: the earliest it can have begun, else the record"
+        ),
+        Column(
+            "ended_at",
+            TIME,
+            "KIP-848: when all members were stable, or the next epoch began, null while open; classic: its record",
+        ),
         Column("duration_ms", LONG, "ended minus started"),
         Column(
             "duration_quality",
             TEXT,
-            "exact (KIP-848), bound (classic: not longer than this) or open (not all members reached it)",
+            "exact (KIP-848), bound (classic: not longer than this, for it began after the record before, and at most "
+            "the members' rebalance timeout before all had joined), overtaken (KIP-848: until the next epoch, which "
+            "began before all members had reached this one) or open (not all members reached it)",
         ),
         Column("sync_ms", LONG, "classic: how long the last phase took"),
-        Column("members_before", INT, "number of members before"),
+        Column("members_before", INT, "number of members before; null if those records are lost"),
         Column("members_after", INT, "number of members after"),
-        Column("joined", TEXTS, "members that came"),
-        Column("left", TEXTS, "members that went"),
+        Column(
+            "joined",
+            TEXTS,
+            "members that came, not those that an online upgrade or downgrade kept; null if it is not known",
+        ),
+        Column("left", TEXTS, "members that went; null if it is not known"),
     ),
     derived=True,
 )
@@ -120,16 +132,24 @@ GROUP_DAILY: Final = Table(
         Column("last_lag", LONG, "lag at the last observation"),
         Column("max_time_lag_ms", LONG, "longest time lag"),
         Column("worst_verdict", TEXT, "worst verdict of the day"),
-        Column("skew", REAL, "largest partition's share of consumption over the mean share; 1 is even"),
-        Column("retention_margin", LONG, "least margin of a partition, in records"),
+        Column(
+            "skew",
+            REAL,
+            "largest partition's share of a topic's consumption over the mean share; 1 is even. Of topics of which "
+            "1,000 offsets were consumed, the most uneven one's; null if there is none",
+        ),
+        Column("retention_margin", LONG, "least margin of a partition that day, in records"),
+        Column("last_retention_margin", LONG, "least margin of a partition at the group's last observation"),
         Column(
             "retention_left_ms",
             LONG,
             "least time until the log start passes a commit with lag, at the day's rates of both; null: it does not",
         ),
         Column("last_commit_time", TIME, "the group's last commit until the day's end"),
-        Column("is_idle", FLAG, "true: no commit all day, and no member seen"),
-        Column("orphaned_partitions", INT, "partitions with commits whose topic partition is gone"),
+        Column(
+            "is_idle", FLAG, "true: no commit in the 24 hours until it was last looked at, and no member seen that day"
+        ),
+        Column("orphaned_partitions", INT, "partitions of which the last sample saw a commit, but not the partition"),
     ),
     derived=True,
 )
@@ -144,10 +164,20 @@ TOPIC_DAILY: Final = Table(
         TOPIC,
         Column("day", TIME, "midnight, UTC"),
         Column("partitions", INT, "partitions seen"),
-        Column("messages_produced", LONG, "growth of the log ends between the day's first and last observation"),
+        Column(
+            "messages_produced",
+            LONG,
+            "growth of the log ends between the day's first and last observation; null if there is but one",
+        ),
         Column("readers", INT, "groups whose commits on it moved that day"),
         Column("committed", INT, "groups that have a commit on it"),
-        Column("is_unread", FLAG, "true: no group has a commit on it"),
+        Column(
+            "is_unread",
+            FLAG,
+            "true: it is there, no group has a commit on it that the build sees, and no member or share group is known "
+            "to read it",
+        ),
+        Column("lookback_days", INT, "commits of that day and of so many days before it were looked at"),
     ),
     derived=True,
 )

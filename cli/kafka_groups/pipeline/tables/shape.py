@@ -41,12 +41,13 @@ class Table:
         return f"{columns}, `date` DATE, `batch` STRING"
 
 
-def spell_type(kind: pa.DataType) -> str:
-    """An Arrow type as Spark writes it."""
+def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
+    """An Arrow type as Spark writes it; a short one leaves out what a struct consists of."""
     if pa.types.is_struct(kind):
-        return f"STRUCT<{', '.join(f'`{field.name}`: {spell_type(field.type)}' for field in kind)}>"
+        inner = "…" if is_short else ", ".join(f"`{field.name}`: {spell_type(field.type)}" for field in kind)
+        return f"STRUCT<{inner}>"
     if pa.types.is_list(kind):
-        return f"ARRAY<{spell_type(kind.value_type)}>"
+        return f"ARRAY<{spell_type(kind.value_type, is_short=is_short)}>"
     if pa.types.is_timestamp(kind):
         return "TIMESTAMP"
     return _SPELLED[kind]

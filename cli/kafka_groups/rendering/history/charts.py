@@ -10,26 +10,38 @@ from kafka_groups.rendering.history.markup import Cell, embedded, name, row, tab
 from kafka_groups.rendering.history.sparkline import thin_out
 from kafka_groups.rendering.history.words import (
     counted,
+    is_old,
     show_duration,
     spell_minute,
     spell_rebalance_time,
+    spell_since,
     spell_time_lag,
 )
 
 # A chart is some thousand pixels wide at most; of more points, those that must be seen are kept.
 _MOST_POINTS: Final = 2_000
 _MOST_LISTED: Final = 100
-_QUALITIES: Final = {"exact": "exact", "bound": "no longer than that", "open": "had not ended"}
+_QUALITIES: Final = {
+    "exact": "exact",
+    "bound": "no longer than that",
+    "overtaken": "until the next one",
+    "open": "had not ended",
+}
 
 
 def chart_section(history: History, group: GroupHistory, at: int) -> str:
     """The section that the summary's link to group number `at` leads to."""
     return (
         f'<section class="group" id="group-{at}" aria-labelledby="group-{at}-name">\n'
-        f'<div class="title"><h3 id="group-{at}-name">{name(group.group)}</h3>{verdict_label(group.verdict)}</div>\n'
+        f'<div class="title"><h3 id="group-{at}-name">{name(group.group)}</h3>{verdict_label(word_of(group))}</div>\n'
         f'<p class="standing">{_standing(history, group)}</p>\n'
         f"{_figure(history, group)}\n{_rebalances(group)}</section>"
     )
+
+
+def word_of(group: GroupHistory) -> str | None:
+    """What stands for a group on its colour: its verdict, or that it is no more."""
+    return group.verdict if group.removed_ms is None else "removed"
 
 
 def verdict_label(word: str | None) -> str:
@@ -40,14 +52,16 @@ def verdict_label(word: str | None) -> str:
 
 
 def _standing(history: History, group: GroupHistory) -> str:
-    time_lag = spell_time_lag(group)
+    time_lag, since = spell_time_lag(group), spell_since(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
+        None if group.removed_ms is None else f"removed {spell_minute(group.removed_ms)}",
+        f"as of {spell_minute(group.evaluated_ms)}" if group.evaluated_ms and is_old(group, history) else None,
         None if group.state is None else text(group.state),
         None if group.members is None else counted(group.members, "member"),
         None if group.lag is None else f"lag {group.lag:,}",
         None if time_lag is None else f"time lag {time_lag}",
-        None if group.lagging_since_ms is None else f"behind since {spell_minute(group.lagging_since_ms)}",
+        None if since is None else f"behind since {since}",
         None if group.catch_up_ms is None else f"caught up in {show_duration(group.catch_up_ms)} at these rates",
         None if group.rule is None else f"rule: {text(group.rule)}",
     ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kafka_groups.history import GroupHistory, History
+from kafka_groups.model import Failure
+from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.history.words import show_instant
 
 SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
@@ -12,14 +15,15 @@ SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
 Document = dict[str, Any]
 
 
-def history_document(history: History) -> Document:
-    """The whole of it, in the history's order."""
+def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
+    """The whole of it, in the history's order; `failures` are of groups that were asked for."""
     return {
         "schema": SCHEMA_NAME,
-        "status": "complete",
+        "status": "complete" if not failures else "partial" if history.groups else "failed",
         "made_at": show_instant(history.made_ms),
         "from": show_instant(history.from_ms),
         "to": show_instant(history.to_ms),
+        "evaluated_at": _instant(history.evaluated_ms),
         "clusters": list(history.clusters),
         "groups_in_all": history.groups_in_all,
         "groups": [_group(group) for group in history.groups],
@@ -35,7 +39,7 @@ def history_document(history: History) -> Document:
         ],
         "gaps": list(history.gaps),
         "missing": list(history.missing),
-        "errors": [],
+        "errors": [failure_document(failure) for failure in failures],
     }
 
 
@@ -47,6 +51,8 @@ def _group(group: GroupHistory) -> Document:
         "members": group.members,
         "verdict": group.verdict,
         "rule": group.rule,
+        "evaluated_at": _instant(group.evaluated_ms),
+        "removed_at": _instant(group.removed_ms),
         "lag": group.lag,
         "time_lag_ms": group.time_lag_ms,
         "time_lag_quality": group.time_lag_quality,
@@ -54,6 +60,7 @@ def _group(group: GroupHistory) -> Document:
         "produce_rate": group.produce_rate,
         "catch_up_ms": group.catch_up_ms,
         "lagging_since": _instant(group.lagging_since_ms),
+        "lagging_since_is_bound": group.lagging_since_is_bound,
         "points": [
             {"at": show_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
             for point in group.points

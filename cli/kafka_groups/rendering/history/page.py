@@ -12,7 +12,7 @@ from typing import Final, TextIO
 from kafka_groups import __version__
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.rendering.history.charts import chart_section, verdict_label
+from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
 from kafka_groups.rendering.history.summary import summary_table
 from kafka_groups.rendering.history.words import counted, spell_minute
@@ -47,9 +47,11 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
 
 def _facts(history: History) -> Iterator[tuple[str, str]]:
     yield "Period (UTC)", f"{spell_minute(history.from_ms)} to {spell_minute(history.to_ms)}"
+    if history.evaluated_ms is not None:
+        yield "Lag as of", spell_minute(history.evaluated_ms)
     yield "Cluster" if len(history.clusters) == 1 else "Clusters", ", ".join(map(name, history.clusters)) or "none"
     yield "Groups", f"{history.groups_in_all:,}"
-    verdicts = Counter(group.verdict for group in history.groups)
+    verdicts = Counter(map(word_of, history.groups))
     if verdicts:
         # The first of each verdict stand in the order of the groups, which is that of badness.
         told = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
@@ -63,7 +65,7 @@ def _contents(history: History) -> str:
         ("summary", "Summary"),
         ("findings", f"Findings ({len(history.findings):,})"),
         ("charts", "Charts"),
-        ("missing", f"What is missing ({len(history.gaps) + len(history.missing):,})"),
+        ("missing", f"What is missing ({len(history.gaps) + len(_absent(history)):,})"),
     ]
     return " ".join(f'<a href="#{identity}">{title}</a>' for identity, title in links)
 
@@ -84,7 +86,14 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
         "missing",
         "What is missing",
         _listed("Gaps", history.gaps, "No stretch of records is known to be missing."),
-        _listed("Not in the tables", history.missing, "Nothing else is missing."),
+        _listed("Not in the tables", _absent(history), "Nothing else is missing."),
+    )
+
+
+def _absent(history: History) -> tuple[str, ...]:
+    return (
+        *(f"Group {group}: the tables tell nothing of it in this period." for group in history.unknown),
+        *history.missing,
     )
 
 

@@ -26,6 +26,7 @@ def history_schema() -> Schema:
             "made_at": _instant("When the report was made."),
             "from": _instant("The beginning of the period."),
             "to": _instant("The end of the period."),
+            "evaluated_at": _instant("The newest time that a lag is of; null if none is known.", nullable=True),
             "clusters": _texts("The ids of the clusters that the tables tell of."),
             "groups_in_all": _number("How many groups there are, with those that were left out.", "integer"),
             "groups": _objects("The groups, the worst first.", _GROUP),
@@ -81,7 +82,11 @@ _REBALANCE: Final = {
     "started_at": _instant("When it began."),
     "ended_at": _instant("When it ended; null if it had not.", nullable=True),
     "duration_ms": _number("How long it took; null if that is not known.", "integer", nullable=True),
-    "duration_quality": _choice("bound: no longer than that. open: it had not ended.", "exact", "bound", "open"),
+    "duration_quality": _choice(
+        "bound: no longer than that. overtaken: until the next one began, before all members had reached this one. "
+        "open: it had not ended.",
+        *("exact", "bound", "overtaken", "open"),
+    ),
     "generation": _number("The generation or epoch that it led to.", "integer", minimum=None),
     "joined": _number("How many members came.", "integer"),
     "left": _number("How many members went.", "integer"),
@@ -89,10 +94,14 @@ _REBALANCE: Final = {
 _GROUP: Final = {
     "cluster_id": _text("The cluster's id."),
     "group": _text("The group's id."),
-    "state": _text("The state at the end of the period; null if it is not known.", nullable=True),
+    "state": _text(
+        "The state at the end of the period, Dead if it was removed; null if it is not known.", nullable=True
+    ),
     "members": _number("How many members it had then; null if that is not known.", "integer", nullable=True),
     "verdict": _choice("The verdict; null without a window to judge.", *_VERDICTS, nullable=True),
     "rule": _text("The rule that gave the verdict; null if none did.", nullable=True),
+    "evaluated_at": _instant("The time that lag and verdict are of; null if neither is known.", nullable=True),
+    "removed_at": _instant("When the group was removed; null if it was not, or was seen since.", nullable=True),
     "lag": _LAG,
     "time_lag_ms": _TIME_LAG,
     "time_lag_quality": _choice("How good the time lag is.", *_TIME_LAG_QUALITIES),
@@ -100,6 +109,10 @@ _GROUP: Final = {
     "produce_rate": _number("Records written a second; null if not known.", "number", nullable=True, minimum=None),
     "catch_up_ms": _number("How long until the lag is gone at these rates; null if never.", "integer", nullable=True),
     "lagging_since": _instant("Since when it has had a lag; null if it has none.", nullable=True),
+    "lagging_since_is_bound": {
+        "description": "Whether it had the lag already then: in the period, no earlier time shows it without one.",
+        "type": "boolean",
+    },
     "points": _objects("The lag over time, ascending.", _POINT),
     "rebalances": _objects("The rebalances, ascending.", _REBALANCE),
 }

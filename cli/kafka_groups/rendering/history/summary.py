@@ -7,10 +7,17 @@ from itertools import groupby
 from typing import Final
 
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.rendering.history.charts import verdict_label
+from kafka_groups.rendering.history.charts import verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, table, text
 from kafka_groups.rendering.history.sparkline import peaks_of
-from kafka_groups.rendering.history.words import longest_rebalance, show_duration, spell_minute, spell_time_lag
+from kafka_groups.rendering.history.words import (
+    is_old,
+    longest_rebalance,
+    show_duration,
+    spell_minute,
+    spell_since,
+    spell_time_lag,
+)
 
 _CELLS: Final = 60
 _HEIGHT: Final = 20
@@ -26,12 +33,14 @@ def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
 
 
 def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
-    time_lag, since = spell_time_lag(group), group.lagging_since_ms
+    time_lag = spell_time_lag(group)
+    when = None if group.evaluated_ms is None else spell_minute(group.evaluated_ms, beside_ms=history.to_ms)
+    as_of = Cell(when, "As of", "short")
     cluster = Cell(name(group.cluster_id), "Cluster")
     return [
         Cell(f'<a href="#group-{at}">{name(group.group)}</a>', "Group"),
         *([cluster] if len(history.clusters) > 1 else []),
-        Cell(verdict_label(group.verdict), "Verdict"),
+        Cell(verdict_label(word_of(group)), "Verdict"),
         Cell(None if group.state is None else text(group.state), "State"),
         Cell(_number(group.lag), "Lag", "number"),
         Cell(time_lag, "Time lag", "number"),
@@ -39,7 +48,8 @@ def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
         Cell(_rate(group.consume_rate), "Read/s", "number"),
         Cell(_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else show_duration(group.catch_up_ms), "Catch-up", "number"),
-        Cell(None if since is None else spell_minute(since, beside_ms=history.to_ms), "Behind since", "short"),
+        *([as_of] if any(is_old(one, history) for one in history.groups) else []),
+        Cell(spell_since(group, beside_ms=history.to_ms), "Behind since", "short"),
         Cell(_number(group.members), "Members", "number"),
         Cell(_rebalances(group), "Rebalances", "short"),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
@@ -13,9 +13,11 @@ from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkl
 from kafka_groups.rendering.history.words import (
     TIME_LAG_SIGNS,
     counted,
+    is_old,
     longest_rebalance,
     show_duration,
     show_minute,
+    show_since,
     show_time_lag,
 )
 from kafka_groups.rendering.notices import note
@@ -46,12 +48,15 @@ class HistoryRow(NamedTuple):
     consume_rate: float | None
     produce_rate: float | None
     catch_up: str | None
+    as_of: str | None
     since: str | None
     rebalances: int
     longest: str | None
 
 
 _CLUSTER: Final = Column("CLUSTER", "cluster")
+# Only where the rows are not all of the same time.
+_AS_OF: Final = Column("AS-OF", "as_of")
 _COLUMNS: Final = (
     Column("GROUP", "group"),
     _CLUSTER,
@@ -65,22 +70,24 @@ _COLUMNS: Final = (
     Column("CONSUME-RATE", "consume_rate", is_number=True),
     Column("PRODUCE-RATE", "produce_rate", is_number=True),
     Column("CATCH-UP", "catch_up"),
+    _AS_OF,
     Column("SINCE", "since"),
     Column("REBALANCES", "rebalances", is_number=True),
     Column("LONGEST", "longest"),
 )
 # What a window that is too narrow goes without, the first of them first. The others are what the report is for.
 _LEAST_NEEDED: Final = (
-    "RULE",
     "MEMBERS",
     "LONGEST",
     "PRODUCE-RATE",
     "CONSUME-RATE",
-    "SINCE",
     "REBALANCES",
     "CATCH-UP",
     "STATE",
+    "SINCE",
+    "RULE",
     "TREND",
+    "AS-OF",
 )
 _FINDINGS: Final = (
     Column("KIND", "kind"),
@@ -100,7 +107,8 @@ def draw_history(screen: Screen, history: History) -> None:
     is_unicode = _takes_blocks(screen)
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
     several = len(history.clusters) > 1
-    columns = _fitting(screen, [column for column in _COLUMNS if several or column is not _CLUSTER], rows)
+    wanted = {_CLUSTER: several, _AS_OF: any(is_old(group, history) for group in history.groups)}
+    columns = _fitting(screen, [column for column in _COLUMNS if wanted.get(column, True)], rows)
     write_table(screen, columns, rows)
     if history.findings:
         screen.out.write("\n")
@@ -121,7 +129,8 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         cluster=group.cluster_id,
         state=group.state,
         members=group.members,
-        verdict=group.verdict,
+        # Not a verdict, but where one looks for it, and never left out.
+        verdict=group.verdict if group.removed_ms is None else "removed",
         rule=group.rule,
         lag=group.lag,
         time_lag=show_time_lag(group, at_least="≥" if is_unicode else ">="),
@@ -130,7 +139,8 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         consume_rate=None if group.consume_rate is None else round(group.consume_rate, 1),
         produce_rate=None if group.produce_rate is None else round(group.produce_rate, 1),
         catch_up=None if group.catch_up_ms is None else show_duration(group.catch_up_ms),
-        since=None if group.lagging_since_ms is None else show_minute(group.lagging_since_ms),
+        as_of=None if group.evaluated_ms is None else show_minute(group.evaluated_ms),
+        since=show_since(group, at_most="≤" if is_unicode else "<="),
         rebalances=len(group.rebalances),
         longest=None if longest is None or longest.duration_ms is None else show_duration(longest.duration_ms),
     )
@@ -145,11 +155,7 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     widths = {
         column.header: max(map(cell_len, (column.header, *cells_of(column, rows, escaped=True)))) for column in columns
     }
-    left = dict(widths)
-    for header in _LEAST_NEEDED:
-        if sum(left.values()) + _GAP * (len(left) - 1) <= screen.width:
-            break
-        del left[header]
+    left = _as_many_as_fit(widths, screen.width)
     if len(left) < len(widths):
         gone = ", ".join(header for header in widths if header not in left)
         full = sum(widths.values()) + _GAP * (len(widths) - 1)
@@ -157,11 +163,22 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     return [column for column in columns if column.header in left]
 
 
+def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
+    """What the report is for, and of the others each that still finds room, the most needed first."""
+    left = {header for header in widths if header not in _LEAST_NEEDED}
+    for header in reversed(_LEAST_NEEDED):
+        wider = {*left, header}
+        if header in widths and sum(widths[name] for name in wider) + _GAP * (len(wider) - 1) <= room:
+            left = wider
+    return left
+
+
 def _heading(history: History) -> str:
     shown, in_all = len(history.groups), history.groups_in_all
     groups = counted(in_all, "group") if shown == in_all else f"{shown:,} of {counted(in_all, 'group')}"
     clusters = f"{counted(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
-    return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}, {clusters}"
+    as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
+    return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}, {clusters}"
 
 
 def _remarks(history: History, *, is_unicode: bool) -> Iterator[str]:
@@ -169,8 +186,18 @@ def _remarks(history: History, *, is_unicode: bool) -> Iterator[str]:
     legend = "; ".join(told for sign, told in _LEGEND.items() if sign in used)
     if legend:
         yield f"TIME-LAG: {legend if is_unicode else legend.replace('≥', '>=')}."
+    if any(group.lagging_since_is_bound for group in history.groups):
+        yield f"SINCE: {'≤' if is_unicode else '<='} is at or before: it had a lag when what is known of it begins."
+    yield from _as_far_as_few(list(_removed(history)), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
     yield from _as_far_as_few(history.missing, "Missing", "things are missing")
+
+
+def _removed(history: History) -> Iterator[str]:
+    for group in history.groups:
+        if group.removed_ms is not None:
+            where = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
+            yield f"{group.group}{where}, {show_minute(group.removed_ms)}"
 
 
 def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:

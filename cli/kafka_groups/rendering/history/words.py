@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kafka_groups.history import GroupHistory, Rebalance
+from kafka_groups.history import GroupHistory, History, Rebalance
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
 _TENTHS_BELOW_MS: Final = 10_000
+# Brokers are sampled one after the other, and a round may be missed: that does not make a row an old one.
+_OLD_MS: Final = 600_000
 
 # What stands in front of a time lag that is not exact. A lag of unknown quality has no value either.
 TIME_LAG_SIGNS: Final = {"interpolated": "~", "compacted": "~", "lower_bound": "≥", "data_loss": "!"}
@@ -72,6 +74,28 @@ def spell_time_lag(group: GroupHistory) -> str | None:
     return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), show_duration(group.time_lag_ms))))
 
 
+def show_since(group: GroupHistory, *, at_most: str = "≤") -> str | None:
+    """Since when it has had a lag, with a sign if it is only known that it had one then; `at_most` is that sign."""
+    if group.lagging_since_ms is None:
+        return None
+    return f"{at_most if group.lagging_since_is_bound else ''}{show_minute(group.lagging_since_ms)}"
+
+
+def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
+    """The same for a page."""
+    if group.lagging_since_ms is None:
+        return None
+    told = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
+    return f"{told} or before" if group.lagging_since_is_bound else told
+
+
+def is_old(group: GroupHistory, history: History) -> bool:
+    """Whether the group is told as of a time that is ten minutes before the newest of the report, or more."""
+    if group.evaluated_ms is None or history.evaluated_ms is None:
+        return False
+    return history.evaluated_ms - group.evaluated_ms > _OLD_MS
+
+
 def spell_rebalance_time(rebalance: Rebalance) -> str:
     """How long a rebalance took, as far as that is known."""
     if rebalance.duration_quality == "open":
@@ -79,6 +103,8 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
     if rebalance.duration_ms is None:
         return "duration unknown"
     took = show_duration(rebalance.duration_ms)
+    if rebalance.duration_quality == "overtaken":
+        return f"overtaken after {took}"
     return f"at most {took}" if rebalance.duration_quality == "bound" else took
 
 

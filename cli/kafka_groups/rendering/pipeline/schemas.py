@@ -32,10 +32,10 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "missing": _texts("What could not be told, a sentence each."),
         },
         "compact": {
-            "dates": _count("How many dates of tables had files joined."),
-            "files_before": _count("How many files those dates had."),
-            "files_after": _count("How many they have now."),
-            "removed_dates": _count("How many dates of tables were past their keeping."),
+            "dates": _count("How many dates had files joined, in any table."),
+            "files_before": _count("How many files were joined."),
+            "files_after": _count("How many they became."),
+            "removed_dates": _count("How many dates were past their keeping, in any table."),
         },
     }
     made = {f"pipeline-{command}": _document(command, {**_SUMMARY, **own}) for command, own in summaries.items()}
@@ -134,6 +134,7 @@ _SIZE: Final[Mapping[str, Schema]] = {
 }
 _TABLES: Final[Mapping[str, Schema]] = {
     "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
+    "table_format": _text("The format of the directory's tables; null without --into.", nullable=True),
     "tables": _many(
         "Every table.",
         {
@@ -147,7 +148,11 @@ _TABLES: Final[Mapping[str, Schema]] = {
         },
     ),
 }
-_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_SIZE}
+_TABLE_ROW: Final[Mapping[str, Schema]] = {
+    "table": _text("The table's name."),
+    **_SIZE,
+    "table_format": _text("The format of the directory's tables, parquet or delta."),
+}
 _COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_COLUMN}
 _CHECK: Final[Mapping[str, Schema]] = {
     "check": _text("What was looked at."),

@@ -1,4 +1,6 @@
-"""ApiVersions: which versions of each API a broker speaks (KIP-511 from version 3 on)."""
+"""ApiVersions: which versions of each API a broker speaks (KIP-511 from version 3 on), and features (KIP-584)."""
+
+from dataclasses import replace
 
 from kafka_groups.admin.wire.messages.api import Api
 from kafka_groups.codec import INT16, INT32, STRING, Array, Field
@@ -22,4 +24,26 @@ API_VERSIONS = Api(
         ),
         Field("throttle_time_ms", INT32, since=1),
     ),
+)
+
+# The same answer with what connections have no use for.
+FEATURES = replace(
+    API_VERSIONS,
+    response=(
+        *API_VERSIONS.response,
+        Field(
+            "supported_features",
+            Array((Field("name", STRING), Field("min_version", INT16), Field("max_version", INT16))),
+            since=3,
+            tag=0,
+        ),
+        Field(
+            "finalized_features",
+            Array((Field("name", STRING), Field("max_version_level", INT16), Field("min_version_level", INT16))),
+            since=3,
+            tag=2,
+        ),
+    ),
+    _readers={},
+    _writers={},
 )

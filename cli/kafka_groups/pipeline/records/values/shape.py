@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -11,11 +12,15 @@ from kafka_groups.codec import CodecError, Cursor, Field, Read, Struct, compile_
 
 @dataclass(frozen=True, slots=True)
 class ValueSchema:
-    """The values of one record type: its fields, its versions, and the first one with compact texts and tags."""
+    """The values of one record type: its fields, its versions, and the first one with compact texts and tags.
+
+    `once` are other fields that an early release wrote under the same version, by which no value of today can be read.
+    """
 
     fields: tuple[Field, ...]
     versions: range = range(1)
     flexible_since: int = 0
+    once: tuple[Field, ...] | None = None
 
 
 # A value starts with its version, a key with its type.
@@ -34,7 +39,18 @@ def read_value(schema: ValueSchema, value: bytes) -> Struct:
     if version not in schema.versions:
         msg = f"version {version} of the value is not known, only {schema.versions[0]} to {schema.versions[-1]}"
         raise CodecError(msg)
-    found: Struct = _reader(schema, version)(cursor)
+    flexible = version >= schema.flexible_since
+    try:
+        return _read_all(cursor, _reader(schema.fields, version, flexible))
+    except CodecError:
+        if schema.once is not None:
+            with suppress(CodecError):
+                return _read_all(Cursor(value[PREFIX_BYTES:]), _reader(schema.once, version, flexible))
+        raise
+
+
+def _read_all(cursor: Cursor, read: Read) -> Struct:
+    found: Struct = read(cursor)
     # A broker never leaves bytes over, so these are of a layout that nobody here has seen.
     if cursor.left():
         msg = f"{cursor.left()} bytes are left over after the value"
@@ -43,5 +59,5 @@ def read_value(schema: ValueSchema, value: bytes) -> Struct:
 
 
 @cache
-def _reader(schema: ValueSchema, version: int) -> Read:
-    return compile_reader(schema.fields, version=version, flexible=version >= schema.flexible_since)
+def _reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Read:  # noqa: FBT001
+    return compile_reader(fields, version=version, flexible=flexible)

@@ -1,0 +1,211 @@
+"""Log ends of the past: the brokers' time indexes, asked on a grid of times, as far back as records are kept.
+
+ListOffsets answers a time with the first record at or after it. Its offset is what the log end was then (if records
+are in the order of their timestamps), and with its own timestamp it is a point that lags in time are read from. Before
+the first record that is kept nothing is known, as `filling` tells.
+
+Few of the grid's times have to be asked about, as `searching` tells. What was written once stays, since retention may
+have taken what it was read from: a partition has one row a time, however often and however far back it is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain, zip_longest
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_groups.admin import GroupAdmin, PartitionTime, Point
+from kafka_groups.admin.wire.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.pipeline.backfilling.filling import Cells
+from kafka_groups.pipeline.backfilling.looked_up import ORIGIN, looked_up, written_as
+from kafka_groups.pipeline.backfilling.searching import NEVER, Search
+from kafka_groups.pipeline.records.texts import topic_id_text
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.staging import StagedWriter
+from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+
+Progress = Callable[[str, int, int], None]
+
+STEP_MS: Final = 60_000
+_DAY_MS: Final = 86_400_000
+_LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one request of ours at a time
+_ROWS_AT_ONCE: Final = 500_000
+
+
+@dataclass(kw_only=True)
+class Backfilled:
+    """What a backfill wrote: batches in order of their days, rows, and how many times were asked about for them.
+
+    `deleted` counts the times of partitions whose log end is not known any more.
+    """
+
+    partitions: int
+    times: int
+    batches: list[str] = field(default_factory=list)
+    rows: int = 0
+    deleted: int = 0
+    look_ups: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+def backfill(  # noqa: PLR0913 - what to ask is five of them
+    admin: GroupAdmin,
+    storage: Storage,
+    *,
+    cluster_id: str,
+    since_ms: int,
+    until_ms: int,
+    step_ms: int = STEP_MS,
+    topics: Collection[str] | None = None,
+    progress: Progress = lambda _what, _done, _total: None,
+    begun: Callable[[Backfilled], None] = lambda _done: None,
+) -> Backfilled:
+    """Write a row of PARTITION_OFFSETS for each partition and each time since, since + step, …, until.
+
+    Of the named topics, or of all that are not internal. A row's log end is the offset of the first record at or after
+    its time, or the present end if there is none. Times before the first record that is still kept have no row, but
+    the last of them has one without a log end. Each day (UTC) is published when it is done, as a batch named after its
+    grid and what was asked for: the same backfill again, or an overlapping one, adds what was not written yet. Memory
+    holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that fails is left out from
+    that time on, and is told once. ValueError if there is no time to ask about, or one before 1970. AdminError,
+    StorageError: published days stay; `begun` is given what tells them then.
+    """
+    if step_ms <= 0 or not 0 <= since_ms <= until_ms:
+        raise ValueError(
+            "a backfill needs a step above zero, and an end that is not before its start, nor that before 1970"
+        )
+    run = _Run(admin, storage, cluster_id, progress)
+    begun(run.done)
+    # Two that looked for what is there at the same time would both write it.
+    with storage.lock(f"{ORIGIN}-{cluster_id}"):
+        run.find_partitions(topics, range(since_ms, until_ms + 1, step_ms))
+        for times in _days(since_ms, until_ms, step_ms):
+            run.write_day(times, _batch_name(cluster_id, times, topics))
+    return run.done
+
+
+def _days(since_ms: int, until_ms: int, step_ms: int) -> Iterator[range]:
+    """The grid, day by day; days without a time are left out."""
+    at = since_ms
+    while at <= until_ms:
+        midnight = (at // _DAY_MS + 1) * _DAY_MS
+        times = range(at, min(midnight, until_ms + 1), step_ms)
+        yield times
+        at = times[-1] + step_ms
+
+
+def _batch_name(cluster_id: str, times: range, topics: Collection[str] | None) -> str:
+    asked = repr((cluster_id, times, None if topics is None else sorted(set(topics))))
+    digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    first = datetime.fromtimestamp(times[0] / 1000, UTC)
+    return f"backfill-{first:%Y%m%dT%H%M%SZ}-{times.step}ms-{len(times)}-{digest}"
+
+
+class _Run:
+    """One backfill: the partitions, with the last answer of each."""
+
+    def __init__(self, admin: GroupAdmin, storage: Storage, cluster_id: str, progress: Progress) -> None:
+        self.done = Backfilled(partitions=0, times=0)
+        self._admin = admin
+        self._storage = storage
+        self._cluster_id = cluster_id
+        self._same = {"cluster_id": cluster_id, "origin": ORIGIN}
+        self._progress = progress
+        self._known = 0
+        self._ends: dict[TopicPartition, int] = {}
+        self._first: dict[TopicPartition, Point] = {}
+        self._last: dict[TopicPartition, Point] = {}
+        self._topic_ids: dict[str, str | None] = {}
+
+    def find_partitions(self, names: Collection[str] | None, grid: range) -> None:
+        """Which there are, where each of them ends now, and the first record that it still has."""
+        topics = self._admin.list_topics()
+        wanted = {
+            name: topic
+            for name, topic in topics.found.items()
+            if (not topic.internal if names is None else name in names)
+        }
+        self.done.failures += [failure for name, failure in topics.failed.items() if names is None or name in names]
+        for name in sorted({*(names or ())} - {*wanted, *topics.failed}):
+            self.done.failures.append(Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name))
+        for name, topic in wanted.items():
+            self._topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
+        ends = self._admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
+        self.done.failures += ends.failed.values()
+        self._ends = {key: end for key, end in ends.found.items() if end is not None}
+        self.done.partitions, self.done.times = len(self._ends), len(grid)
+        self._find_first()
+
+    def _find_first(self) -> None:
+        keys = list(self._ends)
+        for at in range(0, len(keys), _LOOK_UPS_AT_ONCE):
+            for key, point in self._look_up([PartitionTime(*key, 0) for key in keys[at : at + _LOOK_UPS_AT_ONCE]]):
+                place = TopicPartition(key.topic, key.partition)
+                self._first[place] = self._last[place] = point or Point(self._ends[place], NEVER)
+
+    def write_day(self, times: range, batch: str) -> None:
+        """Look up a day's times, some partitions after the other, and publish it."""
+        writer = StagedWriter(self._storage.stage())
+        keys = list(self._ends)
+        size = max(1, _ROWS_AT_ONCE // len(times))
+        published = self.done.rows
+        try:
+            for rows in written_as(self._storage, batch, times):
+                self._write(writer, rows)
+            for at in range(0, len(keys), size):
+                found = self._search(times, keys[at : at + size])
+                cells = Cells(times, found, self._first)
+                is_new = ~looked_up(self._storage, self._cluster_id, times, list(found))
+                self.done.deleted += int((cells.is_deleted & is_new).sum())
+                rows = cells.rows(self._topic_ids, self._same)
+                self._write(writer, rows.filter(pa.array(cells.is_told() & is_new)))
+            self._storage.publish(batch, writer.close())
+        except BaseException:
+            writer.abort()
+            self.done.rows = published
+            raise
+        self.done.batches.append(batch)
+
+    def _write(self, writer: StagedWriter, rows: pa.RecordBatch) -> None:
+        writer.write(PARTITION_OFFSETS, rows)
+        self.done.rows += rows.num_rows
+
+    def _search(self, times: range, keys: Sequence[TopicPartition]) -> dict[TopicPartition, Search]:
+        searches = {key: Search(times, self._ends[key], self._last.get(key)) for key in keys}
+        known_before = self._known
+        while wanted := _in_turns({key: search for key, search in searches.items() if key in self._ends}):
+            for at in range(0, len(wanted), _LOOK_UPS_AT_ONCE):
+                self._ask(times, searches, wanted[at : at + _LOOK_UPS_AT_ONCE])
+                known = known_before + sum(search.known for search in searches.values())
+                self._progress("backfilling", known, self.done.partitions * self.done.times)
+        self._known = known_before + len(keys) * len(times)
+        self._progress("backfilling", self._known, self.done.partitions * self.done.times)
+        for key in keys:
+            if key in self._ends:
+                self._last[key] = searches[key].last()
+        return searches
+
+    def _ask(self, times: range, searches: Mapping[TopicPartition, Search], wanted: Sequence[PartitionTime]) -> None:
+        for key, point in self._look_up(wanted):
+            searches[TopicPartition(key.topic, key.partition)].take(times.index(key.time_ms), point)
+
+    def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, Point | None]]:
+        """The answers; a partition that has none is told, and left out from now on."""
+        answers = self._admin.find_offsets(wanted)
+        self.done.look_ups += len(wanted)
+        for key, failure in answers.failed.items():
+            if self._ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
+                self.done.failures.append(failure)
+        return answers.found.items()
+
+
+def _in_turns(searches: Mapping[TopicPartition, Search]) -> list[PartitionTime]:
+    """What all searches want to know, each one's first, then each one's second: requests name a partition once."""
+    wanted = [[PartitionTime(*key, time) for time in search.wanted_times()] for key, search in searches.items()]
+    return [time for time in chain.from_iterable(zip_longest(*wanted)) if time is not None]

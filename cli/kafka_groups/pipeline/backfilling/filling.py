@@ -1,0 +1,71 @@
+"""Rows of a day's answers. A log end is told only where the log still has what it had then.
+
+The first record that is kept answers all times before it, too. Where the log ended then is deleted with the records
+that were there, unless that record is the log's very first one; so is where an empty log ended before now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.admin import Point
+from kafka_groups.model import TopicPartition
+from kafka_groups.pipeline.backfilling.looked_up import Flags, Numbers
+from kafka_groups.pipeline.backfilling.searching import NEVER, Search
+from kafka_groups.pipeline.records.texts import LATEST_MS
+from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+from kafka_groups.pipeline.tables.filling import shaped, spread
+
+
+class Cells:
+    """The answers of some partitions on a grid of times, partition by partition.
+
+    `first` are the first records that are kept; of an empty log it is the end, whose time is NEVER.
+    """
+
+    def __init__(
+        self, times: range, searches: Mapping[TopicPartition, Search], first: Mapping[TopicPartition, Point]
+    ) -> None:
+        self._step = times.step
+        self._keys = list(searches)
+        self._sizes = [len(times)] * len(searches)
+        self._observed = np.tile(np.array(times, np.int64), len(searches))
+        self._offsets = _joined([search.offsets for search in searches.values()])
+        self._points = _joined([search.points for search in searches.values()])
+        oldest = np.repeat(np.array([first[key].offset for key in searches], np.int64), self._sizes)
+        is_oldest = (self._offsets == oldest) & (self._offsets > 0)
+        self.is_deleted: Flags = is_oldest & (self._points > self._observed)
+
+    def is_told(self) -> Flags:
+        """Which of them are rows: those with a log end, and of the others the last, for the sake of its point."""
+        is_before_first = self.is_deleted & (self._observed <= self._points - self._step)
+        return (self._offsets >= 0) & ~is_before_first
+
+    def rows(self, topic_ids: Mapping[str, str | None], same: Mapping[str, str]) -> pa.RecordBatch:
+        """A row for each of them; `same` is what all have in common."""
+        names = list(dict.fromkeys(key.topic for key in self._keys))
+        place = {name: at for at, name in enumerate(names)}
+        of_topic = [place[key.topic] for key in self._keys]
+        columns = {
+            "topic": spread(names, of_topic, self._sizes),
+            "topic_id": spread([topic_ids[name] for name in names], of_topic, self._sizes),
+            "partition": pa.array(np.repeat(np.array([key.partition for key in self._keys], np.int32), self._sizes)),
+            "observed_at": _time(self._observed),
+            "log_end_offset": pa.array(self._offsets, mask=self.is_deleted),
+            "point_offset": pa.array(self._offsets, mask=self._points == NEVER),
+            "point_time": _time(self._points),
+        }
+        return shaped(PARTITION_OFFSETS, len(self._offsets), columns, same)
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _time(milliseconds: Numbers) -> pa.Array:
+    unknown = milliseconds > LATEST_MS
+    known = np.where(unknown, 0, milliseconds) * 1000
+    return pa.array(known, pa.int64(), mask=unknown).cast(PARTITION_OFFSETS.arrow().field("observed_at").type)

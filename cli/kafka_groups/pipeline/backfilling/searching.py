@@ -1,0 +1,83 @@
+"""The answers of one partition on a grid of times, with few of the times asked about.
+
+With an answer (offset o, timestamp s) for time t:
+- all times up to s have the same answer, since o satisfies them and no earlier record satisfies even t;
+- if a later time is answered with o + 1, all times after s up to it are, for o does not satisfy them;
+- if the answer is that there is none, there is none for later times either. The log end is such an answer to a time
+  after all others. So a partition that is quiet costs one look-up, however many days are asked for.
+The rest is found by halving, or, where only few records lie between, one after the other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from kafka_groups.admin import Point
+
+NEVER: Final = 2**63 - 1  # the time of the record after the last one
+_FEW: Final = 8  # records: with so many between two answers, asking one by one takes no more than halving
+
+
+class _Gap(NamedTuple):
+    """Times without an answer, from index `since` to before `until`, and the answers on both sides."""
+
+    since: int
+    before: Point | None
+    until: int
+    after: Point
+
+
+class Search:
+    """The answers of one partition on a grid of times, and which times to ask about next.
+
+    `end` is the partition's log end, `last` an answer for a time before the grid.
+    """
+
+    def __init__(self, times: range, end: int, last: Point | None) -> None:
+        self.offsets = np.full(len(times), -1, np.int64)
+        self.points = np.full(len(times), NEVER, np.int64)
+        self.known = 0
+        self._times = times
+        self._end = Point(end, NEVER)
+        self._wanted: dict[int, _Gap] = {}
+        covered = 0 if last is None else bisect_right(times, last.time_ms)
+        if last is not None:
+            self._fill(0, covered, last)
+        self._narrow(_Gap(covered, last, len(times), self._end))
+
+    def wanted_times(self) -> list[int]:
+        """Times to ask about now."""
+        return [self._times[index] for index in self._wanted]
+
+    def take(self, index: int, point: Point | None) -> None:
+        """The answer for a wanted time."""
+        gap = self._wanted.pop(index)
+        found = point or self._end
+        until = max(index + 1, min(gap.until, bisect_right(self._times, found.time_ms)))
+        self._fill(index, until, found)
+        self._narrow(_Gap(gap.since, gap.before, index, found))
+        self._narrow(_Gap(until, found, gap.until, gap.after))
+
+    def last(self) -> Point:
+        """The answer for the grid's last time."""
+        return Point(int(self.offsets[-1]), int(self.points[-1]))
+
+    def _narrow(self, gap: _Gap) -> None:
+        if gap.since >= gap.until:
+            return
+        between = None if gap.before is None else gap.after.offset - gap.before.offset
+        is_last = gap.until == len(self._times)
+        if between == 1 or (between == 0 and not is_last):
+            self._fill(gap.since, gap.until, gap.after)
+        elif between is None or between <= _FEW:
+            self._wanted[gap.since] = gap
+        else:
+            self._wanted[gap.until - 1 if is_last else (gap.since + gap.until) // 2] = gap
+
+    def _fill(self, since: int, until: int, point: Point) -> None:
+        self.offsets[since:until] = point.offset
+        self.points[since:until] = point.time_ms
+        self.known += until - since

@@ -1,0 +1,119 @@
+"""What `sample` and `backfill` ask of the brokers: versions, and whether groups, commits and log ends are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import AdminError, SettingsError
+from kafka_groups.model import Answers, Failure, GroupListing
+from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check
+
+if TYPE_CHECKING:
+    from kafka_groups.settings import ConnectionSettings
+
+_METADATA: Final = "metadata.version"
+# The last level of each release (MetadataVersion of Kafka 4.4.0); brokers tell levels and not their release.
+_LEVELS: Final = {
+    "3.0": 1,
+    "3.1": 2,
+    "3.2": 3,
+    "3.3": 7,
+    "3.4": 8,
+    "3.5": 11,
+    "3.6": 14,
+    "3.7": 19,
+    "3.8": 20,
+    "3.9": 21,
+    "4.0": 25,
+    "4.1": 27,
+    "4.2": 29,
+    "4.3": 30,
+    "4.4": 33,
+}
+_NEWER: Final = "newer than 4.4"
+# Of other kinds of group `sample` tells what the list tells.
+_TYPES: Final = ("Classic", "Consumer", None)
+_PROTOCOLS: Final = ("consumer", "")
+
+
+def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
+    """Checks, each question within the settings' timeout; `settings` may raise SettingsError. Raises nothing."""
+    try:
+        with GroupAdmin(settings()) as admin:
+            checks = [_versions(admin)]
+            listed = admin.list_groups()
+            return [*checks, _list(listed), *_describe(admin, listed.found), _log_ends(admin)]
+    except SettingsError as error:
+        return [Check("sample", WARNING, f"sample and backfill cannot reach these brokers: {error}")]
+    except AdminError as error:
+        return [Check("sample", FAILED, str(error))]
+
+
+def _versions(admin: GroupAdmin) -> Check:
+    """A broker's highest level says which Kafka it is; the cluster's level may be an older one's."""
+    name = "versions of the brokers"
+    answers = admin.describe_features()
+    if not answers.found:
+        return Check(name, WARNING, _first(answers))
+    known = [features.supported.get(_METADATA) for features in answers.found.values()]
+    levels = sorted({level for level in known if level is not None})
+    if not levels or None in known:
+        told = "not all of them tell a" if levels else "they tell no"
+        return Check(name, WARNING, f"{told} {_METADATA}: Kafka before 3.0, or one that runs on ZooKeeper")
+    releases = list(dict.fromkeys(map(_release, levels)))
+    finalized = next(iter(answers.found.values())).finalized
+    uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
+    told = f"Kafka {' and '.join(releases)}" + (f"; it uses {', '.join(uses)}" if uses else "")
+    return Check(name, WARNING if answers.failed else OK, told + (f"; {_first(answers)}" if answers.failed else ""))
+
+
+def _list(listed: Answers[str, GroupListing]) -> Check:
+    if listed.failed:
+        return Check("list groups", FAILED, _first(listed))
+    if not listed.found:
+        return Check("list groups", WARNING, "no group is told: there is none, or this user may describe none")
+    count = len(listed.found)
+    return Check("list groups", OK, f"{count:,} group{'' if count == 1 else 's'}, as far as this user may describe")
+
+
+def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
+    """A group's state and commits, of the first one that has both."""
+    fitting = (name for name, group in found.items() if group.type in _TYPES and group.protocol_type in _PROTOCOLS)
+    group = next(fitting, None)
+    if group is None:
+        return []
+    answers: tuple[Answers[Any, Any], ...] = (
+        admin.describe_groups([group]),
+        admin.list_consumer_group_offsets({group: None}),
+    )
+    refused = [f"{group}: {_first(answer)}" for answer in answers if answer.failed]
+    told = refused[0] if refused else f"state, members and commits of {group} are told"
+    return [Check("describe groups", FAILED if refused else OK, told)]
+
+
+def _log_ends(admin: GroupAdmin) -> Check:
+    """Where one topic ends, and how many there are."""
+    name = "log ends"
+    topics = [topic for topic in admin.list_topics().found.values() if not topic.internal and topic.partitions]
+    if not topics:
+        return Check(name, WARNING, "no topic is told: there is none, or this user may describe none")
+    asked = admin.list_offsets([(topics[0].name, topics[0].partitions[0])])
+    if asked.failed:
+        return Check(name, FAILED, _first(asked))
+    count = f"{len(topics):,} topic{'' if len(topics) == 1 else 's'}"
+    return Check(name, OK, f"{count}, as far as this user may describe; where {topics[0].name} ends is told")
+
+
+def _release(level: int) -> str:
+    return next((release for release, last in _LEVELS.items() if level <= last), _NEWER)
+
+
+def _of_release(feature: str, level: int) -> str:
+    return f" (Kafka {_release(level)})" if feature == _METADATA else ""
+
+
+def _first(answers: Answers[Any, Any]) -> str:
+    failures: list[Failure] = list(answers.failed.values())
+    return failures[0].message

@@ -1,0 +1,125 @@
+"""What the tables tell of a period, as a `History`: the worst groups first, findings, holes, and what is missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from kafka_groups.history import GroupHistory, History, LagPoint, Rebalance
+from kafka_groups.pipeline.reporting.asking import Period, Tables, Wanted
+from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
+from kafka_groups.pipeline.reporting.holes import findings, gaps, missing
+from kafka_groups.pipeline.reporting.standing import Roster, Standing, roster, with_last_rows
+from kafka_groups.pipeline.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
+# Queries, and groups of such, that a report waits for.
+_PARTS: Final = 8
+
+
+def report(  # noqa: PLR0913 - what a reader of history may ask
+    spark: SparkSession,
+    storage: Storage,
+    *,
+    since_ms: int,
+    until_ms: int,
+    groups: Collection[str] = (),
+    match: str | None = None,
+    top: int | None = None,
+    now_ms: int | None = None,
+    progress: Progress | None = None,
+) -> History:
+    """The history of `groups`, of those whose whole id matches, or of all if neither is given; at most `top` of them.
+
+    A group is judged by its last row in the period; one without any lag, or without commits, is there, too. One that
+    was removed in the period comes after all others, unjudged. Points are thinned to a thousand a group: of each
+    stretch of time the one with the highest lag stays. `progress` is told how many of its queries are done.
+    """
+    tables, wanted = Tables(spark, storage, Period(since_ms, until_ms)), Wanted(groups, match)
+    step = _Steps(progress)
+    known = step.after(roster(tables))
+    chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
+    standing = sorted(step.after(with_last_rows(tables, chosen, wanted)), key=Standing.badness)
+    histories = _histories(tables, standing[:top], step)
+    removed = {one.key for one in standing if one.removed_ms is not None}
+    found = step.after(findings(tables, wanted, removed))
+    gone = step.after(gaps(tables))
+    return History(
+        made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
+        from_ms=since_ms,
+        to_ms=until_ms,
+        evaluated_ms=max(known.evaluated_ms.values(), default=None),
+        clusters=tuple(sorted({one.key[0] for one in standing} | {finding.cluster_id for finding in found})),
+        groups=histories,
+        groups_in_all=len(standing),
+        unknown=tuple(group for group in groups if all(group != name for _, name in known.groups)),
+        findings=found,
+        gaps=gone,
+        missing=step.after(_missing(tables, known, standing, wanted)),
+    )
+
+
+class _Steps:
+    """Counts the parts of a report as they are done."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._done = progress, -1
+        self.after(None)
+
+    def after(self, answer: T) -> T:
+        """The answer, which is there."""
+        self._done += 1
+        if self._progress is not None:
+            self._progress("reading the tables", self._done, _PARTS)
+        return answer
+
+
+def _histories(tables: Tables, shown: Sequence[Standing], step: _Steps) -> tuple[GroupHistory, ...]:
+    keys = [one.key for one in shown]
+    judged = [one.key for one in shown if one.evaluated_ms is not None]
+    lags = step.after(points(tables, judged) if judged else {})
+    behind = [one.key for one in shown if one.behind > 0]
+    since = step.after(behind_since(tables, behind) if behind else {})
+    turns = step.after(rebalances(tables, keys) if keys else {})
+    return tuple(
+        _history(one, tuple(lags.get(one.key, ())), since.get(one.key), tuple(turns.get(one.key, ()))) for one in shown
+    )
+
+
+def _history(
+    one: Standing, lags: tuple[LagPoint, ...], since: tuple[int, bool] | None, turns: tuple[Rebalance, ...]
+) -> GroupHistory:
+    time_lag_ms, quality = one.time_lag()
+    return GroupHistory(
+        cluster_id=one.key[0],
+        group=one.key[1],
+        state=one.state,
+        members=one.members,
+        verdict=one.verdict,
+        rule=one.rule,
+        evaluated_ms=one.evaluated_ms,
+        removed_ms=one.removed_ms,
+        lag=one.lag,
+        time_lag_ms=time_lag_ms,
+        time_lag_quality=quality,
+        consume_rate=one.last.get("consume_rate"),
+        produce_rate=one.last.get("produce_rate"),
+        catch_up_ms=None if one.last.get("never") else one.last.get("catch_up_ms"),
+        lagging_since_ms=None if since is None else since[0],
+        lagging_since_is_bound=since is not None and since[1],
+        points=lags,
+        rebalances=turns,
+    )
+
+
+def _missing(tables: Tables, known: Roster, standing: Sequence[Standing], wanted: Wanted) -> tuple[str, ...]:
+    judged = None if wanted.is_all() else {one.key for one in standing if one.evaluated_ms is not None}
+    told = missing(tables, known.evaluated_ms, judged)
+    if known.evaluated_ms and standing and judged is not None and not judged:
+        return ("No lag is known of the selected groups in this period.", *told)
+    return told

@@ -1,0 +1,90 @@
+"""What a report reads: the rows of a period, all of them or those of some groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+DAY_MS: Final = 86_400_000
+# As in build: what was not observed for longer is not known to be as it was.
+FRESH_MS: Final = 600_000
+GROUP: Final = ("cluster_id", "group")
+PARTITION: Final = (*GROUP, "topic", "partition")
+# A cluster's id and a group's.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From one millisecond to another, both included."""
+
+    since_ms: int
+    until_ms: int
+
+    def of(self, rows: DataFrame, column: str) -> DataFrame:
+        """Rows of the period; only its dates are read."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        days = [F.date_from_unix_date(F.lit(ms // DAY_MS)) for ms in (self.since_ms, self.until_ms)]
+        inside = F.unix_millis(column).between(self.since_ms, self.until_ms)
+        return rows.where(F.col("date").between(*days) & inside)
+
+    def from_midnight(self) -> Period:
+        """The same, with all of its first day."""
+        return Period(self.since_ms // DAY_MS * DAY_MS, self.until_ms)
+
+    def with_carried(self) -> Period:
+        """The same, and what was observed so shortly before that it counts in it."""
+        return Period(self.since_ms - FRESH_MS, self.until_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which groups: those named, and those whose whole id matches; all of them if neither is given."""
+
+    groups: Collection[str] = ()
+    match: str | None = None
+
+    def is_all(self) -> bool:
+        """Whether nothing was selected."""
+        return not self.groups and self.match is None
+
+    def has(self, group: str) -> bool:
+        """Python's dialect decides, as everywhere in this tool: Java's differs."""
+        return (
+            self.is_all() or group in self.groups or (self.match is not None and bool(re.fullmatch(self.match, group)))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables in a period."""
+
+    spark: SparkSession
+    storage: Storage
+    period: Period
+
+    def read(self, table: Table, time: str, *, period: Period | None = None) -> DataFrame:
+        """The table's rows of the report's period, or of another one."""
+        return (period or self.period).of(self.storage.read(self.spark, table), time)
+
+
+def among(keys: Iterable[Key]) -> Column:
+    """Whether a row is of one of these groups."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    by_cluster: dict[str, list[str]] = {}
+    for cluster, group in sorted(keys):
+        by_cluster.setdefault(cluster, []).append(group)
+    is_one = F.expr("false")
+    for cluster, groups in by_cluster.items():
+        is_one = is_one | ((F.col("cluster_id") == cluster) & F.col("group").isin(groups))
+    return is_one

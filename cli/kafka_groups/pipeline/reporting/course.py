@@ -1,0 +1,137 @@
+"""How groups came to where they stand: their lag over time, since when they are behind, their rebalances."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.history import LagPoint, Rebalance
+from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, PARTITION, Key, Tables, among
+from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, REBALANCES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_POINTS: Final = 1_000
+# Samples are seldom nearer to each other.
+_BUCKET_MS: Final = 60_000
+
+
+def points(tables: Tables, keys: Collection[Key]) -> dict[Key, list[LagPoint]]:
+    """At most a thousand a group: of each stretch of time the one with the highest lag."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    period = tables.period
+    stretch = max(1, -(-(period.until_ms - period.since_ms + 1) // _POINTS))
+    place = F.floor((F.col("at_ms") - period.since_ms) / stretch)
+    kept = _sums(tables, keys).groupBy(*GROUP, place.alias("place")).agg(F.max(F.struct("lag", "at_ms")).alias("kept"))
+    kept = kept.select(*GROUP, "kept.*")
+    # A row can only meet the points of a few buckets: it counts for ten minutes at most.
+    size = max(stretch, _BUCKET_MS)
+    bucket = F.floor(F.col("at_ms") / size).alias("bucket")
+    buckets = F.sequence(F.floor(F.col("from_ms") / size), F.floor((F.col("until_ms") - 1) / size))
+    spread = _spans(tables, keys).select("*", F.explode(buckets).alias("bucket"))
+    longest = (
+        kept.select("*", bucket)
+        .join(spread.drop("lag"), [*GROUP, "bucket"], "left")
+        .where(F.col("from_ms").isNull() | F.col("at_ms").between(F.col("from_ms"), F.col("until_ms") - 1))
+        .groupBy(*GROUP, "at_ms")
+        .agg(F.max("time_lag_ms").alias("time_lag_ms"))
+    )
+    told = kept.join(longest, [*GROUP, "at_ms"], "left").orderBy("at_ms")
+    found: dict[Key, list[LagPoint]] = {}
+    for row in told.collect():
+        point = LagPoint(row["at_ms"], row["lag"], row["time_lag_ms"])
+        found.setdefault((row["cluster_id"], row["group"]), []).append(point)
+    return found
+
+
+def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, bool]]:
+    """Since when groups have had a lag, and whether that is only a bound: nothing shows them without one before.
+
+    A group is behind as long as a partition of it is, whatever the sum says.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    mixed = _with_partitions_below_zero(tables, keys)
+    times = _sums(tables, keys).select(*GROUP, "at_ms", (F.col("lag") <= 0).alias("is_caught_up"))
+    if mixed:
+        plain = set(keys) - mixed
+        times = _by_partitions(tables, mixed).unionByName(times.where(among(plain)))
+    in_group = Window.partitionBy(*GROUP)
+    told = (
+        times.select(*GROUP, "at_ms", F.max(F.when(F.col("is_caught_up"), F.col("at_ms"))).over(in_group).alias("last"))
+        .where(F.col("last").isNull() | (F.col("at_ms") > F.col("last")))
+        .groupBy(*GROUP)
+        .agg(F.min("at_ms").alias("since_ms"), F.max("last").alias("last"))
+    )
+    return {(row["cluster_id"], row["group"]): (row["since_ms"], row["last"] is None) for row in told.collect()}
+
+
+def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalance]]:
+    """Those that began in the period, ascending."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(REBALANCES, "started_at").where(among(keys))
+    times = (F.unix_millis("started_at").alias("started_ms"), F.unix_millis("ended_at").alias("ended_ms"))
+    found: dict[Key, list[Rebalance]] = {}
+    for row in rows.select("*", *times).orderBy("started_ms", "generation").collect():
+        found.setdefault((row["cluster_id"], row["group"]), []).append(
+            Rebalance(
+                started_ms=row["started_ms"],
+                ended_ms=row["ended_ms"],
+                duration_ms=row["duration_ms"],
+                duration_quality=row["duration_quality"],
+                generation=row["generation"],
+                joined=len(row["joined"] or ()),
+                left=len(row["left"] or ()),
+            )
+        )
+    return found
+
+
+def _with_partitions_below_zero(tables: Tables, keys: Collection[Key]) -> set[Key]:
+    """Groups whose sums tell nothing. They are rare, and files say what their lowest lag is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
+    found = rows.where((F.col("lag") < 0) & among(keys)).select(*GROUP).distinct().collect()
+    return {(row["cluster_id"], row["group"]) for row in found}
+
+
+def _by_partitions(tables: Tables, keys: Collection[Key]) -> DataFrame:
+    """Whether groups were caught up at each of their times: none of their partitions was behind."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    spans = _spans(tables, keys).where(F.col("lag") > 0)
+    begins = spans.select(*GROUP, F.col("from_ms").alias("at_ms"), F.lit(1).alias("change"))
+    ends = spans.select(*GROUP, F.col("until_ms").alias("at_ms"), F.lit(-1).alias("change"))
+    marks = _sums(tables, keys).select(*GROUP, "at_ms", F.lit(0).alias("change"), F.lit(1).alias("is_mark"))
+    events = begins.unionByName(ends).withColumn("is_mark", F.lit(0)).unionByName(marks)
+    behind = F.sum("change").over(Window.partitionBy(*GROUP).orderBy("at_ms", "is_mark"))
+    counted = events.select(*GROUP, "at_ms", "is_mark", (behind == 0).alias("is_caught_up"))
+    return counted.where(F.col("is_mark") == 1).drop("is_mark")
+
+
+def _sums(tables: Tables, keys: Collection[Key]) -> DataFrame:
+    """The groups' lag at each time; build lets each partition count as last seen within ten minutes."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(GROUP_STATUS, "evaluated_at").where(F.col("topic").isNull() & among(keys))
+    return rows.select(*GROUP, F.unix_millis("evaluated_at").alias("at_ms"), "lag")
+
+
+def _spans(tables: Tables, keys: Collection[Key]) -> DataFrame:
+    """The partitions' rows, each with the time that it counts for: until the next one, at most ten minutes."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried()).where(among(keys))
+    at_ms = F.unix_millis("observed_at")
+    following = F.lead("from_ms").over(Window.partitionBy(*PARTITION).orderBy("from_ms"))
+    until_ms = F.least(following, F.col("from_ms") + FRESH_MS + 1)
+    return rows.select(*PARTITION, at_ms.alias("from_ms"), "lag", "time_lag_ms").select(
+        *GROUP, "from_ms", until_ms.alias("until_ms"), "lag", "time_lag_ms"
+    )

@@ -1,0 +1,189 @@
+"""How each group stands at the end of a period, whatever tells of it: lag, commits, rebalances, or its members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, PARTITION, Key, Tables, Wanted, among
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, REBALANCES
+from kafka_groups.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_BADNESS: Final = {"OK": 1, "WARN": 2, "STOP": 3, "STALL": 4, "REWIND": 5}
+# Of several qualities in a group the one that promises least is told.
+_QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
+# What a broker writes of a group as a whole; the last such record says whether it still is.
+_OF_WHOLE_GROUPS: Final = ("generation", "group_emptied", "group_epoch", "group_removed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """A group as the period's last rows tell it; `last` sums up each partition as last seen within ten minutes.
+
+    `evaluated_ms` is the time that lag and verdict are of; None without them. `removed_ms`: nothing told of the group
+    after its removal.
+    """
+
+    key: Key
+    evaluated_ms: int | None = None
+    rule: str | None = None
+    lag: int | None = None
+    state: str | None = None
+    members: int | None = None
+    removed_ms: int | None = None
+    last: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str | None:
+        """None for a group that has no window to judge."""
+        return None if self.rule is None else VERDICTS.get(self.rule)
+
+    @property
+    def behind(self) -> int:
+        """Records that are still to be read: a partition whose log was cut does not make up for another's."""
+        has_negative = (self.last.get("least") or 0) < 0
+        return self.last["behind"] if has_negative else max(0, self.lag or 0)
+
+    def time_lag(self) -> tuple[int | None, str]:
+        """The longest of its partitions', with a quality; where one is unknown, the others are a lower bound."""
+        known_ms, qualities = self.last.get("time_lag_ms"), self.last.get("qualities") or ["unknown"]
+        quality = max(qualities, key=_QUALITIES.index)
+        if quality != "unknown":
+            return known_ms, quality
+        return (known_ms, "lower_bound") if known_ms else (None, quality)
+
+    def badness(self) -> tuple[Any, ...]:
+        """Sorts the worst group first, those that were not judged after those that were, and removed ones last."""
+        rank = _BADNESS.get(self.verdict or "", 0)
+        return (self.removed_ms is not None, -rank, -self.behind, -(self.last.get("time_lag_ms") or 0), *self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """All groups that the tables tell of in a period, and until when the lag of each cluster is known."""
+
+    groups: Mapping[Key, Standing]
+    evaluated_ms: Mapping[str, int]
+
+
+def roster(tables: Tables) -> Roster:
+    """One query; how far behind the groups are in time is left to `with_last_rows`."""
+    whole = _status(tables)
+    for other in (_events(tables), _daily(tables), _turns(tables)):
+        whole = whole.unionByName(other, allowMissingColumns=True)
+    told: dict[Key, dict[str, Any]] = {}
+    for row in whole.collect():
+        known = {name: value for name, value in row.asDict().items() if value is not None}
+        told.setdefault((row["cluster_id"], row["group"]), {}).update(known)
+    found = {key: _standing(key, known) for key, known in told.items()}
+    is_past = {key for key, one in found.items() if (one.removed_ms or tables.period.until_ms) < tables.period.since_ms}
+    newest: dict[str, int] = {}
+    for (cluster, _), one in found.items():
+        if one.evaluated_ms is not None:
+            newest[cluster] = max(one.evaluated_ms, newest.get(cluster, 0))
+    return Roster({key: one for key, one in found.items() if key not in is_past}, newest)
+
+
+def with_last_rows(tables: Tables, found: Collection[Standing], wanted: Wanted) -> list[Standing]:
+    """The same groups with what their partitions' last rows tell."""
+    judged = [one for one in found if one.evaluated_ms is not None and one.removed_ms is None]
+    if not judged:
+        return list(found)
+    last = _last_rows(tables, judged, None if wanted.is_all() else {one.key for one in judged})
+    return [replace(one, last=last.get(one.key, {})) if one.removed_ms is None else one for one in found]
+
+
+def _standing(key: Key, told: Mapping[str, Any]) -> Standing:
+    status, record = told.get("status"), told.get("record")
+    seen = told.get("seen") or {"state": None, "members": None}
+    evaluated_ms = told.get("evaluated_ms")
+    alive_ms = max(told.get(name, -1) for name in ("evaluated_ms", "seen_ms", "committed_ms"))
+    if record is not None and record["meaning"] == "group_removed" and record["at_ms"] >= alive_ms:
+        return Standing(key=key, evaluated_ms=evaluated_ms, state="Dead", members=0, removed_ms=record["at_ms"])
+    if status is None:
+        return Standing(key=key, state=seen["state"], members=seen["members"])
+    return Standing(
+        key=key,
+        evaluated_ms=evaluated_ms,
+        rule=status["rule"],
+        lag=status["lag"],
+        state=status["state"],
+        members=status["members"],
+    )
+
+
+def _status(tables: Tables) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(GROUP_STATUS, "evaluated_at").where(F.col("topic").isNull())
+    return rows.groupBy(*GROUP).agg(
+        F.max_by(F.struct("rule", "lag", "state", "members"), "evaluated_at").alias("status"),
+        F.max(F.unix_millis("evaluated_at")).alias("evaluated_ms"),
+    )
+
+
+def _events(tables: Tables) -> DataFrame:
+    """The last record of each group as a whole, its state, and when a sample saw it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(GROUP_EVENTS, "record_time", period=tables.period.from_midnight())
+    at_ms, meaning = F.unix_millis("record_time").alias("at_ms"), F.col("meaning")
+    is_record = (F.col("origin") == "topic") & meaning.isin(*_OF_WHOLE_GROUPS)
+    state = F.coalesce("state", F.when(meaning == "group_emptied", "Empty"), F.when(meaning == "generation", "Stable"))
+    members = F.when(state == "Empty", 0).when(F.col("members").isNotNull(), F.size("members"))
+    seen = F.struct(
+        at_ms, F.coalesce("source_offset", F.lit(-1)).alias("place"), state.alias("state"), members.alias("members")
+    )
+    return rows.groupBy(*GROUP).agg(
+        F.max_by(F.struct("meaning", at_ms), F.when(is_record, F.col("source_offset"))).alias("record"),
+        F.max(F.when(state.isNotNull(), seen)).alias("seen"),
+        F.max(F.when(meaning == "state_seen", F.unix_millis("record_time"))).alias("seen_ms"),
+    )
+
+
+def _daily(tables: Tables) -> DataFrame:
+    """Groups that have a commit, whether or not its lag is known."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(GROUP_DAILY, "day", period=tables.period.from_midnight())
+    return rows.groupBy(*GROUP).agg(F.max(F.unix_millis("last_commit_time")).alias("committed_ms"))
+
+
+def _turns(tables: Tables) -> DataFrame:
+    return tables.read(REBALANCES, "started_at").select(*GROUP).distinct()
+
+
+def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Key] | None) -> dict[Key, dict[str, Any]]:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
+    rows = rows if keys is None else rows.where(among(keys))
+    told = ("lag", "time_lag_ms", "time_lag_quality", "consume_rate", "produce_rate", "catch_up_ms")
+    at_ms = F.unix_millis("observed_at").alias("at_ms")
+    # Most groups stand as of one time, and of these only the last minutes are of interest.
+    newest = max(one.evaluated_ms or 0 for one in judged)
+    old = {one.key for one in judged if (one.evaluated_ms or 0) < newest - FRESH_MS}
+    rows = rows.where((F.unix_millis("observed_at") >= newest - 2 * FRESH_MS) | among(old))
+    last = rows.groupBy(*PARTITION).agg(F.max_by(F.struct(*told, at_ms), "observed_at").alias("last"))
+    last = last.select(*GROUP, "last.*", F.max("last.at_ms").over(Window.partitionBy(*GROUP)).alias("now_ms"))
+    is_known = (F.col("now_ms") - F.col("at_ms") <= FRESH_MS) & (F.col("now_ms") >= tables.period.since_ms)
+    sums = (
+        last.where(is_known)
+        .groupBy(*GROUP)
+        .agg(
+            F.min("lag").alias("least"),
+            F.sum(F.greatest(F.lit(0), "lag")).alias("behind"),
+            F.max("time_lag_ms").alias("time_lag_ms"),
+            F.collect_set("time_lag_quality").alias("qualities"),
+            F.sum("consume_rate").alias("consume_rate"),
+            F.sum("produce_rate").alias("produce_rate"),
+            F.max("catch_up_ms").alias("catch_up_ms"),
+            F.count(F.when((F.col("lag") > 0) & F.col("catch_up_ms").isNull(), 1)).alias("never"),
+        )
+    )
+    return {(row["cluster_id"], row["group"]): row.asDict() for row in sums.collect()}

@@ -1,0 +1,62 @@
+"""Whether the topic is still the one that was read: what came under offsets that were read before would be lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.source.planning import CLUSTER, TOPIC_ID, Log, offsets_of
+
+# What was read stays: facts are told apart by their times, too, so build counts what is read again once.
+ANEW: Final = (
+    "the brokers lost records that were read (an unclean leader election), or made the topic anew. Nothing was read "
+    "now. To read all that is there, begin with a new checkpoint (an ingest's: delete .checkpoints/{cluster} in the "
+    "directory of the tables; build counts what comes again once)"
+)
+_PAUSE_S: Final = 0.5
+
+
+def require_same_topic(position: Mapping[str, Any], log: Log) -> None:
+    """SourceError if a checkpoint was made on a topic that was deleted since; where brokers tell no ids, nobody knows.
+
+    Its history and the new one's are best kept apart: what happened to groups is told in the order of offsets.
+    """
+    before = position.get(TOPIC_ID)
+    if before is not None and log.topic_id is not None and before != log.topic_id:
+        msg = (
+            f"__consumer_offsets was deleted and made anew since it was read (its id was {before}, and is "
+            f"{log.topic_id}): offsets of one mean nothing in the other. What was read stays; give the new one a "
+            "directory (--into) or a checkpoint of its own"
+        )
+        raise SourceError(msg)
+
+
+def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
+    """What is there no longer of what a checkpoint says was read, as a sentence; None if all of it is."""
+    for partition, offset in sorted(offsets_of(position).items()):
+        if offset > ends.get(partition, 0):
+            told = f"ends at {ends[partition]}" if partition in ends else "is not there"
+            place = f"partition {partition} of __consumer_offsets {told}, and it was read up to offset {offset}"
+            return f"{place}: {ANEW.format(cluster=position.get(CLUSTER))}"
+    return None
+
+
+def sound_log(position: Mapping[str, Any], look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
+    """The log, as `first` or as a later look tells it, that has all that the checkpoint says was read.
+
+    A new leader may for a while know less of what is stable than the last one did, so it is asked again for so long.
+    SourceError if it stays like that, and at once if it is another topic.
+    """
+    log = first
+    until = time.monotonic() + patience_s
+    while True:
+        require_same_topic(position, log)
+        said = lost(position, log.ends)
+        if said is None:
+            return log
+        if time.monotonic() >= until:
+            raise SourceError(said)
+        time.sleep(_PAUSE_S)
+        log = look()

@@ -1,0 +1,64 @@
+"""A transaction that stays open holds back what is written behind it, and doctor says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kafka_groups.pipeline.examining import transactions
+from kafka_groups.pipeline.records import partition_of
+from kafka_groups.pipeline.source.brokers import Brokers
+from tests.fakes.fake_admin import run
+from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.pipeline.offsets_topic import commit
+
+pytestmark = pytest.mark.live
+
+_TIMEOUT_S = 30
+
+
+@contextmanager
+def _open_transaction(bootstrap: str, group: str, topic: str) -> Iterator[None]:
+    """One that commits an offset, and is given up in the end."""
+    producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
+    consumer = Consumer(quiet(bootstrap) | {"group.id": group})
+    try:
+        producer.init_transactions(_TIMEOUT_S)
+        producer.begin_transaction()
+        where = [TopicPartition(topic, 0, 7)]
+        producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), _TIMEOUT_S)
+        yield
+        producer.abort_transaction(_TIMEOUT_S)
+    finally:
+        consumer.close()
+
+
+def _check(bootstrap: str) -> tuple[str, str]:
+    told = run("pipeline", "doctor", "--format", "json", bootstrap=bootstrap).stdout
+    (found,) = (check for check in json.loads(told)["checks"] if check["check"] == "open transactions")
+    return found["status"], found["detail"]
+
+
+def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
+    broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, group = make_topic(broker, records=8), fresh("transacting")
+    commit(broker, group, topic, 1)
+    place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).partitions()))
+
+    with _open_transaction(broker, group, topic):
+        commit(broker, group, topic, 2, 3)
+        young = _check(broker)
+        monkeypatch.setattr(transactions, "_LONG_S", 0.0)
+        old = _check(broker)
+
+    told = f"3 offsets of partitions {place} wait for transactions to end, the oldest open since "
+    assert young[0] == "ok"
+    assert young[1].startswith(told)
+    assert old[0] == "warning"
+    assert "until then ingest sees nothing that was written behind it" in old[1]
+    assert _check(broker) == ("ok", "none holds anything back")

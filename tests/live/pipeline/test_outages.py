@@ -1,0 +1,160 @@
+"""`ingest --continuous` on a broker that freezes, and whose topic is made anew at last. The broker is its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.dataset as ds
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kafka_groups import sandbox
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.fakes.fake_admin import run
+from tests.live.conftest import interrupted_by_sigterm
+from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.waiting import wait_until
+from tests.live.pipeline.offsets_topic import TOPIC, commit
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+_LONG_S = 180
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox]:
+    home = tmp_path_factory.mktemp("outage")
+    wanted = sandbox.Wanted(
+        name="outage", kafka_version="4.3.1", port=0, heap_mb=384, seed=False, profile=False, home=home
+    )
+    with interrupted_by_sigterm():
+        try:
+            yield sandbox.up(wanted)
+        finally:
+            sandbox.down("outage", home=home)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lived:
+    """What a continuous ingest went through until it ended."""
+
+    storage: Storage
+    exit_code: int
+    document: dict[str, Any]
+    stderr: str
+    groups: tuple[str, str, str]  # that committed before the freeze, after it, and on the new topic
+
+
+def _committed(storage: Storage) -> set[str]:
+    files = storage.files(OFFSET_COMMITS)
+    if not files:
+        return set()
+    return set(ds.dataset(files, filesystem=storage.place.fs).to_table(columns=["group"])["group"].to_pylist())
+
+
+@contextmanager
+def _frozen(broker: sandbox.Sandbox) -> Iterator[None]:
+    (pid,) = (part.pid for part in broker.parts if part.pid)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def _continuous(bootstrap: str, into: str, stderr: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "--continuous", "--every", "1s", "--format"]
+    command += ["json", "--timeout", "4s", "--into", into, "-b", bootstrap, "--driver-memory", "1g"]
+    with (
+        stderr.open("w") as stream,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    home = tmp_path_factory.mktemp("lived")
+    storage, stderr = open_storage(str(home / "tables"), create=True), home / "stderr"
+    topic, groups = make_topic(broker.bootstrap, records=8), (fresh("before"), fresh("after"), fresh("anew"))
+    commit(broker.bootstrap, groups[0], topic, 1, 2, 3)
+    with _continuous(broker.bootstrap, storage.into, stderr) as process:
+
+        def until_read(group: str) -> None:
+            def is_read() -> bool:
+                assert process.poll() is None, stderr.read_text()
+                return group in _committed(storage)
+
+            wait_until(is_read, stderr.read_text, longest_s=_LONG_S)
+
+        until_read(groups[0])
+        with _frozen(broker):
+            wait_until(lambda: "reading goes on" in stderr.read_text(), stderr.read_text, longest_s=_LONG_S)
+        commit(broker.bootstrap, groups[1], topic, 1, 2)
+        until_read(groups[1])
+        client = AdminClient(quiet(broker.bootstrap))  # dropped before the result, it takes the request back
+        client.delete_topics([TOPIC])[TOPIC].result(30)
+        commit(broker.bootstrap, groups[2], topic, *range(30))
+        stdout, _ = process.communicate(timeout=_LONG_S)
+    return Lived(
+        storage=storage,
+        exit_code=process.returncode,
+        document=json.loads(stdout),
+        stderr=stderr.read_text(),
+        groups=groups,
+    )
+
+
+def test_it_outlives_a_broker_that_is_frozen_for_longer_than_the_timeout(lived: Lived) -> None:
+    away = [line for line in lived.stderr.splitlines() if "; reading goes on in 1 s, if they are back" in line]
+
+    assert away
+    assert "no broker answered within 4 s" in away[0] or "no record within 4 s" in away[0]
+    assert set(lived.groups[:2]) <= _committed(lived.storage)
+
+
+def test_it_ends_at_a_topic_that_was_made_anew_and_tells_what_it_wrote(lived: Lived) -> None:
+    assert lived.exit_code == 3
+    assert lived.document["status"] == "partial"
+    (error,) = lived.document["errors"]
+    assert error["name"] == "SOURCE_FAILED"
+    assert "made anew" in error["message"]
+    assert "--into" in error["message"]
+    rows = {table["table"]: table["rows"] for table in lived.document["tables"]}
+    assert rows["offset_commits"] == lived.storage.rows(OFFSET_COMMITS) >= 5
+    assert lived.document["batches"] >= 2
+
+
+def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
+    broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
+) -> None:
+    started = mocker.patch("kafka_groups.pipeline.session.start_session")
+    at = ("--into", lived.storage.into, "--format", "json")
+
+    again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)
+    checks = json.loads(run("pipeline", "doctor", *at, bootstrap=broker.bootstrap).stdout)["checks"]
+
+    assert again.exit_code == 1
+    assert f"{TOPIC} was deleted and made anew since it was read (its id was " in again.stderr
+    started.assert_not_called()
+    (ingest,) = (check for check in checks if check["check"] == "ingest")
+    assert (ingest["status"], "was deleted and made anew" in ingest["detail"]) == ("failed", True)
+    assert lived.groups[2] not in _committed(lived.storage)

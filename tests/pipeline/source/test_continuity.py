@@ -1,0 +1,58 @@
+"""A topic that is not the one that was read before is told, and nothing is passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.source.continuity import lost, sound_log
+from kafka_groups.pipeline.source.planning import Log, position_of
+
+READ = position_of("mine", {0: 10, 7: 103}, Log("old", {0: 10, 7: 103}))
+
+
+def _look(*logs: Log) -> Log:
+    """What is told in the end, if the topic looks like these, one after the other."""
+    following: Iterator[Log] = iter(logs[1:])
+    return sound_log(READ, lambda: next(following), first=logs[0], patience_s=5 if len(logs) > 1 else 0)
+
+
+def test_a_log_that_has_all_that_was_read_is_sound() -> None:
+    log = Log("old", {0: 10, 7: 200, 8: 3})
+
+    assert _look(log) is log
+    assert lost(READ, log.ends) is None
+
+
+def test_a_topic_that_was_made_anew_is_told_whatever_it_holds_by_now() -> None:
+    with pytest.raises(SourceError, match=r"made anew .*was old, and is new.*directory \(--into\) or a checkpoint"):
+        _look(Log("new", {0: 500, 7: 500}))
+
+
+def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
+    log = Log("new", {0: 10})
+
+    assert sound_log(position_of("mine", {0: 10}), lambda: log, first=log, patience_s=0) is log
+
+
+def test_a_partition_that_ends_before_what_was_read_is_told_with_what_to_delete() -> None:
+    with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, and it was read up to offset 103: .*unclean"):
+        _look(Log("old", {0: 10, 7: 80}))
+    assert "delete .checkpoints/mine in the directory of the tables" in str(lost(READ, {0: 10, 7: 102}))
+
+
+def test_a_topic_that_is_gone_is_told() -> None:
+    with pytest.raises(SourceError, match=r"partition 0 .* is not there, and it was read up to offset 10"):
+        _look(Log(None, {}))
+
+
+def test_a_new_leader_that_does_not_know_yet_what_is_stable_is_asked_again() -> None:
+    later = Log("old", {0: 10, 7: 103})
+
+    assert _look(Log("old", {0: 10, 7: 101}), later) is later
+
+
+def test_partitions_of_which_nothing_was_read_may_go() -> None:
+    assert lost(position_of("mine", {0: 0}), {}) is None

@@ -1,0 +1,148 @@
+"""A backfill after another one, or after a crash: each time of a partition is there once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
+from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+from tests.fakes.scripted_broker import plain
+from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.pipeline.backfills import (
+    DAY_MS,
+    MIDNIGHT_MS,
+    MINUTE_MS,
+    busy_and_quiet,
+    by_asking_each,
+    denied,
+    rows_of,
+    run,
+    told,
+    without_deleted,
+)
+
+HOUR_MS = 60 * MINUTE_MS
+
+
+@pytest.fixture(params=TABLE_FORMATS)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return open_storage(str(tmp_path / "tables"), create=True, table_format=request.param)
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    with busy_and_quiet() as found:
+        yield found
+
+
+def identities(storage: Storage) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row[name] for name in PARTITION_OFFSETS.identity) for row in rows_of(storage))
+
+
+def test_the_same_grid_again_replaces_itself(cluster: ScriptedCluster, storage: Storage) -> None:
+    first = run(cluster, storage)
+    before = rows_of(storage)
+    again = run(cluster, storage)
+
+    assert again.batches == first.batches
+    assert rows_of(storage) == before
+
+
+@pytest.mark.parametrize("other", [{"topics": ["quiet"]}, {"step_ms": 30_000}, {"since_ms": MIDNIGHT_MS + 1}])
+def test_another_grid_replaces_nothing(cluster: ScriptedCluster, storage: Storage, other: dict[str, Any]) -> None:
+    first = run(cluster, storage)
+    second = run(cluster, storage, **other)
+
+    assert not {*first.batches} & {*second.batches}
+    assert len(rows_of(storage)) == first.rows + second.rows
+
+
+def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Storage) -> None:
+    first = run(cluster, storage)
+    second = run(cluster, storage, cluster_id="b")
+
+    assert len(rows_of(storage)) == first.rows + second.rows
+
+
+def test_times_that_were_looked_up_already_are_not_written_again(cluster: ScriptedCluster, storage: Storage) -> None:
+    """As a backfill every night does, that looks back for a week each time."""
+    noon, night = MIDNIGHT_MS + 12 * HOUR_MS, MIDNIGHT_MS + 30 * HOUR_MS
+    first = run(cluster, storage, since_ms=MIDNIGHT_MS - 6 * HOUR_MS, until_ms=noon)
+    second = run(cluster, storage, since_ms=MIDNIGHT_MS - 3 * HOUR_MS, until_ms=night)
+
+    times = range(MIDNIGHT_MS - 6 * HOUR_MS, night + 1, MINUTE_MS)
+    assert set(identities(storage).values()) == {1}
+    deleted = 9 * 60  # of busy-1, before three o'clock
+    assert (first.rows, second.rows) == (3 * (18 * 60 + 1) - deleted, 3 * 18 * 60)
+    for partition, start in ((0, 0), (1, 40)):
+        expected = by_asking_each(cluster.records["busy", partition], start, times)
+        assert told(storage, "busy", partition) == without_deleted(expected, start, MINUTE_MS)
+
+    compact(storage, now=datetime(2026, 9, 9, tzinfo=UTC))
+    assert sum(identities(storage).values()) == len(identities(storage)) == 3 * len(times) - deleted
+
+
+def test_what_retention_takes_later_stays_as_it_was_looked_up(cluster: ScriptedCluster, storage: Storage) -> None:
+    first = run(cluster, storage, until_ms=MIDNIGHT_MS + HOUR_MS)
+    before = rows_of(storage)
+    cluster.starts["busy", 0], cluster.records["busy", 0] = 400, cluster.records["busy", 0][400:]
+    del cluster.topics["quiet"]
+    again = run(cluster, storage, until_ms=MIDNIGHT_MS + HOUR_MS)
+
+    assert again.batches == first.batches
+    assert rows_of(storage) == before
+    assert again.rows == len(before)
+
+
+def test_a_partition_that_failed_comes_in_with_the_same_grid_again(cluster: ScriptedCluster, storage: Storage) -> None:
+    cluster.script("ListOffsets", plain, denied, brokers=[2])
+    first = run(cluster, storage, until_ms=MIDNIGHT_MS + 4 * HOUR_MS)
+    assert {row["partition"] for row in rows_of(storage)} == {0}
+    again = run(cluster, storage, until_ms=MIDNIGHT_MS + 4 * HOUR_MS)
+
+    assert (again.batches, again.failures) == (first.batches, [])
+    assert told(storage, "busy", 1)
+    assert set(identities(storage).values()) == {1}
+
+
+def test_a_finer_grid_fills_in_what_is_between(cluster: ScriptedCluster, storage: Storage) -> None:
+    run(cluster, storage, topics=["quiet"], until_ms=MIDNIGHT_MS + HOUR_MS)
+    run(cluster, storage, step_ms=MINUTE_MS // 2, until_ms=MIDNIGHT_MS + HOUR_MS)
+
+    times = range(MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS + 1, MINUTE_MS // 2)
+    assert set(identities(storage).values()) == {1}
+    assert [row[0] for row in told(storage, "quiet", 0)] == [row[0] for row in told(storage, "busy", 0)] == [*times]
+
+
+def test_one_backfill_of_a_cluster_runs_at_a_time(cluster: ScriptedCluster, storage: Storage) -> None:
+    with storage.lock("backfill-scripted"), pytest.raises(StorageError, match="backfill-scripted"):
+        run(cluster, storage)
+    assert rows_of(storage) == []
+
+
+def test_a_crash_in_the_second_day_leaves_the_first(
+    cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = storage.publish
+
+    def once(batch: str, files: Any) -> None:
+        publish(batch, files)
+        monkeypatch.setattr(storage, "publish", _fail)
+
+    monkeypatch.setattr(storage, "publish", once)
+    with pytest.raises(KeyboardInterrupt):
+        run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS)
+    assert {each.date for each in storage.batches(PARTITION_OFFSETS)} == {"2026-09-04"}
+
+
+def _fail(*_: object) -> None:
+    raise KeyboardInterrupt

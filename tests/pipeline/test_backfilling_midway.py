@@ -1,0 +1,49 @@
+"""A backfill that ends in the middle: what it has published is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.backfilling import Backfilled
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.staging import StagedFile
+from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.pipeline.backfills import DAY_MS, MIDNIGHT_MS, busy_and_quiet, rows_of, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return open_storage(str(tmp_path / "tables"), create=True)
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    with busy_and_quiet() as found:
+        yield found
+
+
+def test_days_that_were_published_are_counted_and_the_one_that_failed_is_not(
+    cluster: ScriptedCluster, storage: Storage, mocker: MockerFixture
+) -> None:
+    publish = storage.publish
+    begun: list[Backfilled] = []
+
+    def until_it_is_full(batch: str, files: Sequence[StagedFile]) -> None:
+        if begun[0].batches:
+            raise StorageError("full")
+        publish(batch, files)
+
+    mocker.patch.object(storage, "publish", until_it_is_full)
+    with pytest.raises(StorageError, match="full"):
+        run(cluster, storage, since_ms=MIDNIGHT_MS - DAY_MS, begun=begun.append)
+
+    assert len(begun[0].batches) == 1
+    assert begun[0].rows == len(rows_of(storage)) > 0
