@@ -9,6 +9,7 @@ from kafka_groups.rendering.history.words import (
     longest_rebalance,
     show_duration,
     show_instant,
+    show_longest_rebalance,
     show_minute,
     show_time_lag,
     spell_minute,
@@ -92,6 +93,12 @@ def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
     assert longest_rebalance(group(rebalances=(short, long, still))) is long
     assert longest_rebalance(group(rebalances=(still,))) is still
     assert longest_rebalance(group()) is None
+
+
+@pytest.mark.parametrize(("quality", "shown"), [("exact", "3.2s"), ("overtaken", "3.2s"), ("bound", "≤3.2s")])
+def test_the_longest_rebalance_of_a_classic_group_is_shown_as_a_bound(quality: str, shown: str) -> None:
+    assert show_longest_rebalance(group(rebalances=(rebalance(duration_quality=quality),))) == shown
+    assert show_longest_rebalance(group(rebalances=(rebalance(duration_ms=None, duration_quality=quality),))) is None
 
 
 def test_counts_have_their_plural() -> None:

@@ -86,5 +86,5 @@ def _build(
             rows = Making(spark, storage, dates, rules, lookback_days, is_small=is_small).make_all(progress)
         save_state(storage, now)
     if dates and progress is not None:
-        progress("", len(TARGETS), len(TARGETS))
+        progress(TARGETS[-1].name, len(TARGETS), len(TARGETS))
     return Built(tuple(dates), rows, missing(spark, storage, now, lookback_days))

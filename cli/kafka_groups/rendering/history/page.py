@@ -76,7 +76,7 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
     keys = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
-        '<span><i class="key mark">▼</i>a rebalance, as wide as it took</span> '
+        '<span><i class="key mark">▼</i>a rebalance, as wide as it took, or may have taken</span> '
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )

@@ -79,7 +79,7 @@ _POINT: Final = {
     "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
 }
 _REBALANCE: Final = {
-    "started_at": _instant("When it began."),
+    "started_at": _instant("When it began; of a bound, the earliest that it can have begun."),
     "ended_at": _instant("When it ended; null if it had not.", nullable=True),
     "duration_ms": _number("How long it took; null if that is not known.", "integer", nullable=True),
     "duration_quality": _choice(

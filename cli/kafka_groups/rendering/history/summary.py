@@ -15,6 +15,7 @@ from kafka_groups.rendering.history.words import (
     longest_rebalance,
     show_duration,
     spell_minute,
+    spell_rebalance_time,
     spell_since,
     spell_time_lag,
 )
@@ -67,7 +68,7 @@ def _rebalances(group: GroupHistory) -> str:
     longest = longest_rebalance(group)
     if longest is None or longest.duration_ms is None:
         return f"{len(group.rebalances):,}"
-    return f"{len(group.rebalances):,}, longest {show_duration(longest.duration_ms)}"
+    return f"{len(group.rebalances):,}, longest {spell_rebalance_time(longest)}"
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:

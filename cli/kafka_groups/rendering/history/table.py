@@ -16,6 +16,7 @@ from kafka_groups.rendering.history.words import (
     is_old,
     longest_rebalance,
     show_duration,
+    show_longest_rebalance,
     show_minute,
     show_since,
     show_time_lag,
@@ -123,7 +124,6 @@ def draw_history(screen: Screen, history: History) -> None:
 
 def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
     peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_TREND_CELLS)
-    longest = longest_rebalance(group)
     return HistoryRow(
         group=group.group,
         cluster=group.cluster_id,
@@ -142,7 +142,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         as_of=None if group.evaluated_ms is None else show_minute(group.evaluated_ms),
         since=show_since(group, at_most="≤" if is_unicode else "<="),
         rebalances=len(group.rebalances),
-        longest=None if longest is None or longest.duration_ms is None else show_duration(longest.duration_ms),
+        longest=show_longest_rebalance(group, at_most="≤" if is_unicode else "<="),
     )
 
 
@@ -188,6 +188,9 @@ def _remarks(history: History, *, is_unicode: bool) -> Iterator[str]:
         yield f"TIME-LAG: {legend if is_unicode else legend.replace('≥', '>=')}."
     if any(group.lagging_since_is_bound for group in history.groups):
         yield f"SINCE: {'≤' if is_unicode else '<='} is at or before: it had a lag when what is known of it begins."
+    longest = (longest_rebalance(group) for group in history.groups)
+    if any(rebalance is not None and rebalance.duration_quality == "bound" for rebalance in longest):
+        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
     yield from _as_far_as_few(list(_removed(history)), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
     yield from _as_far_as_few(history.missing, "Missing", "things are missing")

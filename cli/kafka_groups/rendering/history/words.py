@@ -113,6 +113,14 @@ def longest_rebalance(group: GroupHistory) -> Rebalance | None:
     return max(group.rebalances, key=lambda rebalance: rebalance.duration_ms or -1, default=None)
 
 
+def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
+    """How long it took; with a sign where that is a bound, as for classic groups."""
+    longest = longest_rebalance(group)
+    if longest is None or longest.duration_ms is None:
+        return None
+    return f"{at_most if longest.duration_quality == 'bound' else ''}{show_duration(longest.duration_ms)}"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """1 group, 1,234 groups."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
