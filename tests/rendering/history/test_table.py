@@ -144,6 +144,13 @@ def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins.\n" in err
 
 
+def test_a_sign_is_explained_where_its_column_is_shown(window: Callable[..., Screen], make_screen: MakeScreen) -> None:
+    told = group(lag=1, rebalances=(rebalance(duration_quality="bound"),))
+    sentence = "LONGEST: ≤ is at most: classic groups do not tell when a rebalance began.\n"
+    assert sentence in drawn_on(make_screen(), history(told))[1]
+    assert sentence not in drawn_on(window(60), history(told))[1]
+
+
 def test_a_wide_window_has_the_columns_of_a_pipe(window: Callable[..., Screen], make_screen: MakeScreen) -> None:
     assert drawn_on(window(163)) == drawn_on(make_screen())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
@@ -118,7 +118,7 @@ def draw_history(screen: Screen, history: History) -> None:
             [column for column in _FINDINGS if several or column.header != "CLUSTER"],
             history.findings,
         )
-    for text in _remarks(history, is_unicode=is_unicode):
+    for text in _remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
         note(screen, text)
 
 
@@ -181,15 +181,15 @@ def _heading(history: History) -> str:
     return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}, {clusters}"
 
 
-def _remarks(history: History, *, is_unicode: bool) -> Iterator[str]:
+def _remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
     used = {TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups}
     legend = "; ".join(told for sign, told in _LEGEND.items() if sign in used)
-    if legend:
+    if legend and "TIME-LAG" in shown:
         yield f"TIME-LAG: {legend if is_unicode else legend.replace('≥', '>=')}."
-    if any(group.lagging_since_is_bound for group in history.groups):
+    if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
         yield f"SINCE: {'≤' if is_unicode else '<='} is at or before: it had a lag when what is known of it begins."
     longest = (longest_rebalance(group) for group in history.groups)
-    if any(rebalance is not None and rebalance.duration_quality == "bound" for rebalance in longest):
+    if "LONGEST" in shown and any(found is not None and found.duration_quality == "bound" for found in longest):
         yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
     yield from _as_far_as_few(list(_removed(history)), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
