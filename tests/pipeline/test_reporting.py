@@ -44,7 +44,12 @@ def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> St
             ],
             "ingest_gaps": [
                 {"cluster_id": "c", "source_partition": 3, "from_offset": 0, "until_offset": 119, "missing": 120}
-                | {"reason": "deleted", "found_at": NOON}
+                | {"reason": "deleted", "found_at": NOON},
+                *(
+                    {"cluster_id": "c", "source_partition": place, "from_offset": 7, "until_offset": 1_006}
+                    | {"missing": 1_000, "reason": "compacted", "found_at": NOON}
+                    for place in (1, 1, 2)
+                ),
             ],
         },
     )
@@ -82,6 +87,10 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
     assert [(finding.kind, finding.topic) for finding in told.findings] == [("unread_topic", "unread")]
     assert told.gaps == (
         "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
+        (
+            "2,000 offsets of __consumer_offsets held no record when they were read: compaction had taken it for a "
+            "later one of its key, or it marked or belonged to a transaction."
+        ),
     )
     assert told.missing == (
         "Nothing was sampled since 2026-11-20T12:04Z, or it was not built yet: lag and verdicts are as of then.",

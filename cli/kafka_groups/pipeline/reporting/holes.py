@@ -48,12 +48,15 @@ def findings(tables: Tables, wanted: Wanted, removed: Collection[Key]) -> tuple[
 
 
 def gaps(tables: Tables) -> tuple[str, ...]:
-    """What was found missing in `__consumer_offsets`, the largest first."""
+    """What was found missing in `__consumer_offsets`: deletions, the largest first, and what else there is in all."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    rows = tables.read(INGEST_GAPS, "found_at").where(F.col("reason") == "deleted").distinct()
-    found = rows.orderBy(F.desc("missing"), "source_partition", "from_offset").limit(_GAPS).collect()
-    return tuple(dict.fromkeys(_gap(row) for row in found))
+    columns = ("cluster_id", "source_partition", "from_offset", "until_offset", "missing", "reason")
+    rows = tables.read(INGEST_GAPS, "found_at").select(*columns).distinct()
+    deleted = rows.where(F.col("reason") == "deleted")
+    found = deleted.orderBy(F.desc("missing"), "source_partition", "from_offset").limit(_GAPS).collect()
+    others = rows.where(F.col("reason") != "deleted").agg(F.sum("missing")).collect()[0][0]
+    return (*dict.fromkeys(_gap(row) for row in found), *([_thinned(others)] if others else []))
 
 
 def missing(tables: Tables, evaluated_ms: Mapping[str, int], judged: Collection[Key] | None) -> tuple[str, ...]:
@@ -109,6 +112,14 @@ def _gap(row: Row) -> str:
     return (
         f"Partition {row['source_partition']} of __consumer_offsets: {row['missing']:,} offsets from "
         f"{row['from_offset']} to {row['until_offset']} were deleted before they were read."
+    )
+
+
+def _thinned(offsets: int) -> str:
+    # Nobody can tell these apart: what compaction took is not there to be asked.
+    return (
+        f"{offsets:,} offsets of __consumer_offsets held no record when they were read: compaction had taken it for a "
+        "later one of its key, or it marked or belonged to a transaction."
     )
 
 
