@@ -150,21 +150,20 @@ def test_many_facts_are_worked_on_in_another_way_and_a_compaction_meanwhile_chan
     assert dates_of(build(spark, storage)) == ["2026-11-20", "2026-11-21"]
 
 
-@pytest.mark.parametrize("small_rows", [0, 100_000])
 def test_a_new_date_makes_the_one_before_anew_only_where_a_rebalance_ended_since(
-    spark: SparkSession, tmp_path: Path, small_rows: int, at_once: dict[str, list[str]]
+    spark: SparkSession, tmp_path: Path, at_once: dict[str, list[str]]
 ) -> None:
     facts, storage, midnight = two_days(), new_storage(tmp_path), str(at(43_200))
     early = {name: [row for row in rows if time_of(row) < midnight] for name, rows in facts.items()}
     late = {name: [row for row in rows if time_of(row) >= midnight] for name, rows in facts.items()}
     put_all(storage, "first", early)
-    build(spark, storage, small_rows=small_rows)
+    build(spark, storage)
 
     put_all(storage, "offsets", {name: rows for name, rows in late.items() if name != "group_events"})
-    assert dates_of(build(spark, storage, small_rows=small_rows)) == ["2026-11-21"]
+    assert dates_of(build(spark, storage)) == ["2026-11-21"]
 
     put_all(storage, "events", {"group_events": late["group_events"]})
-    assert dates_of(build(spark, storage, small_rows=small_rows)) == ["2026-11-20", "2026-11-21"]
+    assert dates_of(build(spark, storage)) == ["2026-11-20", "2026-11-21"]
     assert rows_of(spark, storage) == at_once
 
 
