@@ -89,6 +89,18 @@ def test_rows_of_a_date_are_the_same_without_the_commits_that_it_does_not_need(
         assert found[name] == rows
 
 
+def test_what_stands_after_a_removal_is_not_the_last_change(spark: SparkSession, tmp_path: Path) -> None:
+    storage, rules = new_storage(tmp_path), Rules(intervals=1)
+    offsets = {-40: 5, -36: 6, -32: 6, -28: 6, -27.9: None, -24: 7, -20: 7, -16: 7}
+    commits = [commit(hours * HOUR, offset, source=9 if offset is None else None) for hours, offset in offsets.items()]
+    put_all(storage, "all", {"offset_commits": commits})
+
+    needed = seen_commits(storage.read(spark, OFFSET_COMMITS), DAYS[:1], lookback_days=LOOKBACK, rules=rules)
+
+    changed = key_days(commit_points(needed)).collect()[0]["last_commit_time"]
+    assert changed.replace(tzinfo=NOON.tzinfo) == NOON + timedelta(hours=-36)
+
+
 def test_of_a_busy_past_some_hours_are_left_and_of_a_quiet_one_its_change_and_both_ends(
     spark: SparkSession, tmp_path: Path
 ) -> None:
