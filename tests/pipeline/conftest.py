@@ -1,4 +1,4 @@
-"""One small, quiet Spark for all tests that need one."""
+"""Tables without a row, and one small, quiet Spark for all tests that need one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.pipeline.storage import Storage, open_storage
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    """Tables without a row, in Parquet."""
+    return open_storage(str(tmp_path / "tables"), create=True)
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ def _connector(spark: Any, bootstrap: str, _directory: Path) -> int:
 def _to_nowhere(rows: Any) -> int:
     """Have all rows made, and count them on their way."""
     from pyspark.sql import Observation
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     seen = Observation()
     rows.observe(seen, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()

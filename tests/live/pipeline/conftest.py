@@ -1,9 +1,8 @@
-"""A broker of its own, for these tests count every record of `__consumer_offsets`, and one small Spark."""
+"""A broker of its own, for most of these tests count every record of `__consumer_offsets`, and one small Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,13 +18,13 @@ from tests.live.groups.asking import admin_of
 from tests.live.pipeline.cast import on_stage
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
 from tests.live.pipeline.told import Told, now_ms
-from tests.pipeline.conftest import spark
+from tests.pipeline.conftest import spark, storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pytest import TempPathFactory  # noqa: PT013 for the type alone
 
-__all__ = ["spark"]
+__all__ = ["spark", "storage"]
 
 
 @pytest.fixture(scope="session")
@@ -40,12 +39,6 @@ def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
             yield sandbox.up(wanted).bootstrap
         finally:
             sandbox.down("pipeline", home=home)
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    """Tables without a row."""
-    return open_storage(str(tmp_path / "tables"), create=True)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from kafka_groups.pipeline.examining.asking import examine_asking
 from kafka_groups.settings import ConnectionSettings
 from tests.fakes.scripted_broker import Asked, encode_answer
 from tests.fakes.scripted_cluster import ScriptedCluster
-from tests.pipeline.samples import with_groups
+from tests.pipeline.sampling.samples import with_groups
 
 VERSIONS = "versions of the brokers"
 # The handshake of a connection asks for them, too.

@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    """An empty directory of tables."""
-    return open_storage(str(tmp_path / "history"), create=True)
-
-
 def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
     """Rows of a table that have what is given, and null elsewhere."""
     empty = dict.fromkeys(column.name for column in table.columns)

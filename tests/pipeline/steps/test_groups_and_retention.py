@@ -17,7 +17,7 @@ START = int(NOON.timestamp())
 
 def rows_of(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str, time: str) -> DataFrame:
     """Rows of one group and day; the first column is a partition, the second one seconds after noon."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     key = [F.lit(NOON.date()).alias("day"), *(F.lit(name).alias(name) for name in ("cluster_id", "group", "topic"))]
     made = spark.createDataFrame(rows, f"partition int, seconds bigint, {schema}")
@@ -27,7 +27,7 @@ def rows_of(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str, time:
 
 def test_each_partition_counts_as_it_was_last_seen(spark: SparkSession) -> None:
     """Partition 1 is seen two seconds after 0, the commit on 2 is removed at 30, and 3 misses all rounds but two."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     from kafka_groups.pipeline.steps.status import group_status
 
@@ -73,7 +73,7 @@ OBSERVED: dict[str, list[tuple[float, int, int, int]]] = {
 
 
 def test_the_time_until_records_are_lost_is_told_ahead(spark: SparkSession) -> None:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     from kafka_groups.pipeline.steps.retention import worst_lags
 

@@ -61,7 +61,7 @@ def test_a_group_that_was_just_made_has_not_rebalanced(spark: SparkSession, stor
 
 def moves(spark: SparkSession, storage: Storage, *compacted: int) -> dict[tuple[str, int], Row]:
     """Rebalances by protocol and generation, where ingest came too late for the records at some offsets."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     events = storage.read(spark, GROUP_EVENTS).where(~F.col("source_offset").isin(*compacted))
     found = rebalances(events, [NOON.date()]).collect()

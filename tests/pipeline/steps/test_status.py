@@ -80,7 +80,7 @@ def some_log(chance: random.Random) -> Log:
 
 def frame(spark: SparkSession, rows: list[Any], schema: str, time: str) -> DataFrame:
     """Rows of one group and day, whose `at` is the time of that name."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     names = (F.lit(name[0]).alias(name) for name in ("cluster_id", "group", "topic"))
     key = [F.lit("2026-11-20").cast("date").alias("day"), *names]
@@ -91,7 +91,7 @@ def frame(spark: SparkSession, rows: list[Any], schema: str, time: str) -> DataF
 def judged_by_spark(
     spark: SparkSession, log: Log, rules: Rules, *, of_groups: bool = True
 ) -> dict[Where, tuple[Any, ...]]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     from kafka_groups.pipeline.steps.status import group_status, partition_status
     from kafka_groups.pipeline.steps.windows import last_commits, last_ends

@@ -20,11 +20,6 @@ class KilledError(BaseException):
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "history"), create=True)
-
-
-@pytest.fixture
 def delta(tmp_path: Path) -> Storage:
     return open_storage(str(tmp_path / "mes données #1 50%"), create=True, table_format="delta")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def is_told_otherwise(spark: SparkSession, storage: Storage, day: date) -> bool:
     """Whether the facts of today make other rebalances of `day` than the table has. Nothing else of it can change."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     from kafka_groups.pipeline.steps.rebalances import rebalances
 
@@ -24,7 +24,7 @@ def is_told_otherwise(spark: SparkSession, storage: Storage, day: date) -> bool:
 
 
 def _sum(rows: DataFrame) -> tuple[int, int | None]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     names = [column.name for column in REBALANCES.columns]
     found = rows.select(F.xxhash64(*names).alias("hash")).agg(F.count("*"), F.bit_xor("hash")).collect()[0]

@@ -143,7 +143,7 @@ class Making:
         return topic_daily(self._keys, self._partitions, self._read, subscribed, lookback_days=self._lookback_days)
 
     def _made(self, table: Table) -> DataFrame:
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         rows = self._storage.read(self._spark, table).where(F.col("date").isin(self._dates))
         return self._in_one_piece(rows).drop("day", "batch").withColumnRenamed("date", "day")

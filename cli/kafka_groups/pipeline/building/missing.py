@@ -32,7 +32,7 @@ def missing(spark: SparkSession, storage: Storage, now: State, lookback_days: in
 
 def _left_out(spark: SparkSession, storage: Storage, lookback_days: int) -> list[str]:
     """Groups whose last commit is so old that their cluster's last date does not see it."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     dates = [date.fromisoformat(day) for day in storage.format.dates(GROUP_DAILY.name)]
     if not dates or dates[0] >= dates[-1] - timedelta(days=lookback_days):

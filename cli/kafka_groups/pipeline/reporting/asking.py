@@ -31,7 +31,7 @@ class Period:
 
     def of(self, rows: DataFrame, column: str) -> DataFrame:
         """Rows of the period; only its dates are read."""
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         days = [F.date_from_unix_date(F.lit(ms // DAY_MS)) for ms in (self.since_ms, self.until_ms)]
         inside = F.unix_millis(column).between(self.since_ms, self.until_ms)
@@ -79,7 +79,7 @@ class Tables:
 
 def among(keys: Iterable[Key]) -> Column:
     """Whether a row is of one of these groups."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     by_cluster: dict[str, list[str]] = {}
     for cluster, group in sorted(keys):

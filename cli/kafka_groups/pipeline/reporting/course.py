@@ -19,7 +19,7 @@ _BUCKET_MS: Final = 60_000
 
 def points(tables: Tables, keys: Collection[Key]) -> dict[Key, list[LagPoint]]:
     """At most a thousand a group: of each stretch of time the one with the highest lag."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     period = tables.period
     stretch = max(1, -(-(period.until_ms - period.since_ms + 1) // _POINTS))
@@ -52,7 +52,7 @@ def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, 
     A group is behind as long as a partition of it is, whatever the sum says.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     mixed = _with_partitions_below_zero(tables, keys)
     times = _sums(tables, keys).select(*GROUP, "at_ms", (F.col("lag") <= 0).alias("is_caught_up"))
@@ -71,7 +71,7 @@ def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, 
 
 def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalance]]:
     """Those that began in the period, ascending."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(REBALANCES, "started_at").where(among(keys))
     times = (F.unix_millis("started_at").alias("started_ms"), F.unix_millis("ended_at").alias("ended_ms"))
@@ -93,7 +93,7 @@ def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalanc
 
 def _with_partitions_below_zero(tables: Tables, keys: Collection[Key]) -> set[Key]:
     """Groups whose sums tell nothing. They are rare, and files say what their lowest lag is."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
     found = rows.where((F.col("lag") < 0) & among(keys)).select(*GROUP).distinct().collect()
@@ -103,7 +103,7 @@ def _with_partitions_below_zero(tables: Tables, keys: Collection[Key]) -> set[Ke
 def _by_partitions(tables: Tables, keys: Collection[Key]) -> DataFrame:
     """Whether groups were caught up at each of their times: none of their partitions was behind."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     spans = _spans(tables, keys).where(F.col("lag") > 0)
     begins = spans.select(*GROUP, F.col("from_ms").alias("at_ms"), F.lit(1).alias("change"))
@@ -117,7 +117,7 @@ def _by_partitions(tables: Tables, keys: Collection[Key]) -> DataFrame:
 
 def _sums(tables: Tables, keys: Collection[Key]) -> DataFrame:
     """The groups' lag at each time; build lets each partition count as last seen within ten minutes."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(GROUP_STATUS, "evaluated_at").where(F.col("topic").isNull() & among(keys))
     return rows.select(*GROUP, F.unix_millis("evaluated_at").alias("at_ms"), "lag")
@@ -126,7 +126,7 @@ def _sums(tables: Tables, keys: Collection[Key]) -> DataFrame:
 def _spans(tables: Tables, keys: Collection[Key]) -> DataFrame:
     """The partitions' rows, each with the time that it counts for: until the next one, at most ten minutes."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried()).where(among(keys))
     at_ms = F.unix_millis("observed_at")

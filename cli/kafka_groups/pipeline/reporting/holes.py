@@ -49,7 +49,7 @@ def findings(tables: Tables, wanted: Wanted, removed: Collection[Key]) -> tuple[
 
 def gaps(tables: Tables) -> tuple[str, ...]:
     """What was found missing in `__consumer_offsets`: deletions, the largest first, and what else there is in all."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     columns = ("cluster_id", "source_partition", "from_offset", "until_offset", "missing", "reason")
     rows = tables.read(INGEST_GAPS, "found_at").select(*columns).distinct()
@@ -80,7 +80,7 @@ def _ended(tables: Tables, evaluated_ms: Mapping[str, int]) -> list[str]:
 
 
 def _of_lag(tables: Tables, judged: Collection[Key] | None) -> list[str]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(LAG_HISTORY, "observed_at")
     seen = (
@@ -100,7 +100,7 @@ def _of_lag(tables: Tables, judged: Collection[Key] | None) -> list[str]:
 
 
 def _of_commits(tables: Tables) -> list[str]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # A sample is later than the record it confirms, so lag_history does not tell whether there was one.
     if tables.storage.read(tables.spark, OFFSET_COMMITS).where(F.col("origin") == "topic").take(1):

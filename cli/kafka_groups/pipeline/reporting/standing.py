@@ -117,7 +117,7 @@ def _standing(key: Key, told: Mapping[str, Any]) -> Standing:
 
 
 def _status(tables: Tables) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(GROUP_STATUS, "evaluated_at").where(F.col("topic").isNull())
     return rows.groupBy(*GROUP).agg(
@@ -128,7 +128,7 @@ def _status(tables: Tables) -> DataFrame:
 
 def _events(tables: Tables) -> DataFrame:
     """The last record of each group as a whole, its state, and when a sample saw it."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(GROUP_EVENTS, "record_time", period=tables.period.from_midnight())
     at_ms, meaning = F.unix_millis("record_time").alias("at_ms"), F.col("meaning")
@@ -147,7 +147,7 @@ def _events(tables: Tables) -> DataFrame:
 
 def _daily(tables: Tables) -> DataFrame:
     """Groups that have a commit, whether or not its lag is known."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(GROUP_DAILY, "day", period=tables.period.from_midnight())
     return rows.groupBy(*GROUP).agg(F.max(F.unix_millis("last_commit_time")).alias("committed_ms"))
@@ -159,7 +159,7 @@ def _turns(tables: Tables) -> DataFrame:
 
 def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Key] | None) -> dict[Key, dict[str, Any]]:
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
     rows = rows if keys is None else rows.where(among(keys))

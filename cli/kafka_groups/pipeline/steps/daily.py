@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.commits import moves
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, PARTITION_KEY, date_of, midnight, surely

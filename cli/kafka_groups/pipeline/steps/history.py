@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, seen_by, surely
 from kafka_groups.verdicts import Rules

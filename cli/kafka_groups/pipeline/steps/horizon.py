@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+from pyspark.sql import functions as F
 
 PARTITION_KEY: Final = ("day", "cluster_id", "topic", "partition")
 COMMIT_KEY: Final = ("day", "cluster_id", "group", "topic", "partition")

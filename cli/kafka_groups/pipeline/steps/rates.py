@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, surely
 

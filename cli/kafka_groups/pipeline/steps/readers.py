@@ -7,7 +7,7 @@ from datetime import date
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import date_of
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.epochs import DOWNGRADED, downgrades, epochs
 from kafka_groups.pipeline.steps.horizon import date_of

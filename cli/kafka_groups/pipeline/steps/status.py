@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, PARTITION_KEY, surely
 from kafka_groups.verdicts import VERDICTS, Rules

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import PARTITION_KEY, surely
 

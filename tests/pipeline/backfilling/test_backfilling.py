@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from kafka_groups.pipeline import backfilling
 from kafka_groups.pipeline.records.texts import topic_id_text
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
-from tests.pipeline.backfills import (
+from tests.pipeline.backfilling.backfills import (
     DAY_MS,
     MIDNIGHT_MS,
     MINUTE_MS,
-    busy_and_quiet,
     by_asking_each,
     denied,
     rows_of,
@@ -25,17 +21,6 @@ from tests.pipeline.backfills import (
     told,
     without_deleted,
 )
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True)
-
-
-@pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with busy_and_quiet() as found:
-        yield found
 
 
 def test_rows_of_a_day_are_what_each_time_would_be_answered_with(cluster: ScriptedCluster, storage: Storage) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.admin import Point
 from kafka_groups.pipeline.backfilling.searching import NEVER, Search
-from tests.pipeline.backfills import DAY_MS, MINUTE_MS, Row, by_asking_each
+from tests.pipeline.backfilling.backfills import DAY_MS, MINUTE_MS, Row, by_asking_each
 
 
 def answers(search: Search, records: Sequence[int], start: int, times: range) -> int:

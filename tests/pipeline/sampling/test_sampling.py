@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from kafka_groups.pipeline import sampling
 from kafka_groups.pipeline.records.texts import topic_id_text
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
-from tests.pipeline.samples import NOON_MS, ms, rows_of, take, with_groups
+from tests.pipeline.sampling.samples import NOON_MS, ms, rows_of, take
 
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True)
-
-
-@pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with with_groups() as found:
-        yield found
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Storage) -> None:

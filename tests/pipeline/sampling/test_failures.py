@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +10,11 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import ConnectionFailedError, StorageError
 from kafka_groups.pipeline.sampling import sample
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.scripted_broker import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
-from tests.pipeline.samples import clock, rows_of, take, with_groups
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True)
-
-
-@pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with with_groups() as found:
-        yield found
+from tests.pipeline.sampling.samples import clock, rows_of, take
 
 
 def test_what_fails_is_told_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:

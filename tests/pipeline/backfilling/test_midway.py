@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.backfilling import Backfilled
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile
 from tests.fakes.scripted_cluster import ScriptedCluster
-from tests.pipeline.backfills import DAY_MS, MIDNIGHT_MS, busy_and_quiet, rows_of, run
+from tests.pipeline.backfilling.backfills import DAY_MS, MIDNIGHT_MS, rows_of, run
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True)
-
-
-@pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with busy_and_quiet() as found:
-        yield found
 
 
 def test_days_that_were_published_are_counted_and_the_one_that_failed_is_not(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -16,7 +15,7 @@ from kafka_groups.admin import PartitionTime
 from kafka_groups.admin.questions.find_offsets import FindOffsets
 from kafka_groups.pipeline.backfilling import Backfilled, backfill
 from kafka_groups.pipeline.sampling import Sampled, sample
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.groups.asking import admin_of
 from tests.live.groups.members import simple, stable
@@ -38,11 +37,6 @@ _TIMEOUT_S = 30
 def any_cluster(request: pytest.FixtureRequest, cluster: Cluster, kafka_2_5: Cluster) -> Cluster:
     """The newest Kafka and the oldest one."""
     return {"cluster": cluster, "kafka_2_5": kafka_2_5}[request.param]
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True)
 
 
 def now_ms() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import ScriptedCluster
-from tests.pipeline.backfills import (
+from tests.pipeline.backfilling.backfills import (
     DAY_MS,
     MIDNIGHT_MS,
     MINUTE_MS,
-    busy_and_quiet,
     by_asking_each,
     denied,
     rows_of,
@@ -36,12 +34,6 @@ HOUR_MS = 60 * MINUTE_MS
 @pytest.fixture(params=TABLE_FORMATS)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     return open_storage(str(tmp_path / "tables"), create=True, table_format=request.param)
-
-
-@pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with busy_and_quiet() as found:
-        yield found
 
 
 def identities(storage: Storage) -> Counter[tuple[Any, ...]]:

@@ -1,0 +1,17 @@
+"""The cluster that these tests fill back from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.pipeline.backfilling.backfills import busy_and_quiet
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    """One whose partitions are written at different rates, made anew for each test."""
+    with busy_and_quiet() as found:
+        yield found
