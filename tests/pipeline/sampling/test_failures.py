@@ -70,7 +70,7 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
         admin.brokers()
     for api in ("ListGroups", "ListOffsets"):
         cluster.script(api, *[silent] * 9, brokers=[3])
-    settings = cluster.settings(timeout_s=2.0)
+    settings = cluster.settings(timeout_s=5.0)
     with GroupAdmin(settings, one_deadline=True) as admin:
         done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_groups.pipeline import sampling
 from kafka_groups.pipeline.records.texts import topic_id_text
+from kafka_groups.pipeline.sampling import filling
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
@@ -131,8 +131,8 @@ def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage)
 def test_many_commits_are_written_in_parts(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "_ROWS_AT_ONCE", 2)
-    monkeypatch.setattr(sampling, "_GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr(filling, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(filling, "_GROUPS_AT_ONCE", 3)
 
     done = take(cluster, storage)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.steps.commits import commit_points
-from kafka_groups.pipeline.steps.daily import key_days
+from kafka_groups.pipeline.steps.days import key_days
 from kafka_groups.pipeline.steps.history import seen_commits
 from kafka_groups.pipeline.steps.horizon import seen_by
 from kafka_groups.pipeline.steps.lag import lag, lag_at_commits, observations

@@ -45,7 +45,7 @@ class Making:
         is_small: bool,
     ) -> None:
         from kafka_groups.pipeline.steps.commits import commit_points
-        from kafka_groups.pipeline.steps.daily import days_read, key_days, partition_days
+        from kafka_groups.pipeline.steps.days import days_read, key_days, partition_days
         from kafka_groups.pipeline.steps.history import seen_commits
         from kafka_groups.pipeline.steps.horizon import seen_by
         from kafka_groups.pipeline.steps.lag import observations
@@ -120,7 +120,8 @@ class Making:
         return at_times(on_day(both, "evaluated_at"), self._states, "evaluated_at")
 
     def _group_daily(self) -> DataFrame:
-        from kafka_groups.pipeline.steps.daily import gone_partitions, group_daily
+        from kafka_groups.pipeline.steps.daily import group_daily
+        from kafka_groups.pipeline.steps.days import gone_partitions
         from kafka_groups.pipeline.steps.members import on_days
         from kafka_groups.pipeline.steps.retention import worst_lags
 

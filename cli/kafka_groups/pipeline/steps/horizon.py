@@ -9,6 +9,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+CLUSTER_KEY: Final = ("day", "cluster_id")
 PARTITION_KEY: Final = ("day", "cluster_id", "topic", "partition")
 COMMIT_KEY: Final = ("day", "cluster_id", "group", "topic", "partition")
 DAY_MS: Final = 86_400_000

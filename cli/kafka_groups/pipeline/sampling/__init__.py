@@ -1,0 +1,55 @@
+"""A sample: what all groups have committed, how they are, and where all logs end, at one time, asked of the brokers.
+
+Where `__consumer_offsets` may not be read, samples fill the same tables; where it may, they bring what it does not
+say: log ends, and states.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.model import Failure
+from kafka_groups.pipeline.sampling.asking import ask
+from kafka_groups.pipeline.sampling.filling import rows_of
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.staging import StagedWriter
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """What a sample wrote: rows by table, under the name of its batch; and what could not be asked, item by item."""
+
+    batch: str
+    groups: int
+    rows: Mapping[str, int]
+    failures: tuple[Failure, ...]
+
+
+def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Callable[[], int]) -> Sampled:
+    """Ask for everything in one pass, and write it as one batch, which appears whole or not at all.
+
+    Commits are asked for before log ends, so that no commit is beyond the end that stands beside it. Groups of which
+    the listing tells all there is to tell (empty classic ones, share and streams groups, other protocols) are not
+    described. A group that is gone when it is described has no row and is no failure. Topics without
+    commits are sampled too; internal ones only if a group has commits on them. A partition that is there but does not
+    tell where its log ends has a row without that, for what has none is gone. `now_ms` is the time, in milliseconds
+    since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
+    """
+    asked = ask(admin, now_ms)
+    batch = f"sample-{datetime.fromtimestamp(asked.ends_ms / 1000, UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
+    writer = StagedWriter(storage.stage())
+    rows = {table.name: 0 for table in (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)}
+    try:
+        for table, part in rows_of(asked, cluster_id):
+            writer.write(table, part)
+            rows[table.name] += part.num_rows
+        storage.publish(batch, writer.close())
+    except BaseException:
+        writer.abort()
+        raise
+    return Sampled(batch=batch, groups=len(asked.groups), rows=rows, failures=asked.failures)

@@ -1,0 +1,106 @@
+"""The questions of a sample, and in which order they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupOffsets, Topic
+from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
+from kafka_groups.model import Answers, Failure, GroupDescription, GroupListing, TopicPartition
+from kafka_groups.pipeline.records.texts import topic_id_text
+
+_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later questions from being asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The answers of one pass, and when (milliseconds since 1970) each part was asked for."""
+
+    groups: Mapping[str, GroupListing]
+    groups_ms: int
+    described: Mapping[str, GroupDescription]
+    commits: Mapping[str, GroupOffsets]
+    commits_ms: int
+    partitions: tuple[TopicPartition, ...]
+    ends: Mapping[TopicPartition, int | None]
+    starts: Mapping[TopicPartition, int | None]
+    stable: Mapping[TopicPartition, int | None]
+    ends_ms: int
+    topic_ids: Mapping[str, str | None]
+    failures: tuple[Failure, ...]
+
+
+def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
+    """Ask for everything that a sample tells, each question once; `now_ms` is the time, in milliseconds since 1970.
+
+    Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the answers.
+    """
+    groups_ms = now_ms()
+    groups = admin.list_groups(share=_NOT_LAST)
+    telling = [name for name, group in groups.found.items() if _has_more_to_tell(group)]
+    described = admin.describe_groups(telling, share=_NOT_LAST)
+    commits_ms = now_ms()
+    commits = admin.list_consumer_group_offsets(
+        {name: None for name, group in groups.found.items() if group.type != "Share"}, share=_NOT_LAST
+    )
+    topics = admin.list_topics(share=_NOT_LAST)
+    partitions = _known(topics, commits.found)
+    # In this order, start <= last stable <= end holds in every row.
+    starts = admin.list_offsets(partitions, at=EARLIEST, share=_NOT_LAST)
+    stable = admin.list_offsets(partitions, at=LAST_STABLE, share=_NOT_LAST)
+    ends_ms = now_ms()
+    ends = admin.list_offsets(partitions, at=LATEST)
+    gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+    return Asked(
+        groups={name: group for name, group in groups.found.items() if name not in gone},
+        groups_ms=groups_ms,
+        described=described.found,
+        commits=commits.found,
+        commits_ms=commits_ms,
+        partitions=partitions,
+        ends=ends.found,
+        starts=starts.found,
+        stable=stable.found,
+        ends_ms=ends_ms,
+        topic_ids={
+            name: topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
+            for name, topic in topics.found.items()
+        },
+        failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.found, gone)),
+    )
+
+
+def _known(topics: Answers[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
+    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now."""
+    read: dict[str, set[int]] = {}
+    for offsets in commits.values():
+        for name, partitions in offsets.partitions():
+            read.setdefault(name, set()).update(partitions)
+    there = {name: topic.partitions for name, topic in topics.found.items() if not topic.internal or name in read} | {
+        name: tuple(sorted(read[name])) for name in topics.failed if name in read
+    }
+    return tuple(TopicPartition(name, partition) for name, partitions in there.items() for partition in partitions)
+
+
+def _has_more_to_tell(group: GroupListing) -> bool:
+    if group.type not in ("Classic", "Consumer", None) or group.protocol_type not in ("consumer", ""):
+        return False
+    return group.type != "Classic" or group.state not in ("Empty", "Dead")
+
+
+def _failures(
+    answers: Iterable[Answers[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
+) -> Iterator[Failure]:
+    """Every item that failed, once: a partition without a leader fails in all three questions about it."""
+    told: set[tuple[object, ...]] = set()
+    for failure in chain.from_iterable(answer.failed.values() for answer in answers):
+        item = (failure.group, failure.topic, failure.partition)
+        key = item if any(each is not None for each in item) else (failure.broker,)
+        if key not in told and not (failure.group in gone and failure.code == GROUP_ID_NOT_FOUND):
+            told.add(key)
+            yield failure
+    for group, offsets in commits.items():
+        yield from offsets.failures(group)
