@@ -16,24 +16,29 @@ class LagPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rebalance:
-    """One rebalance. `duration_quality` is exact, bound (no longer than that), overtaken (until the next) or open."""
+    """One rebalance. `duration_quality` is exact, bound (no longer than that), overtaken (until the next) or open.
+
+    `joined` and `left` count members; None where that is not known.
+    """
 
     started_ms: int
     ended_ms: int | None
     duration_ms: int | None
     duration_quality: str
     generation: int
-    joined: int
-    left: int
+    joined: int | None
+    left: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupHistory:
     """One group: how it stands at the end of the period, and how it came there; points and rebalances ascend in time.
 
-    `verdict` is OK, WARN, STOP, STALL or REWIND (None without a window to judge), `rule` the rule that gave it.
-    `evaluated_ms` is the time that they and the lag are of (None without them). A group with `removed_ms` was removed
-    then and not seen since. Rates are records a second. `time_lag_quality` is one of the contract's names. With
+    `verdict` is OK, WARN, STOP, STALL or REWIND, `rule` the rule that gave it; without commits to judge it is OK, by
+    `no_commits`. Both are None without a lag: where no log end is known of what it committed on, or where all that it
+    committed was removed. `evaluated_ms` is the time that they and the lag are of (None without them). A group with
+    `removed_ms` was removed then (with `removed_is_bound` at some time before: the first sample that missed it is of
+    then) and not seen since. Rates are records a second. `time_lag_quality` is one of the contract's names. With
     `lagging_since_is_bound` the lag is older than what is known of the period, or begins with it.
     """
 
@@ -45,6 +50,7 @@ class GroupHistory:
     rule: str | None
     evaluated_ms: int | None
     removed_ms: int | None
+    removed_is_bound: bool
     lag: int | None
     time_lag_ms: int | None
     time_lag_quality: str

@@ -41,7 +41,9 @@ def test_every_file_stands_in_the_map() -> None:
 
 def test_the_map_names_no_file_that_is_gone() -> None:
     told = (PACKAGE.parent / "DESIGN.md").read_text()
-    paths = re.findall(r"`((?:admin|commands|rendering|sandbox|codec)/[\w/]+\.py)`", told)
+    first_cells = re.findall(r"^\|([^|]*)\|", told, re.MULTILINE)
+    paths = re.findall(r"`([\w/]+\.py)`", "".join(first_cells))
+    assert paths
     assert [path for path in paths if not (PACKAGE / path).is_file()] == []
 
 

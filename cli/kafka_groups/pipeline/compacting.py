@@ -28,12 +28,8 @@ _REPLACEABLE: Final = "backfill-"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compacted:
-    """What was done: dates with joined files in any table, those files before and after; (table, date)s removed.
+    """What was done: dates with joined files in any table, those files before and after; (table, date)s removed."""
 
-    `rows` counts by table what was written anew.
-    """
-
-    rows: dict[str, int]
     dates: int
     files_before: int
     files_after: int
@@ -61,7 +57,6 @@ def compact(
         storage.clean_staging(_ABANDONED_S)
         before = after = 0
         dates: set[str] = set()
-        rows: dict[str, int] = {}
         for table, date, piles in _plan(storage, max(min_files, 2), target_mb * 1024 * 1024):
             if not dates:
                 storage.format.check_swap()
@@ -69,9 +64,8 @@ def compact(
                 dates.add(date)
                 before += sum(map(len, piles))
                 after += len(piles)
-                rows[table.name] = rows.get(table.name, 0) + sum(file.rows for pile in piles for file in pile)
         storage.format.tidy()
-    return Compacted(rows=rows, dates=len(dates), files_before=before, files_after=after, removed=removed)
+    return Compacted(dates=len(dates), files_before=before, files_after=after, removed=removed)
 
 
 def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[list[SmallFile]]]]:

@@ -14,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
+    from kafka_groups.pipeline.storage import Storage
+
 
 class Rooms:
     """The functions that commands call, each with an answer; `spark` is what opened a session."""
@@ -22,6 +24,7 @@ class Rooms:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
         self.prepared = self._fake("ingesting", "prepared")
+        self.prepared.side_effect = self._as_brokers_answer
         self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
         self.so_far = mocker.Mock(name="so_far")
@@ -48,6 +51,10 @@ class Rooms:
         }
         for door in self.doors.values():
             door.return_value.__enter__.return_value.cluster_id.return_value = "c"
+
+    def _as_brokers_answer(self, storage: Storage, *_: object, **__: object) -> Any:
+        storage.make()
+        return self._mocker.DEFAULT
 
     def _fake(self, module: str, name: str, **others: Any) -> Any:
         fake = self._mocker.Mock(name=name)

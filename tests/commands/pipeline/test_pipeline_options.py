@@ -57,13 +57,6 @@ def test_a_build_of_few_facts_gets_a_brief_session(rooms: Rooms, into: str, is_s
     assert rooms.spark.call_args.kwargs["brief"] is is_small
 
 
-@pytest.mark.parametrize("command", WITH_SPARK)
-@pytest.mark.usefixtures("rooms")
-def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
-    told = refusal(command, "--into", into, "--master", "local[2]", "--remote", "sc://h")
-    assert told == "--master contradicts --remote: give one or the other"
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -101,35 +94,6 @@ def test_what_cannot_be_used_is_a_usage_error_in_one_line(
     rooms.spark.assert_not_called()
 
 
-@pytest.mark.parametrize("command", WITH_SPARK)
-@pytest.mark.parametrize(
-    ("flag", "value", "told"),
-    [
-        ("--master", "foo", "--master 'foo' is none of Spark's; write for example local[4] or spark://host:7077"),
-        ("--master", "spark://h", "--master 'spark://h' is none of Spark's; "),
-        ("--master", "local[x]", "--master 'local[x]' is none of Spark's; "),
-        ("--master", "mesos://h:5050", "--master 'mesos://h:5050' is none of Spark's; "),
-        ("--driver-memory", "1x", "--driver-memory '1x' is no size; write for example 512m or 4g"),
-        ("--driver-memory", "0g", "--driver-memory '0g' is no size; "),
-        ("--spark-log", "/no/such/log", "--spark-log /no/such/log: there is no directory /no/such"),
-    ],
-)
-def test_flags_that_no_spark_could_take_are_usage_errors(
-    rooms: Rooms, into: str, command: str, flag: str, value: str, told: str
-) -> None:
-    assert refusal(command, "--into", into, flag, value).startswith(told)
-    rooms.spark.assert_not_called()
-
-
-@pytest.mark.parametrize(
-    "master",
-    ["local", "local[*]", "local[2, 3]", "local-cluster[1,1,1024]", "yarn", "spark://a:1,b:2", "k8s://https://h:6443"],
-)
-def test_all_masters_of_spark_are_taken(rooms: Rooms, into: str, master: str) -> None:
-    assert run("pipeline", "build", "--into", into, "--master", master).exit_code == 0
-    assert rooms.spark.call_args.kwargs["master"] == master
-
-
 @pytest.mark.parametrize("command", ["sample", "backfill"])
 def test_help_says_what_does_not_speak_sasl_yet(command: str) -> None:
     assert "SASL is not spoken" in " ".join(run("pipeline", command, "--help").stdout.split())
@@ -154,20 +118,6 @@ def test_without_a_cluster_the_ways_to_name_one_are_told(tmp_path: Path, command
 @pytest.mark.usefixtures("rooms")
 def test_a_property_that_librdkafka_does_not_know_is_a_usage_error_that_names_it(into: str) -> None:
     assert 'No such configuration property: "no.such"' in refusal("ingest", "--into", into, "-X", "no.such=1")
-
-
-def test_the_flags_say_which_spark(rooms: Rooms, into: str, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    flags = ("--master", "local[3]", "--driver-memory", "4g", "--spark-log", str(log), "--fetch-java")
-    run("pipeline", "build", "--into", into, *flags)
-    assert rooms.spark.call_args.kwargs == {
-        "master": "local[3]",
-        "remote": None,
-        "log": log,
-        "memory": "4g",
-        "fetch": True,
-        "brief": True,
-    }
 
 
 @pytest.mark.parametrize("command", ["sample", "backfill", "compact", "tables"])

@@ -130,6 +130,15 @@ def test_a_refusal_is_one_sentence_a_name_and_exit_code_1_and_nothing_is_touched
     assert _content(Path(machine.into)) == before
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """It is heard, also where a shell has started the tests in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(
     ("continuous", "status", "names"), [(True, "complete", []), (False, "partial", ["INTERRUPTED"])]
 )

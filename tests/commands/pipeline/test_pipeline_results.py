@@ -149,15 +149,6 @@ def test_a_signal_while_spark_stops_does_not_take_what_was_written(rooms: Rooms,
     assert [line for line in outcome.stderr.splitlines() if "Done" not in line] == ["Error: terminated"]
 
 
-def test_rounds_of_samples_outlive_a_cluster_that_is_away(rooms: Rooms, into: str) -> None:
-    done = rooms.sample.return_value
-    rooms.sample.side_effect = [done, ConnectionFailedError("away"), done, KeyboardInterrupt]
-    outcome = run("pipeline", "sample", "--into", into, "--every", "1ms", "--format", "json")
-    document = json.loads(outcome.stdout)
-    assert (outcome.exit_code, document["rounds"], document["tables"][0]["rows"]) == (130, 2, 8)
-    assert "Error: away" in outcome.stderr
-
-
 def test_a_directory_that_is_not_ours_is_told_before_anything_is_asked(rooms: Rooms, tmp_path: Path) -> None:
     (tmp_path / "letters").write_text("mine")
     for command in ("ingest", "sample", "backfill", "build", "report", "compact", "tables"):
@@ -236,19 +227,6 @@ def test_build_says_what_could_not_be_told(into: str) -> None:
     outcome = run("pipeline", "build", "--into", into)
     assert outcome.stderr.startswith("no end offsets\nDone in ")
     assert document_of("build", "--into", into)["missing"] == ["no end offsets"]
-
-
-def test_a_page_is_written_whole_or_not_at_all(into: str, tmp_path: Path, mocker: MockerFixture) -> None:
-    page = tmp_path / "site" / "report.html"
-    page.parent.mkdir()
-    assert run("pipeline", "report", "--into", into, "--html", str(page)).exit_code == 0
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!")
-    mocker.patch("kafka_groups.commands.pipeline.report.write_page", side_effect=OSError(28, "No space left on device"))
-    outcome = run("pipeline", "report", "--into", into, "--html", str(page))
-    assert (outcome.exit_code, outcome.stdout) == (1, "")
-    assert outcome.stderr == f"Error: the page cannot be written: No space left on device: {page}\n"
-    assert ([file.name for file in page.parent.iterdir()], page.read_text(encoding="utf-8")) == (["report.html"], text)
 
 
 def test_a_temporary_log_goes_away_unless_an_error_names_it(rooms: Rooms, into: str) -> None:

@@ -52,6 +52,11 @@ def test_the_environment_names_the_format_and_the_flag_beats_it(tmp_path: Path) 
     assert "KAFKA_GROUPS_TABLE_FORMAT is 'orc'; write one of parquet, delta" in told.stderr
 
 
+def test_the_environment_says_nothing_of_a_directory_that_has_a_format(into: str) -> None:
+    outcome = run("pipeline", "sample", "--into", into, *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="delta")
+    assert (outcome.exit_code, format_of(Path(into))) == (0, "parquet")
+
+
 def test_another_format_than_the_directory_has_is_one_line(into: str, rooms: Rooms) -> None:
     outcome = run("pipeline", "sample", "--into", into, *CLUSTER, "--table-format", "delta", "--format", "json")
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)

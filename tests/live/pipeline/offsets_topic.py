@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +44,19 @@ def _commit(admin: AdminClient, wanted: ConsumerGroupTopicPartitions) -> bool:
 
 def commit_and_abort(bootstrap: str, group: str, topic: str, offset: int) -> None:
     """A commit inside a transaction that is given up."""
-    _in_transaction(bootstrap, group, topic, offset, Producer.abort_transaction)
+    with open_transaction(bootstrap, group, topic, offset) as producer:
+        producer.abort_transaction(_TIMEOUT_S)
 
 
 def commit_in_transaction(bootstrap: str, group: str, topic: str, offset: int) -> None:
     """A commit inside a transaction that is committed."""
-    _in_transaction(bootstrap, group, topic, offset, Producer.commit_transaction)
+    with open_transaction(bootstrap, group, topic, offset) as producer:
+        producer.commit_transaction(_TIMEOUT_S)
 
 
-def _in_transaction(
-    bootstrap: str, group: str, topic: str, offset: int, end: Callable[[Producer, float], object]
-) -> None:
+@contextmanager
+def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Iterator[Producer]:
+    """The producer of a transaction that holds a commit and has not ended."""
     producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
     consumer = Consumer(quiet(bootstrap) | {"group.id": group})
     try:
@@ -61,7 +64,7 @@ def _in_transaction(
         producer.begin_transaction()
         where = [TopicPartition(topic, 0, offset)]
         producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), _TIMEOUT_S)
-        end(producer, _TIMEOUT_S)
+        yield producer
     finally:
         consumer.close()
 

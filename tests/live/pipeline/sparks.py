@@ -13,6 +13,7 @@ from pathlib import Path
 import pyspark
 
 from kafka_groups.pipeline.session.java import find_java, home_of
+from kafka_groups.sandbox.ports import free_ports
 from tests.live.groups.waiting import wait_until
 
 _HOME = Path(pyspark.__file__).parent
@@ -31,7 +32,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def connect_server(home: Path) -> Iterator[str]:
     """The URL of a server whose working directory is `home`."""
-    port = _free_port()
+    (port,) = free_ports(1)
     options = {"ui.enabled": "false", "connect.grpc.binding.address": _LOOPBACK, "connect.grpc.binding.port": port}
     flags = [word for name, value in options.items() for word in ("--conf", f"spark.{name}={value}")]
     server = ["spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
@@ -42,12 +43,12 @@ def connect_server(home: Path) -> Iterator[str]:
 @contextmanager
 def standalone(home: Path) -> Iterator[str]:
     """The URL of a master that has one worker, whose files go below `home`."""
-    port, reached, also = _free_port(), _free_port(), _free_port()
+    port, reached, also = free_ports(3)
     url = f"spark://{_LOOPBACK}:{port}"
     at = ["--host", _LOOPBACK, "--webui-port"]
     master = ["spark-class", "org.apache.spark.deploy.master.Master", "--port", str(port), *at, str(also)]
     worker = ["spark-class", "org.apache.spark.deploy.worker.Worker", url, "--port", str(reached), *at, "0"]
-    worker += ["--cores", "2", "--memory", "1g", "--work-dir", str(home)]
+    worker += ["--cores", "4", "--memory", "1g", "--work-dir", str(home)]
     with _running(home, master, port), _running(home, worker, reached):
         yield url
 
@@ -83,10 +84,3 @@ def _listens(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind((_LOOPBACK, 0))
-        port: int = taken.getsockname()[1]
-        return port

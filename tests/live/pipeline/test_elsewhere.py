@@ -7,22 +7,21 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.ingesting import ingest
-from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
-from tests.live.groups.asking import admin_of
-from tests.live.groups.members import stable
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment, standalone
-from tests.live.pipeline.told import now_ms
+from tests.live.pipeline.told import Told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,89 +30,106 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 _INTO = "tables"  # a path that means something to the command alone: a server has another working directory
 _PATIENCE_S = 240
+_DERIVED = [table for table in TABLES.values() if table.derived]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What commands are told of a Spark, and what two of them do there: each in a home of its own."""
+
+    flags: list[str]
+    home: Path
+    ingested: Future[Any]
+    built: Future[Any]
+
+    def after(self, command: str) -> tuple[Any, Storage]:
+        """The command's document and its tables, once it has ended."""
+        document = (self.ingested if command == "ingest" else self.built).result()
+        return document, open_storage(str(self.home / command / _INTO))
 
 
 @pytest.fixture(scope="module")
-def here(spark: SparkSession, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
-    """What a classic session in this process makes of a few groups."""
+def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    """What a classic session in this process reads, after all that happened to the cast."""
+    assert told.storage
     storage = open_storage(str(tmp_path_factory.mktemp("here") / _INTO), create=True)
-    topic = make_topic(broker, records=8)
-    with stable(broker, topic, commits=[(topic, 0, 3)]), admin_of(broker) as admin:
-        for number in range(6):
-            commit(broker, fresh("committing"), topic, *range(number + 1))
-        for _ in range(2):
-            sample(admin, storage, cluster_id=admin.cluster_id(), now_ms=now_ms)
     ingest(spark, storage, {"bootstrap.servers": broker})
-    build(spark, storage)
     return storage
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    with connect_server(tmp_path_factory.mktemp("connect-server")) as url:
-        yield ["--remote", url]
+@pytest.fixture(scope="module", params=["connect-local", "standalone", "connect-server"])
+def place(
+    request: pytest.FixtureRequest, told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
+    """An ingest and a build run there at the same time: most of either is its start, which uses one core."""
+    assert here
+    home = tmp_path_factory.mktemp(request.param)
+    (home / "ingest").mkdir()
+    made = shutil.ignore_patterns(*(table.name for table in _DERIVED), "build.json")
+    shutil.copytree(told.storage.place.root, home / "build" / _INTO, ignore=made)
+    with _spark(request.param, home) as flags, ThreadPoolExecutor(2) as pool:
+        yield Place(
+            flags=flags,
+            home=home,
+            ingested=pool.submit(_run, home / "ingest", "ingest", "-b", broker, *flags),
+            built=pool.submit(_run, home / "build", "build", *flags),
+        )
 
 
-@pytest.fixture(scope="module", params=["connect-local", "connect-server", "standalone"])
-def flags(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """What a command is told of a Spark."""
-    if request.param == "connect-local":
-        yield ["--remote", "local[2]"]
-    elif request.param == "connect-server":
-        yield request.getfixturevalue("server")
-    else:
-        with standalone(tmp_path_factory.mktemp("standalone")) as url:
-            yield ["--master", url]
+def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSession, here: Storage) -> None:
+    done, there = place.after("ingest")
 
-
-def test_an_ingest_elsewhere_brings_the_same_rows(
-    flags: list[str], spark: SparkSession, here: Storage, broker: str, tmp_path: Path
-) -> None:
-    done = _run(tmp_path, "ingest", "-b", broker, *flags)
-
-    there = open_storage(str(tmp_path / _INTO))
     for table in (OFFSET_COMMITS, GROUP_EVENTS):
-        assert _rows(spark, there, table) == _rows(spark, here, table, "origin = 'topic'") != []
+        assert _rows(spark, there, table) == _rows(spark, here, table) != []
     assert done["batches"] == 1
 
 
-def test_a_build_elsewhere_makes_the_same_tables(
-    flags: list[str], spark: SparkSession, here: Storage, tmp_path: Path
+def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, told: Told) -> None:
+    done, there = place.after("build")
+
+    for table in _DERIVED:
+        assert _rows(spark, there, table) == _rows(spark, told.storage, table), table.name
+    rows = {table["table"]: table["rows"] for table in done["tables"]}
+    assert rows["rebalances"] == told.storage.read(spark, TABLES["rebalances"]).count() > 0
+
+
+@pytest.mark.parametrize("place", ["connect-server"], indirect=True, scope="module")
+def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any_other(
+    place: Place, spark: SparkSession, broker: str
 ) -> None:
-    derived = [table for table in TABLES.values() if table.derived]
-    made = shutil.ignore_patterns(*(table.name for table in derived), "build.json")
-    shutil.copytree(here.place.root, tmp_path / _INTO, ignore=made)
-
-    done = _run(tmp_path, "build", *flags)
-
-    there = open_storage(str(tmp_path / _INTO))
-    for table in derived:
-        assert _rows(spark, there, table) == _rows(spark, here, table), table.name
-    assert {"table": "rebalances", "rows": here.read(spark, TABLES["rebalances"]).count()} in done["tables"]
-
-
-def test_a_second_run_on_a_server_goes_on_where_the_first_one_stopped(
-    server: list[str], spark: SparkSession, broker: str, tmp_path: Path
-) -> None:
-    _run(tmp_path, "ingest", "-b", broker, *server)
+    home, (_, there) = place.home, place.after("ingest")
+    place.after("build")
     commit(broker, fresh("later"), make_topic(broker, records=8), 1, 2, 3)
-    later = _run(tmp_path, "ingest", "-b", broker, *server)
 
-    assert later["tables"] == [{"table": "offset_commits", "rows": 3}]
-    assert commits_in(spark, open_storage(str(tmp_path / _INTO))) == read_directly(broker)
+    with ThreadPoolExecutor(3) as pool:
+        later = pool.submit(_run, home / "ingest", "ingest", "-b", broker, *place.flags)
+        reports = [
+            pool.submit(_run, home / "build", "report", *flags) for flags in (place.flags, ["--master", "local[1]"])
+        ]
+
+    assert later.result()["tables"] == [{"table": "offset_commits", "rows": 3}]
+    assert commits_in(spark, there) == read_directly(broker)
+    assert reports[0].result()["groups"] == reports[1].result()["groups"] != []
 
 
-def test_a_report_from_a_server_tells_of_the_same_groups(server: list[str], here: Storage, tmp_path: Path) -> None:
-    shutil.copytree(here.place.root, tmp_path / _INTO)
-
-    assert _run(tmp_path, "report", *server)["groups"] == _run(tmp_path, "report", "--master", "local[2]")["groups"]
+@contextmanager
+def _spark(name: str, home: Path) -> Iterator[list[str]]:
+    """What a command is told of it."""
+    if name == "connect-local":
+        yield ["--remote", "local[2]"]
+    elif name == "connect-server":
+        with connect_server(home) as url:
+            yield ["--remote", url]
+    else:
+        with standalone(home) as url:
+            yield ["--master", url]
 
 
 def _run(home: Path, command: str, *rest: str) -> Any:
     """The command's document; its working directory is `home`."""
     program = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", command, "--into", _INTO]
     done = subprocess.run(
-        [*program, "--format", "json", "--driver-memory", "1g", "--spark-log", "log", *rest],
+        [*program, "--format", "json", "--driver-memory", "1g", "--spark-log", f"{command}.log", *rest],
         cwd=home,
         env=environment(),
         capture_output=True,

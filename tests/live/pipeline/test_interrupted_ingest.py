@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,27 @@ class Ended:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run is ended: by which signal, to whom, and where its Spark is."""
+
+    number: signal.Signals
+    kill: Callable[[int, int], None]
+    spark: str = "--master"
+
+
+ENDINGS = {
+    # A terminal's Ctrl-C reaches the JVM and the workers, too.
+    "by ctrl-c": Ending(number=signal.SIGINT, kill=os.killpg),
+    # A container's end reaches the first process alone.
+    "by sigterm": Ending(number=signal.SIGTERM, kill=os.kill),
+    # A service manager's reaches the JVM, too, which is often gone before Python looks.
+    "by sigterm to all": Ending(number=signal.SIGTERM, kill=os.killpg),
+    # The same where a Spark Connect server runs in that JVM, whose client would try again for ten minutes.
+    "by sigterm to connect": Ending(number=signal.SIGTERM, kill=os.killpg, spark="--remote"),
+}
+
+
 @contextmanager
 def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Popen[str]]:
     """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not ask for."""
@@ -88,15 +110,13 @@ def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Pope
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end(
-    broker: str, home: Path, number: signal.Signals, kill: Callable[[int, int], None], spark: str = "--master"
-) -> Ended:
+def _end(broker: str, home: Path, ending: Ending) -> Ended:
     topic = make_topic(broker, records=8)
     commit(broker, fresh("before"), topic, 1, 2, 3)
     storage = open_storage(str(home / "tables"), create=True)
-    with _continuous(broker, home, spark) as process:
+    with _continuous(broker, home, ending.spark) as process:
         wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", longest_s=_START_S)
-        kill(process.pid, number)
+        ending.kill(process.pid, ending.number)
         stdout, stderr = process.communicate(timeout=_END_S)
     log = (home / "log").read_text(errors="replace")
     return Ended(exit_code=process.returncode, stdout=stdout, stderr=stderr, log=log, storage=storage)
@@ -108,48 +128,21 @@ def _has_read(storage: Storage, process: subprocess.Popen[str]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def by_ctrl_c(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A terminal's Ctrl-C reaches the JVM and the workers, too."""
-    return _end(broker, tmp_path_factory.mktemp("by-ctrl-c"), signal.SIGINT, os.killpg)
+def running(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Ended]]]:
+    """All of them, two at a time: most of a run is its start, which uses one core."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(_end, broker, tmp_path_factory.mktemp("ending"), how) for name, how in ENDINGS.items()}
 
 
-@pytest.fixture(scope="module")
-def by_sigterm(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A container's end reaches the first process alone."""
-    return _end(broker, tmp_path_factory.mktemp("by-sigterm"), signal.SIGTERM, os.kill)
+@pytest.fixture(params=ENDINGS)
+def ended(request: pytest.FixtureRequest, running: dict[str, Future[Ended]]) -> Ended:
+    return running[request.param].result()
 
 
-@pytest.fixture(scope="module")
-def by_sigterm_to_all(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A service manager's end reaches the JVM, too, which is often gone before Python looks."""
-    return _end(broker, tmp_path_factory.mktemp("by-sigterm-to-all"), signal.SIGTERM, os.killpg)
-
-
-@pytest.fixture(scope="module")
-def by_sigterm_to_connect(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """The same where a Spark Connect server runs in that JVM, whose client would try again for ten minutes."""
-    return _end(broker, tmp_path_factory.mktemp("by-sigterm-to-connect"), signal.SIGTERM, os.killpg, "--remote")
-
-
-@pytest.fixture(params=["by_ctrl_c", "by_sigterm", "by_sigterm_to_all", "by_sigterm_to_connect"])
-def ended(request: pytest.FixtureRequest) -> Ended:
-    found: Ended = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("fixture", "exit_code", "told"),
-    [
-        ("by_ctrl_c", 130, "interrupted"),
-        ("by_sigterm", 143, "terminated"),
-        ("by_sigterm_to_all", 143, "terminated"),
-        ("by_sigterm_to_connect", 143, "terminated"),
-    ],
-)
-def test_it_is_told_once_and_is_the_exit_code(
-    request: pytest.FixtureRequest, fixture: str, exit_code: int, told: str
-) -> None:
-    ended: Ended = request.getfixturevalue(fixture)
+@pytest.mark.parametrize("name", ENDINGS)
+def test_it_is_told_once_and_is_the_exit_code(running: dict[str, Future[Ended]], name: str) -> None:
+    ended = running[name].result()
+    exit_code, told = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 
     assert ended.exit_code == exit_code, ended.stderr
     assert [line for line in ended.stderr.splitlines() if line.startswith("Error")] == [f"Error: {told}"]

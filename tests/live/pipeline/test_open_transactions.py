@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_groups.pipeline.examining import transactions
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.source.brokers import Brokers
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic, quiet
-from tests.live.pipeline.offsets_topic import commit
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.pipeline.offsets_topic import commit, open_transaction
 
 pytestmark = pytest.mark.live
 
 _TIMEOUT_S = 30
-
-
-@contextmanager
-def _open_transaction(bootstrap: str, group: str, topic: str) -> Iterator[None]:
-    """One that commits an offset, and is given up in the end."""
-    producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
-    consumer = Consumer(quiet(bootstrap) | {"group.id": group})
-    try:
-        producer.init_transactions(_TIMEOUT_S)
-        producer.begin_transaction()
-        where = [TopicPartition(topic, 0, 7)]
-        producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), _TIMEOUT_S)
-        yield
-        producer.abort_transaction(_TIMEOUT_S)
-    finally:
-        consumer.close()
 
 
 def _check(bootstrap: str) -> tuple[str, str]:
@@ -50,11 +31,12 @@ def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
     commit(broker, group, topic, 1)
     place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).partitions()))
 
-    with _open_transaction(broker, group, topic):
+    with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)
         young = _check(broker)
         monkeypatch.setattr(transactions, "_LONG_S", 0.0)
         old = _check(broker)
+        producer.abort_transaction(_TIMEOUT_S)
 
     told = f"3 offsets of partitions {place} wait for transactions to end, the oldest open since "
     assert young[0] == "ok"

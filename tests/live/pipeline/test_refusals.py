@@ -134,7 +134,7 @@ def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storag
     outcome = run("pipeline", "sample", "--into", storage.into, "--format", "json", bootstrap=guarded.bootstrap)
 
     document = json.loads(outcome.stdout)
-    sampled = pq.read_table(storage.path(OFFSET_COMMITS).removeprefix("file://")).to_pylist()
+    sampled = pq.read_table(storage.place.join(OFFSET_COMMITS.name)).to_pylist()
     assert (committed, topic, 3) in {(row["group"], row["topic"], row["committed_offset"]) for row in sampled}
     assert (outcome.exit_code, document["status"]) == (3, "partial")
     assert {(error["group"], error["name"]) for error in document["errors"]} == {(closed, "GROUP_AUTHORIZATION_FAILED")}
@@ -151,8 +151,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
     run("pipeline", "sample", "--into", storage.into, bootstrap=guarded.bootstrap)
 
     commits, ends = (
-        pq.read_table(storage.path(table).removeprefix("file://")).to_pylist()
-        for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
+        pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
     )
     assert committed in {row["group"] for row in commits}
     assert hidden not in {row["topic"] for row in (*commits, *ends)}

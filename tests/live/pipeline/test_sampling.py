@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -21,6 +20,7 @@ from tests.live.groups.asking import admin_of
 from tests.live.groups.members import simple, stable
 from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.pipeline.told import now_ms
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -37,10 +37,6 @@ _TIMEOUT_S = 30
 def any_cluster(request: pytest.FixtureRequest, cluster: Cluster, kafka_2_5: Cluster) -> Cluster:
     """The newest Kafka and the oldest one."""
     return {"cluster": cluster, "kafka_2_5": kafka_2_5}[request.param]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def take(cluster: Cluster, storage: Storage) -> Sampled:
@@ -62,7 +58,7 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
 
 
 def rows_of(storage: Storage, table: Table, **wanted: str) -> list[dict[str, Any]]:
-    found = ds.dataset(storage.path(table), partitioning="hive").to_table()
+    found = ds.dataset(storage.place.join(table.name), partitioning="hive").to_table()
     for column, value in wanted.items():
         found = found.filter(pc.equal(found[column], value))
     rows: list[dict[str, Any]] = found.to_pylist()

@@ -32,7 +32,7 @@ class Told:
         """Those with these values, in no order."""
         if not self.storage.batches(table):
             return []
-        found = ds.dataset(self.storage.path(table), partitioning="hive").to_table()
+        found = ds.dataset(self.storage.place.join(table.name), partitioning="hive").to_table()
         for column, value in wanted.items():
             found = found.filter(pc.equal(found[column], value))
         rows: list[Row] = found.to_pylist()

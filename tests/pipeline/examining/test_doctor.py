@@ -185,11 +185,12 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
     outcome = run("pipeline", "doctor", "--into", storage.into)
     told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
-    assert outcome == (1, told, "Failed checks: 1.\n")
+    assert outcome == (3, told, "Failed checks: 1.\n")
     assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
     document = json.loads(run("pipeline", "doctor", "--format", "json").stdout)
     Draft202012Validator(json.loads(run("schema", "pipeline-doctor").stdout)).validate(document)
     assert document["checks"][1] == {"check": "brokers", "status": "failed", "detail": "away"}
+    assert (document["status"], [error["message"] for error in document["errors"]]) == ("partial", ["brokers: away"])
     assert [
         json.loads(line)["check"] for line in run("pipeline", "doctor", "--format", "ndjson").stdout.splitlines()
     ] == [

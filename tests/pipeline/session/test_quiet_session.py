@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +25,7 @@ from pathlib import Path
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.session import start_session
 log, kind, what = sys.argv[1:]
-where = {kind: "local[2]"}
+where = {kind: "local[2]", "brief": what == "brief"}
 before = dict(os.environ)
 
 def noisy(rows):
@@ -41,6 +46,7 @@ try:
             "python": spark.range(1).select(which("id")).collect()[0][0],
             "zone": spark.conf.get("spark.sql.session.timeZone"),
             "connect": type(spark).__module__.startswith("pyspark.sql.connect"),
+            "brief": "-XX:TieredStopAtLevel=1" in spark.conf.get("spark.driver.extraJavaOptions", ""),
         }
         Path(log + ".up").write_text(json.dumps(found))
         if what == "wait":
@@ -52,34 +58,66 @@ assert dict(os.environ) == before, set(os.environ) ^ set(before)
 """
 
 
-def run(log: Path, kind: str, what: str = "work") -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a program with a session wrote; `found` in it, or the `error` that it ended with."""
+
+    said: tuple[str, str, int]
+    found: dict[str, Any]
+    error: str
+    log: Path
+
+
+def run(log: Path, kind: str, what: str) -> Ran:
     """A program that opens a session, apart from this process."""
     program = [sys.executable, "-c", PROGRAM, str(log), kind, what]
-    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=200)
+    told = {end: path.read_text() if (path := Path(f"{log}.{end}")).exists() else "" for end in ("up", "error")}
+    said = (done.stdout, done.stderr, done.returncode)
+    return Ran(said=said, found=json.loads(told["up"] or "{}"), error=told["error"], log=log)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Ran]]:
+    """Programs by where their session is and what it does, two at a time: most of one is a start, on one core."""
+    home = tmp_path_factory.mktemp("sessions")
+    wanted = [("master", "work"), ("remote", "work"), ("master", "brief"), ("master", "fail"), ("master", "throw")]
+    with ThreadPoolExecutor(2) as pool:
+        running = {each: pool.submit(run, home / "-".join(each), *each) for each in wanted}
+        yield lambda kind, what: running[kind, what].result()
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["master", "remote"])
-def test_nothing_of_sparks_noise_reaches_our_streams(tmp_path: Path, kind: str) -> None:
-    import json
-
-    done = run(tmp_path / "log", kind)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    found = json.loads((tmp_path / "log.up").read_text())
-    assert found == {"python": sys.executable, "zone": "UTC", "connect": kind == "remote"}
-    assert "a worker's noise" in (tmp_path / "log").read_text()
+@pytest.mark.parametrize(("kind", "what"), [("master", "work"), ("master", "brief"), ("remote", "work")])
+def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str, str], Ran], kind: str, what: str) -> None:
+    done = ran(kind, what)
+    assert done.said == ("", "", 0)
+    assert (done.found["python"], done.found["zone"]) == (sys.executable, "UTC")
+    assert done.found["connect"] == (kind == "remote")
+    assert "a worker's noise" in done.log.read_text()
 
 
 @pytest.mark.spark
-def test_a_failure_of_sparks_is_one_line_that_names_its_log(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    done = run(log, "master", "fail")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    told = (tmp_path / "log.error").read_text()
-    assert told.startswith("Spark failed: ")
-    assert "broken on purpose" in told
-    assert told.endswith(f"; its log is {log}")
-    assert "\n" not in told
+def test_a_brief_session_compiles_lightly_and_another_one_does_not(ran: Callable[[str, str], Ran]) -> None:
+    assert [ran("master", what).found["brief"] for what in ("brief", "work")] == [True, False]
+
+
+@pytest.mark.spark
+def test_a_failure_of_sparks_is_one_line_that_names_its_log(ran: Callable[[str, str], Ran]) -> None:
+    done = ran("master", "fail")
+    assert done.said == ("", "", 0)
+    assert done.error.startswith("Spark failed: ")
+    assert "broken on purpose" in done.error
+    assert done.error.endswith(f"; its log is {done.log}")
+    assert "\n" not in done.error
+
+
+@pytest.mark.spark
+def test_what_java_throws_is_told_and_not_which_call_it_was(ran: Callable[[str, str], Ran]) -> None:
+    done = ran("master", "throw")
+    assert done.said == ("", "", 0)
+    assert done.error.startswith("Spark failed: java.lang.ClassNotFoundException: no.such.Class")
+    assert done.error.endswith(f"; its log is {done.log}")
 
 
 @pytest.mark.spark
@@ -107,30 +145,6 @@ except PipelineError as error:
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert (done.stdout.startswith(told), done.stderr) == (True, "")
     assert done.stdout.endswith(f"; its log is {log}\n")
-
-
-@pytest.mark.spark
-def test_a_brief_session_compiles_lightly_and_another_one_does_not(tmp_path: Path) -> None:
-    program = """
-import sys
-from pathlib import Path
-from kafka_groups.pipeline.session import start_session
-with start_session(master="local[1]", log=Path(sys.argv[1]), memory="512m", brief=sys.argv[2] == "brief") as spark:
-    print("-XX:TieredStopAtLevel=1" in spark.conf.get("spark.driver.extraJavaOptions", ""))
-"""
-    for what, expected in [("brief", "True\n"), ("long", "False\n")]:
-        command = [sys.executable, "-c", program, str(tmp_path / "log"), what]
-        assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == expected
-
-
-@pytest.mark.spark
-def test_what_java_throws_is_told_and_not_which_call_it_was(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    done = run(log, "master", "throw")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    told = (tmp_path / "log.error").read_text()
-    assert told.startswith("Spark failed: java.lang.ClassNotFoundException: no.such.Class")
-    assert told.endswith(f"; its log is {log}")
 
 
 @pytest.mark.spark

@@ -13,6 +13,8 @@ import pytest
 from kafka_groups.errors import PipelineError, SparkMissingError
 from kafka_groups.pipeline.session import start_session
 from kafka_groups.pipeline.session.requirements import check_answers, check_connect, check_master, check_pyspark
+from kafka_groups.pipeline.session.starting import _said_by_java
+from kafka_groups.sandbox.ports import free_ports
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -48,23 +50,15 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture)
     assert str(caught.value) == told
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    port = free_port()
+    (port,) = free_ports(1)
     session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
     with pytest.raises(PipelineError, match=f"no Spark Connect server answers at 127.0.0.1:{port}"), session:
         pytest.fail("there is no server")
 
 
 def test_a_master_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    ports = free_port(), free_port()
+    ports = free_ports(2)
     master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
     session = start_session(master=master, log=tmp_path / "log")
     with (
@@ -78,12 +72,29 @@ def test_one_of_several_masters_is_enough_and_others_are_left_to_spark() -> None
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-        check_master(f"spark://127.0.0.1:{free_port()},127.0.0.1:{listening.getsockname()[1]}")
+        check_master(f"spark://127.0.0.1:{free_ports(1)[0]},127.0.0.1:{listening.getsockname()[1]}")
     for other in ("local[*]", "yarn", "k8s://https://nowhere:1"):
         check_master(other)
 
 
-@pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:"])
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"),
+        ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
+        ("Invalid heap: -Xmx1x\nError: Could not create the Java Virtual Machine.\nmore\n", "Invalid heap: -Xmx1x"),
+        ('Exception in thread "main" org.apache.Broken: no\n\tat Main\n', "org.apache.Broken: no"),
+        ("WARN nothing\n", None),
+    ],
+)
+def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, said: str, why: str | None) -> None:
+    log = tmp_path / "log"
+    before = "Error occurred during initialization of VM\nof a run before\n"
+    log.write_text(before + said)
+    assert _said_by_java(log, len(before)) == why
+
+
+@pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
 def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None:
     with pytest.raises(PipelineError, match="is no Spark Connect URL; write for example sc://host:15002"):
         check_answers(url, {})
@@ -91,7 +102,7 @@ def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None
 
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
 def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str) -> None:
-    check_answers(f"sc://127.0.0.1:{free_port()}", {name: "http://proxy"})
+    check_answers(f"sc://127.0.0.1:{free_ports(1)[0]}", {name: "http://proxy"})
 
 
 def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def commits() -> list[Row]:
         commit(-2 * DAY, 7, source=7, group="idle", topic="gone"),
         commit(170, 7, group="idle", topic="gone"),
         *(commit(60 * place, 100 * place, source=10 + place, group="steady", topic="s") for place in range(1, 5)),
+        commit(1, 50, source=29, group="stable", topic="open"),
         commit(5, 1, source=30, group="old", topic="r"),
         commit(50, 2, source=31, group="old", topic="r"),
     ]
@@ -61,6 +62,8 @@ def log_ends() -> list[Row]:
         ends(180, 40, topic="unread"),
         # The last sample of all: of topics that it does not see nobody says that they are unread.
         ends(300, 40, topic="unread"),
+        # The last ten records are of a transaction that is open.
+        ends(60, 60, topic="open", last_stable_offset=50),
         *(ends(60 * place, 500 + 50 * place, topic="s") for place in range(1, 5)),
     ]
 

@@ -38,8 +38,8 @@ def commit(seconds: float, offset: int | None, *, source: int | None = None, **o
     return row | others
 
 
-def ends(seconds: float, end: int, *, start: int | None = 0, **others: Any) -> Row:
-    """A sampled log end."""
+def ends(seconds: float, end: int | None, *, start: int | None = 0, **others: Any) -> Row:
+    """A sampled log end; None where it was not told."""
     row = {"cluster_id": "c", "origin": "sample", "topic": "t", "partition": 0}
     return row | {"observed_at": at(seconds), "log_start_offset": start, "log_end_offset": end} | others
 

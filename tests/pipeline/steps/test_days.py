@@ -189,12 +189,20 @@ def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Told) -> Non
     assert [read["subscribed", topic] for topic in ("classic", "matched", "no more")] == [False, False, True]
 
 
-def test_findings_are_those_of_each_clusters_newest_day(spark: SparkSession) -> None:
-    from kafka_groups.pipeline.steps.daily import of_newest_day
+def test_the_newest_day_of_a_cluster_is_that_of_any_of_its_tables(spark: SparkSession) -> None:
+    from kafka_groups.pipeline.steps.daily import newest_days
 
-    schema = "cluster_id string, day date, name string"
-    days = spark.createDataFrame([("a", TODAY, "old"), ("a", TOMORROW, "new"), ("b", TODAY, "only")], schema)
-    others = spark.createDataFrame([("a", TODAY, "t"), ("b", TODAY, "t")], schema)
+    groups, topics = (
+        spark.createDataFrame(rows, "cluster_id string, date date")
+        for rows in ([("a", TODAY), ("a", TOMORROW), ("b", TODAY)], [("a", TODAY), ("b", TODAY), ("c", TODAY)])
+    )
 
-    assert sorted(row["name"] for row in of_newest_day(days, others).collect()) == ["new", "only"]
-    assert [row["name"] for row in of_newest_day(others, days).collect()] == ["t"]
+    assert sorted(map(tuple, newest_days(groups, topics).collect())) == [("a", TOMORROW), ("b", TODAY), ("c", TODAY)]
+
+
+def test_a_day_under_way_is_as_long_as_what_was_read_of_it(groups: Told) -> None:
+    """Of `hourly` a record is of five minutes after midnight, of `read on one day` one at noon."""
+    tomorrow, today = groups["hourly", "g", TOMORROW], groups["read on one day", "other", TODAY]
+
+    assert (tomorrow["commits"], tomorrow["commit_rate"]) == (1, 1 / (5 * MINUTE))
+    assert (today["commits"], today["commit_rate"]) == (1, 1 / (12 * HOUR))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import date
 from typing import Any
 
 import pytest
@@ -13,13 +13,14 @@ HOUR = 3_600_000
 QUIET = {
     "cluster_id": "c",
     "group": "g",
-    "day": datetime(2026, 11, 20, tzinfo=UTC),
+    "date": date(2026, 11, 20),
     "retention_margin": 500,
     "last_retention_margin": 500,
     "retention_left_ms": None,
     "orphaned_partitions": 0,
     "is_idle": False,
-    "last_commit_time": datetime(2026, 11, 18, 7, tzinfo=UTC),
+    "last_lag": 10,
+    "last_commit_date": date(2026, 11, 18),
     "skew": 1.0,
 }
 
@@ -72,7 +73,7 @@ def test_an_ordinary_day_has_no_finding() -> None:
             "Group g: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
         ),
         (
-            {"is_idle": True, "last_commit_time": None},
+            {"is_idle": True, "last_commit_date": None},
             "idle_group",
             "Group g: no commit in 24 hours, and no member seen on 2026-11-20.",
         ),
@@ -101,10 +102,57 @@ def test_what_was_lost_in_the_morning_and_what_will_be_are_both_told() -> None:
     ]
 
 
+YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
+
+
+def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
+    """What is told of a day after others, of which so many minutes are known."""
+    found = group_findings(QUIET | today, [YESTERDAY | row for row in before], passed_ms=minutes * 60_000)
+    assert {finding.kind for finding in found} <= {"retention_risk"}
+    return [finding.message for finding in found]
+
+
+def test_what_was_lost_on_any_day_is_told_once() -> None:
+    lost, more = {"retention_margin": -10}, {"date": date(2026, 11, 18), "retention_margin": -30}
+
+    assert retention_told(lost, more) == [
+        "Group g: on 2026-11-18 it was 30 records below the log start: they are lost to it."
+    ]
+    # It lies there still.
+    assert retention_told(lost, retention_margin=-10, last_retention_margin=-10) == [
+        "Group g: it is 10 records below the log start: they are lost to it."
+    ]
+    assert len(retention_told(more, retention_margin=-10, last_retention_margin=-10)) == 2
+
+
+def test_a_loss_is_told_of_a_group_that_has_no_row_on_the_newest_day() -> None:
+    (found,) = group_findings(None, [YESTERDAY | {"retention_margin": -1}])
+
+    assert (found.group, found.message) == (
+        "g",
+        "Group g: on 2026-11-19 it was 1 record below the log start: it is lost to it.",
+    )
+
+
+def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> None:
+    foretold = {"retention_left_ms": 3 * HOUR}
+
+    assert retention_told(foretold, minutes=30) == [
+        "Group g: at the rates of 2026-11-19 the log start passes its commit in 2.5 hours."
+    ]
+    assert retention_told(foretold, minutes=30, retention_left_ms=HOUR) == [
+        "Group g: at the day's rates the log start passes its commit in 1.0 hours."
+    ]
+    assert retention_told(foretold, minutes=71) == []
+    assert retention_told(foretold, minutes=30, last_lag=0) == []
+    assert retention_told({"retention_left_ms": 0}, minutes=30) == []
+    assert retention_told(foretold | {"date": date(2026, 11, 18)}, minutes=30) == []
+
+
 UNREAD = {
     "cluster_id": "c",
     "topic": "t",
-    "day": datetime(2026, 11, 20, tzinfo=UTC),
+    "date": date(2026, 11, 20),
     "is_unread": True,
     "messages_produced": 1_000,
     "lookback_days": 7,

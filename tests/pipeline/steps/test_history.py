@@ -106,7 +106,7 @@ def test_of_a_busy_past_some_hours_are_left_and_of_a_quiet_one_its_change_and_bo
 ) -> None:
     storage = new_storage(tmp_path)
     minutes = range(-3 * DAY, 0, 60)
-    busy = [commit(seconds, seconds, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
+    busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
     quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
     put_all(storage, "all", {"offset_commits": [*busy, *quiet]})
 

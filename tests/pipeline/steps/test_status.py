@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, astuple, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -107,16 +108,30 @@ def judged_by_spark(
     return {(row["partition"], row["at"]): (row["verdict"], row["rule"], row["complete"]) for row in rows}
 
 
+def is_ahead(sampled: list[Commit], read: list[Commit], rules: Rules) -> bool:
+    """Whether samples saw a later offset since the last commit that was read."""
+    moves = [next(equal) for _, equal in groupby(sampled, key=lambda commit: commit.offset)]
+    if not moves:
+        return False
+    newest, last = (thin(commits, rules.min_distance_ms)[-1] for commits in (moves, read))
+    return newest.offset > last.offset and newest.at_ms > last.at_ms
+
+
 def judged_by_walking(log: Log, rules: Rules) -> dict[Where, Verdict]:
     found: dict[Where, Verdict] = {}
     for partition, now, lag in log.looks:
         before = [point for point in log.points if point[0] == partition and point[2] <= now]
         removed_at = max((place for place, point in enumerate(before) if point[5]), default=-1)
         life = before[removed_at + 1 :]
-        chosen = [point for point in life if point[1] == "topic"] or life
-        commits = [Commit(offset, at_ms, left) for _, _, at_ms, _, offset, _, left in chosen if offset is not None]
-        if chosen is life:
-            commits = seen(commits, now)
+        read, sampled = (
+            [
+                Commit(offset, at_ms, left)
+                for _, of, at_ms, _, offset, _, left in life
+                if of == origin and offset is not None
+            ]
+            for origin in ("topic", "sample")
+        )
+        commits = seen(sampled, now) if not read or is_ahead(sampled, read, rules) else read
         ends = [end for where, at_ms, end in log.ends if where == partition and at_ms <= now]
         window = Window(thin(commits, rules.min_distance_ms)[-4:], ends[-4:], now, lag)
         found[partition, now] = judge(window, rules)

@@ -11,10 +11,10 @@ import pytest
 
 
 @contextmanager
-def small_disk(where: Path, *, megabytes: int) -> Iterator[Path]:
+def small_disk(where: Path, *, megabytes: float) -> Iterator[Path]:
     """A file system of that size, for root; the test is left out where mounting is forbidden."""
     where.mkdir()
-    options = f"size={megabytes}m"
+    options = f"size={int(megabytes * 1024)}k"
     mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", options, "none", str(where)], check=False)
     if mounted.returncode:
         pytest.skip("mounting is forbidden here")

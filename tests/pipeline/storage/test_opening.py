@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage, check_storage, open_storage
 from kafka_groups.pipeline.storage.marker import MARKER
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, names, seen, staged
@@ -34,6 +33,23 @@ def test_opening_again_changes_nothing(storage: Storage) -> None:
     assert Path(storage.into, MARKER).read_text() == before
 
 
+def test_what_is_only_checked_is_made_when_it_is_asked_for_and_once(tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path / "history"), usual_format="delta")
+    assert names(tmp_path) == []
+    storage.make()
+    assert json.loads((tmp_path / "history" / MARKER).read_text())["table_format"] == "delta"
+    (tmp_path / "history").rename(tmp_path / "away")
+    storage.make()
+    assert names(tmp_path) == ["away"]
+
+
+def test_who_makes_it_meanwhile_says_which_format_it_has(tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path / "history"), table_format="delta")
+    open_storage(str(tmp_path / "history"), create=True)
+    with pytest.raises(StorageError, match="of the format parquet since they were made, and delta is asked for"):
+        storage.make()
+
+
 def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path) -> None:
     (tmp_path / f"{MARKER}.1234.tmp").write_text("{")
     open_storage(str(tmp_path), create=True)
@@ -42,6 +58,10 @@ def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path)
 
 def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None:
     assert open_storage(f"file://{storage.into}").place.root == storage.place.root
+    assert open_storage(f"file://localhost{storage.into}").place.root == storage.place.root
+    for odd in ("file://history", "file:/history", "file:history"):
+        with pytest.raises(StorageError, match="write a path, or file:///"):
+            open_storage(odd, create=True)
 
 
 def test_a_relative_path_is_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +93,12 @@ def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> Non
     marker.write_text(json.dumps(content))
     with pytest.raises(StorageError, match=r"made by kafka-groups 9\.1 \(schema 2\)"):
         open_storage(storage.into, create=True)
+
+
+def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
+    Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
+    with pytest.raises(StorageError, match=rf"{MARKER} is no text, so it was damaged: restore it"):
+        open_storage(storage.into)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"what": 1}', '{"schema_version": "x"}'])
@@ -159,12 +185,7 @@ def test_what_a_disk_refuses_is_told_and_tables_stay(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_a_full_disk_is_told_and_the_next_attempt_finds_the_tables(tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=256k", "none", str(small)], check=False)
-    if mounted.returncode:
-        pytest.skip("mounting is forbidden here")
-    try:
+    with small_disk(tmp_path / "small", megabytes=0.25) as small:
         storage = open_storage(str(small / "history"), create=True)
         storage.publish("w-00000001", staged(storage, commits(range(10))))
         random = commits(range(40_000))
@@ -178,5 +199,3 @@ def test_a_full_disk_is_told_and_the_next_attempt_finds_the_tables(tmp_path: Pat
         assert set(seen(storage)) == set(range(10))
         storage.publish("w-00000002", staged(storage, commits(range(10, 12))))
         assert set(seen(storage)) == set(range(12))
-    finally:
-        subprocess.run(["/bin/umount", str(small)], check=True)

@@ -7,6 +7,7 @@ import pytest
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.publishing import JOINED
 from tests.pipeline.storage.commits import names
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -55,6 +56,14 @@ def test_a_broken_note_is_told(storage: Storage) -> None:
     Path(storage.into, ".notes", "built.json").write_text("{")
     with pytest.raises(StorageError, match="cannot be understood"):
         storage.note("built")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "null", "7", "\xff"])
+def test_what_was_compacted_is_not_forgotten_with_a_broken_note(storage: Storage, text: str) -> None:
+    storage.save_note(JOINED, {"w": 3})
+    Path(storage.into, ".notes", f"{JOINED}.json").write_text(text, encoding="latin-1")
+    with pytest.raises(StorageError, match=r"joined-batches\.json .*: restore it"):
+        storage.publish("w-00000004", [])
 
 
 def test_a_note_that_is_not_written_whole_leaves_the_old_one(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "rule": None,
         "evaluated_ms": None,
         "removed_ms": None,
+        "removed_is_bound": False,
         "lag": None,
         "time_lag_ms": None,
         "time_lag_quality": "unknown",

@@ -26,7 +26,12 @@ def test_the_schema_is_one_and_names_its_document() -> None:
     assert history_schema()["properties"]["schema"]["const"] == "kafka-groups/pipeline-report/1"
 
 
-@pytest.mark.parametrize("told", [eventful(), history(), history(group())], ids=["full", "empty", "unknown"])
+UNTOLD = history(group(rebalances=(rebalance(joined=None, left=None),)))
+
+
+@pytest.mark.parametrize(
+    "told", [eventful(), history(), history(group()), UNTOLD], ids=["full", "empty", "unknown", "who came is unknown"]
+)
 def test_documents_are_as_the_schema_says(told: Any) -> None:
     assert errors_in(json.loads(json.dumps(history_document(told)))) == []
 
@@ -65,6 +70,7 @@ def test_a_small_history_key_by_key() -> None:
         "rule": None,
         "evaluated_at": "2026-11-20T23:58:00.000Z",
         "removed_at": None,
+        "removed_at_is_bound": False,
         "lag": 3,
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
@@ -86,6 +92,17 @@ def test_a_small_history_key_by_key() -> None:
             }
         ],
     }
+
+
+def test_nobody_knows_who_came_is_not_that_nobody_came() -> None:
+    (told,) = history_document(UNTOLD)["groups"][0]["rebalances"]
+    assert (told["joined"], told["left"]) == (None, None)
+
+
+def test_a_document_has_all_findings_and_all_gaps() -> None:
+    findings, gaps = eventful().findings * 500, tuple(map(str, range(500)))
+    document = history_document(history(findings=findings, gaps=gaps))
+    assert (len(document["findings"]), len(document["gaps"])) == (1_500, 500)
 
 
 def test_what_was_found_is_told_with_what_it_is_about() -> None:

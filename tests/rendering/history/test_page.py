@@ -119,12 +119,14 @@ def test_findings_gaps_and_what_is_missing_are_told() -> None:
 def test_the_page_says_as_of_when_a_group_is_told_and_that_it_was_removed() -> None:
     old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
     gone = group("gone", state="Dead", removed_ms=FROM + HOUR)
-    text = page_of(history(old, gone, evaluated_ms=TO, unknown=("nosuch",))).text
+    missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)
+    text = page_of(history(old, gone, missed, evaluated_ms=TO, unknown=("nosuch",))).text
     for told in (
         "Lag as of21 Nov 2026, 00:00",
         "as of 20 Nov 2026, 23:00",
         "behind since 20 Nov 2026, 00:00 or before",
-        "removed 20 Nov 2026, 01:00",
+        "removed 20 Nov 2026, 01:00 ·",
+        "removed 20 Nov 2026, 02:00 or before ·",
         "Group nosuch: the tables tell nothing of it in this period.",
     ):
         assert told in text
@@ -151,6 +153,18 @@ def test_many_findings_are_cut_and_counted() -> None:
     one = Finding(kind="idle_group", cluster_id="c-1", group="g", topic=None, message="it rests")
     page = page_of(history(findings=(one,) * 1_234))
     assert (page.text.count("it rests"), "1,034 more are left out" in page.text) == (200, True)
+
+
+def test_many_gaps_are_cut_and_counted() -> None:
+    page = page_of(history(gaps=tuple(f"gap number {at}" for at in range(1_234))))
+    assert (page.text.count("gap number"), "1,034 more are left out" in page.text) == (200, True)
+
+
+def test_what_is_not_known_of_a_rebalance_is_a_dash_and_said_in_words() -> None:
+    page = page_of(history(group(rebalances=(rebalance(joined=None, left=None),))))
+    cells = re.findall(r'<td data-label="(?:Joined|Left)"[^>]*>([^<]*)</td>', page.source)
+    assert cells == ["\N{EN DASH}"] * 2
+    assert charts_of(page)[0]["marks"][0][2] == "Rebalance 7: 3.2s<br>who joined or left is not known"
 
 
 def test_a_hostile_name_is_text_wherever_it_stands() -> None:

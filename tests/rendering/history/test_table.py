@@ -137,6 +137,11 @@ def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..
     assert "Removed: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
 
 
+def test_a_removal_that_samples_tell_of_is_a_bound(make_screen: MakeScreen) -> None:
+    gone = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, removed_is_bound=True)
+    assert "Removed: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(gone))[1]
+
+
 def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     told = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
     out, err = drawn_on(make_screen(), history(told))
@@ -227,6 +232,13 @@ def test_many_gaps_do_not_flood_stderr(make_screen: MakeScreen) -> None:
     _, err = drawn_on(make_screen(), history(gaps=tuple(map(str, range(1_021)))))
     lines = err.strip().split("\n")
     assert (len(lines), lines[-1]) == (22, "1,001 more gaps; --format json has them all.")
+
+
+def test_findings_that_are_left_out_are_counted(make_screen: MakeScreen) -> None:
+    idle = Finding(kind="idle_group", cluster_id="c-1", group="g", topic=None, message="it rests")
+    out, err = drawn_on(make_screen(), history(findings=(*(idle,) * 1_234, SKEW)))
+    assert (out.count("it rests"), out.count("skew")) == (50, 1)
+    assert "1,184 more findings; --format json has them all.\n" in err
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

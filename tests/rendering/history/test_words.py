@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_groups.history import Finding
 from kafka_groups.rendering.history.words import (
     counted,
+    few_findings,
     longest_rebalance,
     show_duration,
     show_instant,
     show_longest_rebalance,
     show_minute,
     show_time_lag,
+    spell_changes,
     spell_minute,
     spell_rebalance_time,
     spell_time_lag,
@@ -92,6 +95,8 @@ def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
     short, long, still = rebalance(duration_ms=5), rebalance(duration_ms=500), rebalance(duration_ms=None)
     assert longest_rebalance(group(rebalances=(short, long, still))) is long
     assert longest_rebalance(group(rebalances=(still,))) is still
+    at_once = rebalance(duration_ms=0)
+    assert longest_rebalance(group(rebalances=(still, at_once))) is at_once
     assert longest_rebalance(group()) is None
 
 
@@ -99,6 +104,25 @@ def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
 def test_the_longest_rebalance_of_a_classic_group_is_shown_as_a_bound(quality: str, shown: str) -> None:
     assert show_longest_rebalance(group(rebalances=(rebalance(duration_quality=quality),))) == shown
     assert show_longest_rebalance(group(rebalances=(rebalance(duration_ms=None, duration_quality=quality),))) is None
+
+
+@pytest.mark.parametrize(
+    ("joined", "left", "spelled"),
+    [
+        (2, 0, "2 joined, 0 left"),
+        (None, 1_000, "1,000 left"),
+        (None, None, "who joined or left is not known"),
+    ],
+)
+def test_who_came_and_went_is_told_as_far_as_it_is_known(joined: int | None, left: int | None, spelled: str) -> None:
+    assert spell_changes(rebalance(joined=joined, left=left)) == spelled
+
+
+def test_many_findings_of_one_kind_do_not_hide_another() -> None:
+    one, other = (
+        Finding(kind=kind, cluster_id="c", group="g", topic=None, message="m") for kind in ("idle_group", "skew")
+    )
+    assert few_findings((one, one, one, other), 2) == [one, one, other]
 
 
 def test_counts_have_their_plural() -> None:

@@ -8,7 +8,13 @@ import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import takes_duration, takes_past, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.options import (
+    FormatWanted,
+    takes_duration,
+    takes_past,
+    takes_table_format,
+    takes_tables,
+)
 from kafka_groups.commands.pipeline.running import now_ms, running, wire_settings
 from kafka_groups.rendering.pipeline.documents import Summary
 
@@ -25,12 +31,12 @@ _LEAST_STEP_S = 1.0
 @takes_past("--since", default="7d", about="How far back.")
 @takes_duration("--step", default="60s", about="How far the looked up times are apart; a second at the least.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
-@takes_output(formats=("table", "json"))
+@takes_output()
 @takes_connection
 def backfill(
     *,
     into: str,
-    table_format: str | None,
+    table_format: FormatWanted,
     since: float,
     step: float,
     topics: tuple[str, ...],
@@ -40,8 +46,9 @@ def backfill(
 ) -> None:
     """Look up where logs ended in the past, as far as the brokers still have records.
 
-    Of a time before the first record that a partition still has nothing is told. What was looked up once stays as it
-    is. Needs no Spark. SASL is not spoken here yet, other than by ingest. --timeout is for each time that is looked up.
+    Where older records are deleted, nothing is told of the times before the first one that is left; where none is, logs
+    are told to have been empty. What was looked up once stays as it is. Needs no Spark. SASL is not spoken here yet,
+    other than by ingest. --timeout is for each question, of up to 20,000 times of partitions.
 
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
@@ -53,15 +60,16 @@ def backfill(
     settings = wire_settings(connection)
     with running("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfilling import backfill as work
-        from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.storage import check_storage
         from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-        storage = open_storage(into, create=True, table_format=table_format)
+        storage = check_storage(into, table_format=table_format.asked, usual_format=table_format.usual)
         until_ms, step_ms = now_ms(), round(step * _MS)
-        # Times that are multiples of the step: what is looked up again tomorrow takes the place of today's.
+        # Times that are multiples of the step: tomorrow's run meets those of today, and leaves them as they are.
         since_ms = -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
+            storage.make()
 
             def summary_of(done: Backfilled) -> Summary:
                 rows = {PARTITION_OFFSETS.name: done.rows}

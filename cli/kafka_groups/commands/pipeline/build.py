@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from kafka_groups.commands.options import takes_output
-from kafka_groups.commands.pipeline.options import SparkWanted, takes_spark, takes_tables
+from kafka_groups.commands.pipeline.options import takes_tables
 from kafka_groups.commands.pipeline.running import running, spark_of
+from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
 from kafka_groups.rendering.pipeline.documents import Summary
 
 _STARTING = "starting Spark"
@@ -15,7 +16,7 @@ _STARTING = "starting Spark"
 @click.command(short_help="Derive lag, verdicts and rebalances.")
 @takes_tables
 @takes_spark
-@takes_output(formats=("table", "json"))
+@takes_output()
 def build(*, into: str, wanted: SparkWanted, output_format: str, colour: str) -> None:
     """Derive lag, time lag, rates, verdicts, rebalances and daily totals, of the dates that changed.
 

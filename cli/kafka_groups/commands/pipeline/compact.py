@@ -17,7 +17,7 @@ from kafka_groups.rendering.pipeline.documents import Summary
 @takes_past(
     "--keep", about="Remove dates that are older than this, as 90d; 8d at the least. Without it, none is removed."
 )
-@takes_output(formats=("table", "json"))
+@takes_output()
 def compact(*, into: str, keep: float | None, output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --keep says so. No reader sees a row twice, or misses one.
 

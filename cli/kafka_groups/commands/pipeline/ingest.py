@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import (
-    SparkWanted,
-    takes_duration,
-    takes_spark,
-    takes_table_format,
-    takes_tables,
-)
+from kafka_groups.commands.pipeline.options import FormatWanted, takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import client_settings, moment, running, spark_of
+from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
 from kafka_groups.commands.pipeline.stopping import asks_to_stop
 from kafka_groups.rendering.pipeline.documents import Summary
 
@@ -39,12 +34,12 @@ _STARTING = "starting Spark"
     help="The most records that one batch reads. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @takes_spark
-@takes_output(formats=("table", "json"))
+@takes_output()
 @takes_connection
 def ingest(
     *,
     into: str,
-    table_format: str | None,
+    table_format: FormatWanted,
     once: bool,
     continuous: bool,
     every: float | None,
@@ -67,10 +62,10 @@ def ingest(
     with running("ingest", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.examining import check_client
         from kafka_groups.pipeline.ingesting import prepared
-        from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)
-        storage = open_storage(into, create=True, table_format=table_format)
+        storage = check_storage(into, table_format=table_format.asked, usual_format=table_format.usual)
         with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_told:
             run.is_writing(lambda: _summary(ingestion.total(), run.seconds()))
             if not ingestion.topic_is_there:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from kafka_groups.commands.options import Selectors, takes_output, takes_selectors
-from kafka_groups.commands.pipeline.options import SparkWanted, takes_past, takes_spark, takes_tables
+from kafka_groups.commands.pipeline.options import takes_past, takes_tables
+from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.running import Run, now_ms, running, spark_of
+from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
 from kafka_groups.errors import IncompleteAnswerError, PipelineError
 from kafka_groups.history import History
 from kafka_groups.model import Failure
-from kafka_groups.rendering.history import draw_history, history_document, write_page
+from kafka_groups.rendering.documents import Document
+from kafka_groups.rendering.history import draw_history, history_document
+from kafka_groups.rendering.history.lines import write_history_lines
 from kafka_groups.rendering.notices import tell_failures
+from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import write_document
 
 _MS = 1000
@@ -42,10 +46,10 @@ _NONE = "(?!)"
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write a page for a browser too, with charts; it needs no network.",
+    help="Write a page for a browser too, with charts; it needs no network. A pipe or a device is written to.",
 )
 @takes_spark
-@takes_output(formats=("table", "json"))
+@takes_output()
 def report(
     *,
     into: str,
@@ -62,6 +66,7 @@ def report(
     Of all groups, if none is selected: the worst first, after those that are judged the others, and at the end groups
     that were removed in the period. An id that the tables tell nothing of in the period is an error of that group.
     A group stands as of its last row; AS-OF is shown where that is ten minutes older than another's. Times are UTC.
+    ndjson and csv have a line for each group, csv without points and rebalances; json has what was found, too.
 
     \b
     kafka-groups pipeline report --into history --since 7d --html report.html
@@ -74,6 +79,8 @@ def report(
             msg = f"--html {html}: there is no directory {html.absolute().parent}"
             raise click.UsageError(msg)
         storage = open_storage(into)
+        if html is not None:
+            check_page(html)
         until_ms = now_ms()
         named, match = narrow(selectors)
         run.bar.begin(_STARTING)
@@ -91,25 +98,50 @@ def report(
             )
         run.bar.stop()
         # Where nothing was found, the page of another time stays.
-        if html is not None and (history.groups or not history.unknown):
-            _write_page(history, html, top)
-            run.note(f"The page is {html}.")
-        _show(run, history, is_matched=match is not None and match != _NONE)
+        is_page_wanted = html is not None and (history.groups or not history.unknown)
+        lost = _write_page(run, history, html, top) if html is not None and is_page_wanted else None
+        _show(run, history, lost, is_matched=match is not None and match != _NONE)
 
 
-def _show(run: Run, history: History, *, is_matched: bool) -> None:
-    """The history, and each id of which there is none: IncompleteAnswerError then."""
+def _write_page(run: Run, history: History, path: Path, top: int) -> PipelineError | None:
+    """The page; why there is none, which takes nothing from the report."""
+    try:
+        write_page_to(path, history, shown=top)
+    except PipelineError as error:
+        return error
+    run.note(f"The page is {path}.")
+    return None
+
+
+def _show(run: Run, history: History, lost: PipelineError | None, *, is_matched: bool) -> None:
+    """The history, and each id of which there is none: IncompleteAnswerError then. `lost` is the page's error."""
     failures = [_unknown(group) for group in history.unknown]
     if run.output_format == "json":
         run.is_written = True
-        write_document(run.screen, history_document(history, failures))
+        write_document(run.screen, _document(history, failures, lost))
     elif history.groups or not failures:
-        draw_history(run.screen, history)
+        _write(run, history)
     if is_matched and not history.groups and not failures:
         run.note("No group matches.")
     tell_failures(run.screen, failures)
-    if failures:
-        raise IncompleteAnswerError(anything_answered=bool(history.groups))
+    if lost is not None:
+        run.note(f"Error: {lost}")
+    if failures or lost:
+        raise IncompleteAnswerError(anything_answered=bool(history.groups or lost))
+
+
+def _write(run: Run, history: History) -> None:
+    if run.output_format == "table":
+        draw_history(run.screen, history)
+    else:
+        write_history_lines(run.screen, history, run.output_format)
+
+
+def _document(history: History, failures: Sequence[Failure], lost: PipelineError | None) -> Document:
+    document = history_document(history, failures)
+    if lost is not None:
+        document |= {"status": "partial", "errors": [*document["errors"], error_document(lost)]}
+    return document
 
 
 def _unknown(group: str) -> Failure:
@@ -128,19 +160,3 @@ def narrow(selectors: Selectors) -> tuple[tuple[str, ...], str | None]:
         return named, None if named else _NONE
     wanted = selectors.match.pattern if selectors.match else ".*"
     return named, f"(?!(?:{excluded.pattern})$)(?:{wanted})"
-
-
-def _write_page(history: History, path: Path, shown: int) -> None:
-    """All of the page or what was there before: a reader never opens half of it."""
-    path = path.absolute()
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            write_page(history, out, shown=shown)
-        Path(draft).chmod(0o644)
-        Path(draft).replace(path)
-    except OSError as error:
-        msg = f"the page cannot be written: {error.strerror}: {path}"
-        raise PipelineError(msg) from error
-    finally:
-        Path(draft).unlink(missing_ok=True)

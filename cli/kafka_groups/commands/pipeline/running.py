@@ -12,12 +12,12 @@ from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kafka_groups.commands.options import Connection
-from kafka_groups.commands.pipeline.options import SparkWanted
+from kafka_groups.commands.pipeline.spark_options import SparkWanted
 from kafka_groups.commands.pipeline.stopping import keep_ctrl_c, sigterm_unwinds
 from kafka_groups.errors import IncompleteAnswerError, KafkaGroupsError, PipelineError, SettingsError
 from kafka_groups.model import Failure
@@ -35,9 +35,13 @@ from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, look_at_streams
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
+from kafka_groups.settings.merging import Sources, merge_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Commands that write no rows, and tell numbers of what they did.
+_COUNTING: Final = ("compact",)
 
 
 @dataclass(kw_only=True)
@@ -74,15 +78,18 @@ class Run:
 
     def finish(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
         """What was done; IncompleteAnswerError if something of it failed. `cut_short`: by a signal."""
-        anything = any(summary.rows.values())
+        self.end(summary, failures, cut_short=cut_short)
+        tell_failures(self.screen, failures)
+        if failures:
+            raise IncompleteAnswerError(anything_answered=any(summary.rows.values()))
+
+    def end(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
+        """The same for who has told the failures on stderr as they came, and ends for another reason."""
         errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * cut_short
-        status = "complete" if not errors else "partial" if anything else "failed"
+        status = "complete" if not errors else "partial" if any(summary.rows.values()) else "failed"
         self.write(summary_content(summary), status=status, errors=errors)
         self._show(summary)
         self.note(_told(summary))
-        tell_failures(self.screen, failures)
-        if failures:
-            raise IncompleteAnswerError(anything_answered=anything)
 
     def give_up(self, error: Mapping[str, Any]) -> bool:
         """What was written before this ended it, which stays; whether there is anything."""
@@ -103,10 +110,15 @@ class Run:
 
     def _show(self, summary: Summary) -> None:
         self.bar.stop()
-        if self.output_format != "json" and not summary.rows:
-            numbers = [Number(name.replace("_", " "), value) for name, value in summary.numbers.items()]
+        is_for_people = self.output_format == "table"
+        if self.output_format == "json":
+            return
+        # A program gets rows of one kind, whatever there was to do.
+        if self.command in _COUNTING or (is_for_people and not summary.rows):
+            names = {name: name.replace("_", " ") if is_for_people else name for name in summary.numbers}
+            numbers = [Number(names[name], value) for name, value in summary.numbers.items()]
             write_rows(self.screen, NUMBERS, numbers, self.output_format)
-        elif self.output_format != "json":
+        else:
             written = [TableRows(table, rows) for table, rows in summary.rows.items()]
             write_rows(self.screen, WRITTEN, written, self.output_format)
 
@@ -183,6 +195,11 @@ def client_settings(connection: Connection) -> ClientSettings:
     return resolve_client(**_sources(connection))
 
 
+def check_timeout(connection: Connection) -> None:
+    """SettingsError for a timeout that is none, where no cluster is named that would ask for it."""
+    merge_sources({}, _sources(connection)).timeout_s()
+
+
 def now_ms() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -193,7 +210,7 @@ def moment() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _sources(connection: Connection) -> dict[str, Any]:
+def _sources(connection: Connection) -> Sources:
     return {
         "bootstrap": connection.bootstrap_server,
         "config": connection.config,

@@ -11,7 +11,7 @@ import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
-from kafka_groups.commands.pipeline.options import takes_duration, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.options import FormatWanted, takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import Run, moment, now_ms, running, wire_settings
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 @takes_tables
 @takes_table_format
 @takes_duration("--every", about="Go on until it is interrupted, this often.")
-@takes_output(formats=("table", "json"))
+@takes_output()
 @takes_connection
 def sample(
     *,
     into: str,
-    table_format: str | None,
+    table_format: FormatWanted,
     every: float | None,
     output_format: str,
     colour: str,
@@ -50,9 +50,9 @@ def sample(
     """
     settings = wire_settings(connection)
     with running("sample", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.storage import check_storage
 
-        storage = open_storage(into, create=True, table_format=table_format)
+        storage = check_storage(into, table_format=table_format.asked, usual_format=table_format.usual)
         if every is None:
             done, cluster_id = _ask(run, settings, storage)
             rows, failures = dict(done.rows), done.failures
@@ -68,15 +68,22 @@ def _ask(run: Run, settings: ConnectionSettings, storage: Storage) -> tuple[Samp
 
     with GroupAdmin(settings, one_deadline=True, progress=run.bar) as admin:
         cluster_id = admin.cluster_id()
+        storage.make()
         return work(admin, storage, cluster_id=cluster_id, now_ms=now_ms), cluster_id
 
 
 def _go_on(run: Run, settings: ConnectionSettings, storage: Storage, every_s: float) -> None:
-    """Round after round, a line each; when it is interrupted, what all of them wrote."""
+    """Round after round, a line each; when it is interrupted, what all of them wrote, and what failed last."""
     rows: Counter[str] = Counter()
     cluster_id: str | None = None
     rounds = 0
+    failures: tuple[Failure, ...] = ()
     begun = time.monotonic()
+
+    def so_far() -> Summary:
+        return Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"rounds": rounds}, seconds=run.seconds())
+
+    run.is_writing(so_far)
     try:
         while True:
             try:
@@ -84,15 +91,17 @@ def _go_on(run: Run, settings: ConnectionSettings, storage: Storage, every_s: fl
             except AdminError as error:
                 # A cluster that is away for a while is what a history should outlive.
                 run.note(f"{moment()} Error: {error}")
+                failures = (Failure.of(error),)
             else:
                 rounds += 1
                 rows.update(done.rows)
                 run.note(_line(done.rows, done.failures))
+                failures = done.failures or failures
             # Late rounds do not shift those after them.
             begun = max(begun + every_s, time.monotonic() - every_s)
             time.sleep(max(0.0, begun - time.monotonic()))
     except (KeyboardInterrupt, SystemExit):
-        run.finish(Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"rounds": rounds}, seconds=run.seconds()))
+        run.end(so_far(), failures)
         raise
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def tables(*, into: str | None, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --into, how much of each is there.
 
-    Needs no Spark. JSON has both. What a STRUCT consists of is told by the other formats than table.
+    Needs no Spark. JSON has both; --into "" leaves out KAFKA_GROUPS_INTO. What a STRUCT consists of is told by the
+    other formats than table.
 
     \b
     kafka-groups pipeline tables
@@ -49,11 +50,11 @@ def tables(*, into: str | None, output_format: str, colour: str) -> None:
 
 def _held(into: str) -> tuple[str, dict[str, TableSize]]:
     """The format of a directory's tables, and how much each of them has."""
-    from kafka_groups.pipeline.examining import measure, table_format_of
+    from kafka_groups.pipeline.examining import measure
     from kafka_groups.pipeline.storage import open_storage
 
     storage = open_storage(into)
-    table_format = table_format_of(storage)
+    table_format = storage.table_format
     return table_format, {name: TableSize(name, *size, table_format) for name, size in measure(storage).items()}
 
 

@@ -2,7 +2,7 @@
 
 ListOffsets answers a time with the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), and with its own timestamp it is a point that lags in time are read from. Before
-the first record that is kept nothing is known, as `filling` tells.
+the first record that is kept nothing is known, unless it is the log's very first one, as `filling` tells.
 
 Few of the grid's times have to be asked about, as `searching` tells. What was written once stays, since retention may
 have taken what it was read from: a partition has one row a time, however often and however far back it is asked for.
@@ -69,12 +69,12 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
     """Write a row of PARTITION_OFFSETS for each partition and each time since, since + step, …, until.
 
     Of the named topics, or of all that are not internal. A row's log end is the offset of the first record at or after
-    its time, or the present end if there is none. Times before the first record that is still kept have no row, but
-    the last of them has one without a log end. Each day (UTC) is published when it is done, as a batch named after its
-    grid and what was asked for: the same backfill again, or an overlapping one, adds what was not written yet. Memory
-    holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that fails is left out from
-    that time on, and is told once. ValueError if there is no time to ask about, or one before 1970. AdminError,
-    StorageError: published days stay; `begun` is given what tells them then.
+    its time, or the present end if there is none. Where records were deleted, times before the first one that is still
+    kept have no row, but the last of them has one without a log end. Each day (UTC) is published when it is done, as a
+    batch named after its grid and what was asked for: the same backfill again, or an overlapping one, adds what was not
+    written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that
+    fails is left out from that time on, and is told once. ValueError if there is no time to ask about, or one before
+    1970. AdminError, StorageError: published days stay; `begun` is given what tells them then.
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(

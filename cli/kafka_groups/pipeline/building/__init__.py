@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.building.changes import date_before, dates_to_build, save_state, state_of
-from kafka_groups.pipeline.building.evening import is_told_otherwise
-from kafka_groups.pipeline.building.making import TARGETS, Making, Progress
+from kafka_groups.pipeline.building.evening import told_otherwise
+from kafka_groups.pipeline.building.making import TARGETS, Making, Progress, kept_rebalances
 from kafka_groups.pipeline.building.missing import missing
 from kafka_groups.pipeline.building.sizing import SMALL_ROWS, as_small
-from kafka_groups.pipeline.storage import Storage, files_changed
-from kafka_groups.pipeline.storage.failing import is_gone
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.rereading import reread
+from kafka_groups.pipeline.tables import REBALANCES
 from kafka_groups.verdicts import Rules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# A compaction or an ingest that ends takes files away from a build that has listed them; it begins again, then.
-_ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +41,16 @@ def build(
 ) -> Built:
     """Makes the derived tables of all dates that changed since the last build, and of all after.
 
-    The date before the first of them is made, too, where a rebalance that it saw begin ended since.
+    The date before the first of them, and days without facts between them, are made, too, where their rebalances are
+    others.
 
-    A date is made from its own facts and those of `lookback_days` before it (membership: of all days before it), so the
-    tables do not depend on when and in which order facts came. Facts that retention removed make nothing anew, and
+    A date is made from its own facts and those of `lookback_days` before it (membership: of all days before it that are
+    kept; members that came earlier count from the day on which they wrote), so the tables do not depend on when and in
+    which order facts came. Facts that retention removed make nothing anew, and
     neither does a compaction. Up to `small_rows` facts are worked on in one piece, which is quicker, to the same rows.
     `progress` is told the table, its number and how many.
     """
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress)
-        except Exception as error:
-            if not (files_changed(error) or (isinstance(error, StorageError) and is_gone(error))):
-                raise
-    return _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress)
+    return reread(lambda: _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress))
 
 
 def is_small(storage: Storage, *, rules: Rules | None = None, lookback_days: int = 7) -> bool:
@@ -82,8 +75,9 @@ def _build(
         before = date_before(now, dates)
         is_small = now.rows_until([*before, *dates], lookback_days) <= small_rows
         with as_small(spark, is_small):
-            dates = [*(day for day in before if is_told_otherwise(spark, storage, day)), *dates]
-            rows = Making(spark, storage, dates, rules, lookback_days, is_small=is_small).make_all(progress)
+            made = kept_rebalances(spark, storage, [*before, *dates], is_small=is_small)
+            dates = [*told_otherwise(made, storage.read(spark, REBALANCES), before), *dates]
+            rows = Making(spark, storage, dates, rules, lookback_days, made, is_small=is_small).make_all(progress)
         save_state(storage, now)
     if dates and progress is not None:
         progress(TARGETS[-1].name, len(TARGETS), len(TARGETS))

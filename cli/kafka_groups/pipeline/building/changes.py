@@ -21,7 +21,7 @@ from kafka_groups.verdicts import Rules
 _NOTE: Final = "build"
 SOURCES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
 # What tables were made with: other settings, or other steps, make all dates anew.
-_STEPS_VERSION: Final = 3
+_STEPS_VERSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,14 @@ def dates_to_build(storage: Storage, now: State) -> list[date]:
 
 
 def date_before(now: State, dates: Sequence[date]) -> list[date]:
-    """The date before `dates`, if it has facts."""
-    before = min(dates) - timedelta(days=1)
-    return [before] if before.isoformat() in now.dates else []
+    """The date before `dates`, and before each of them that has none, if anything can be told of it.
+
+    It need not have facts: a classic rebalance, which is told by its end, is dated to when it began at the earliest.
+    """
+    before = {day - timedelta(days=1): GROUP_EVENTS.name in now.dates.get(day.isoformat(), {}) for day in sorted(dates)}
+    return [
+        day for day, may_begin in before.items() if day not in dates and (may_begin or day.isoformat() in now.dates)
+    ]
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, REBALANCES
+from kafka_groups.pipeline.tables import REBALANCES
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
-def is_told_otherwise(spark: SparkSession, storage: Storage, day: date) -> bool:
-    """Whether the facts of today make other rebalances of `day` than the table has. Nothing else of it can change."""
+def told_otherwise(made: DataFrame, had: DataFrame, days: Collection[date]) -> list[date]:
+    """Those of `days` whose rebalances as they are made now are not those that the table had; nothing else can change."""
+    if not days:
+        return []
+    now, before = _sums(made, days), _sums(had, days)
+    return [day for day in days if now.get(day) != before.get(day)]
+
+
+def _sums(rows: DataFrame, days: Collection[date]) -> dict[date, Any]:
     from pyspark.sql import functions as F
 
-    from kafka_groups.pipeline.steps.rebalances import rebalances
-
-    events = storage.read(spark, GROUP_EVENTS)
-    had = storage.read(spark, REBALANCES).where(F.col("date") == day)
-    return _sum(rebalances(events, [day])) != _sum(had)
-
-
-def _sum(rows: DataFrame) -> tuple[int, int | None]:
-    from pyspark.sql import functions as F
+    from kafka_groups.pipeline.steps.horizon import date_of
 
     names = [column.name for column in REBALANCES.columns]
-    found = rows.select(F.xxhash64(*names).alias("hash")).agg(F.count("*"), F.bit_xor("hash")).collect()[0]
-    return found[0], found[1]
+    told = rows.select(date_of(REBALANCES.dated_by).alias("on"), F.xxhash64(*names).alias("hash"))
+    summed = told.where(F.col("on").isin([*days])).groupBy("on").agg(F.count("*").alias("rows"), F.bit_xor("hash"))
+    return {row["on"]: tuple(row)[1:] for row in summed.collect()}

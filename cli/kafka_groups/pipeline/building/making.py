@@ -31,6 +31,16 @@ _SMALL_ROUNDS: Final = ((LAG_HISTORY, REBALANCES, TOPIC_DAILY), (GROUP_STATUS,),
 _LARGE_ROUNDS: Final = tuple((table,) for table in TARGETS)
 
 
+def kept_rebalances(spark: SparkSession, storage: Storage, dates: Sequence[date], *, is_small: bool) -> DataFrame:
+    """Rebalances that began on `dates`, kept, for they tell which dates are made, too."""
+    from kafka_groups.pipeline.steps.rebalances import rebalances
+
+    events = storage.read(spark, GROUP_EVENTS)
+    if not is_small:
+        return rebalances(events, dates).persist()
+    return rebalances(events.coalesce(1), dates, keep=lambda rows: rows.localCheckpoint()).localCheckpoint()
+
+
 class Making:
     """One build. Later tables read the earlier ones as they were written, and small ones are kept between them."""
 
@@ -41,6 +51,7 @@ class Making:
         dates: Sequence[date],
         rules: Rules,
         lookback_days: int,
+        rebalances: DataFrame,
         *,
         is_small: bool,
     ) -> None:
@@ -50,19 +61,24 @@ class Making:
         from kafka_groups.pipeline.steps.horizon import seen_by
         from kafka_groups.pipeline.steps.lag import observations
         from kafka_groups.pipeline.steps.members import events_once, memberships, states
+        from kafka_groups.pipeline.steps.vanished import vanished, with_vanished
 
         self._spark, self._storage, self._dates, self._rules = spark, storage, list(dates), rules
-        self._is_small, self._lookback_days = is_small, lookback_days
+        self._is_small, self._lookback_days, self._rebalanced = is_small, lookback_days, rebalances
+        self._kept = [rebalances]
         commits = storage.read(spark, OFFSET_COMMITS)
         if is_small:
             commits = seen_by(commits, dates, lookback_days=lookback_days)
         else:
-            commits = seen_commits(commits, dates, lookback_days=lookback_days, rules=rules)
+            commits = seen_commits(commits, dates, lookback_days=lookback_days, rules=rules, keep=self._keep)
         seen = seen_by(storage.read(spark, PARTITION_OFFSETS), dates, lookback_days=lookback_days)
-        self._kept: list[DataFrame] = []
-        self._points = self._keep(commit_points(self._together(commits)))
+        points = self._keep(commit_points(self._together(commits)))
         self._observed = self._keep(observations(self._together(seen)))
         events = self._keep(events_once(self._in_one_piece(storage.read(spark, GROUP_EVENTS))))
+        gone = self._keep(vanished(points, self._observed, events))
+        # Of many commits one copy is enough, where nothing is added.
+        is_same = not is_small and gone.isEmpty()
+        self._points = points if is_same else self._keep(self._together(with_vanished(points, gone)))
         self._states = self._keep(states(events, memberships(events)))
         self._keys = self._keep(key_days(self._points))
         self._partitions = self._keep(partition_days(self._observed))
@@ -101,9 +117,10 @@ class Making:
         return time_lag(lags, index_points(self._observed))
 
     def _rebalances(self) -> DataFrame:
-        from kafka_groups.pipeline.steps.rebalances import rebalances
 
-        return rebalances(self._in_one_piece(self._storage.read(self._spark, GROUP_EVENTS)), self._dates)
+        from kafka_groups.pipeline.steps.horizon import date_of
+
+        return self._rebalanced.where(date_of(REBALANCES.dated_by).isin(self._dates))
 
     def _group_status(self) -> DataFrame:
         from kafka_groups.pipeline.steps.horizon import with_evening

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.pipeline.building.changes import State
+from kafka_groups.pipeline.reached import behind, capital, lacking, reached
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, TOPIC_DAILY
 
@@ -13,24 +15,39 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 _NAMED: Final = 5
+_SENTENCES: Final = (
+    (
+        OFFSET_COMMITS,
+        ("topic",),
+        "no commits were read from __consumer_offsets: commit rates are unknown, verdicts rest on samples.",
+    ),
+    (GROUP_EVENTS, ("topic",), "no group records were read from __consumer_offsets: rebalances are unknown."),
+    (
+        PARTITION_OFFSETS,
+        ("sample", "backfill"),
+        "no log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+    ),
+    (GROUP_EVENTS, ("sample",), "no group states were sampled: states of KIP-848 groups are unknown."),
+)
 _DAY_MS: Final = 86_400_000
 
 
 def missing(spark: SparkSession, storage: Storage, now: State, lookback_days: int) -> tuple[str, ...]:
-    """In sentences; from footers alone, unless there are dates beyond the horizon."""
-    told = []
-    if "topic" not in now.origins(OFFSET_COMMITS):
-        told.append("No commits were read from __consumer_offsets: commit rates are unknown, verdicts rest on samples.")
-    if "topic" not in now.origins(GROUP_EVENTS):
-        told.append("No group records were read from __consumer_offsets: rebalances are unknown.")
-    if not now.origins(PARTITION_OFFSETS):
-        told.append("No log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.")
-    if "sample" not in now.origins(GROUP_EVENTS):
-        told.append("No group states were sampled: states of KIP-848 groups are unknown.")
-    return (*told, *_left_out(spark, storage, lookback_days))
+    """In sentences, of each cluster that lacks what others have: from footers, newest facts, and few older ones."""
+    days = _days_of_clusters(spark, storage)
+    reach = reached(spark, storage, days)
+    told: list[str] = []
+    for table, origins, sentence in _SENTENCES:
+        if now.origins(table).isdisjoint(origins):
+            told.append(capital(sentence))
+        else:
+            told += lacking(reach, sentence, table, *origins)
+    return (*told, *behind(reach), *_left_out(spark, storage, days, lookback_days))
 
 
-def _left_out(spark: SparkSession, storage: Storage, lookback_days: int) -> list[str]:
+def _left_out(
+    spark: SparkSession, storage: Storage, days: Mapping[str, Sequence[date]], lookback_days: int
+) -> list[str]:
     """Groups whose last commit is so old that their cluster's last date does not see it."""
     from pyspark.sql import functions as F
 
@@ -41,7 +58,6 @@ def _left_out(spark: SparkSession, storage: Storage, lookback_days: int) -> list
     last = rows.groupBy("cluster_id", "group").agg(
         F.max(F.struct("date", "partitions", F.unix_millis("last_commit_time").alias("committed_ms"))).alias("last")
     )
-    days = _days_of_clusters(spark, storage)
     gone: dict[str, list[str]] = {}
     for row in last.where("last.partitions > 0").select("cluster_id", "group", "last.*").collect():
         if _was_cut(row, days[row["cluster_id"]], lookback_days):
@@ -60,7 +76,7 @@ def _days_of_clusters(spark: SparkSession, storage: Storage) -> dict[str, list[d
     return found
 
 
-def _was_cut(row: Row, dates: list[date], lookback_days: int) -> bool:
+def _was_cut(row: Row, dates: Sequence[date], lookback_days: int) -> bool:
     """Whether its last commit is too old for the first date that is without it: else the group was removed."""
     following = next((day for day in dates if day > row["date"]), None)
     if following is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SettingsError, SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.examining.holdings import examine_tables, measure, table_format_of
+from kafka_groups.pipeline.examining.holdings import examine_tables, measure
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
@@ -21,7 +21,6 @@ __all__ = [
     "check_client",
     "examine",
     "measure",
-    "table_format_of",
 ]
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+# Its type hints do not say that it passes these on.
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,

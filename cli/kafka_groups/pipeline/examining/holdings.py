@@ -10,7 +10,8 @@ from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cl
 from kafka_groups.pipeline.source.continuity import lost, require_same_topic
 from kafka_groups.pipeline.source.planning import CLUSTER, Log, offsets_of, ranges_between
 from kafka_groups.pipeline.storage.checkpoints import planned_positions
-from kafka_groups.pipeline.storage.marker import check_marker
+from kafka_groups.pipeline.storage.marker import is_new
+from kafka_groups.pipeline.storage.places import open_place
 from kafka_groups.pipeline.tables import INGEST_GAPS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
 
 if TYPE_CHECKING:
@@ -36,22 +37,20 @@ def measure(storage: Storage) -> dict[str, Size]:
     return {table.name: _size(storage, table) for table in TABLES.values()}
 
 
-def table_format_of(storage: Storage) -> str:
-    """The format that the directory's tables have since they were made: parquet or delta."""
-    return check_marker(storage.place, create=False)
-
-
 def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
     """Checks of a directory; `cluster` is the one that was asked, if one could be."""
     from kafka_groups.pipeline.storage import open_storage
 
     try:
+        if is_new(open_place(into)):
+            told = f"there are none in {into} yet: ingest, sample and backfill make them"
+            return [Check("tables", WARNING, told)]
         storage = open_storage(into)
         sizes = measure(storage)
         held = ", ".join(f"{name} {size.rows:,}" for name, size in sizes.items() if size.rows) or "no rows yet"
         return [
             Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held}"),
-            Check("table format", OK, table_format_of(storage)),
+            Check("table format", OK, storage.table_format),
             _unknown(_read(storage, UNKNOWN_RECORDS, ["record_type", "value_version"])),
             _gaps(_read(storage, INGEST_GAPS, ["missing", "reason"])),
             _behind(storage, cluster),

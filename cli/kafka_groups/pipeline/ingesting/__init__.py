@@ -63,6 +63,7 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
     """
     brokers = Brokers(client, timeout_s)
     cluster_id = brokers.cluster_id()
+    storage.make()
     with storage.lock(f"ingest-{cluster_id}"), _staging(storage) as stage:
         ingestion = Ingestion(storage, client, brokers, Tally(storage=storage, cluster_id=cluster_id), stage, timeout_s)
         ingestion.look()

@@ -38,7 +38,8 @@ def event_of(type_id: int, key: Key, value: Struct | None) -> dict[str, Any]:
 
 
 def _classic_group(value: Struct) -> dict[str, Any]:
-    members = [_classic_member(member, value["protocol_type"] == _CONSUMER) for member in value["members"]]
+    is_consumer = value["protocol_type"] == _CONSUMER
+    members = [_classic_member(member, is_consumer=is_consumer) for member in value["members"]]
     return {
         "epoch": value["generation"],
         "protocol_type": value["protocol_type"],
@@ -49,7 +50,7 @@ def _classic_group(value: Struct) -> dict[str, Any]:
     }
 
 
-def _classic_member(member: Struct, is_consumer: bool) -> dict[str, Any]:  # noqa: FBT001
+def _classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
     subscription = read_subscription(member["subscription"]) if is_consumer else None
     assignment = read_assignment(member["assignment"]) if is_consumer else None
     return {

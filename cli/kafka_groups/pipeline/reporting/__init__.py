@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kafka_groups.history import GroupHistory, History, LagPoint, Rebalance
 from kafka_groups.pipeline.reporting.asking import Period, Tables, Wanted
 from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
-from kafka_groups.pipeline.reporting.holes import findings, gaps, missing
+from kafka_groups.pipeline.reporting.findings import findings
+from kafka_groups.pipeline.reporting.holes import gaps, missing
 from kafka_groups.pipeline.reporting.standing import Roster, Standing, roster, with_last_rows
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.rereading import reread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,28 +38,34 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
 ) -> History:
     """The history of `groups`, of those whose whole id matches, or of all if neither is given; at most `top` of them.
 
-    A group is judged by its last row in the period; one without any lag, or without commits, is there, too. One that
-    was removed in the period comes after all others, unjudged. Points are thinned to a thousand a group: of each
-    stretch of time the one with the highest lag stays. `progress` is told how many of its queries are done.
+    A group is judged by its last row in the period; one without any lag, or without commits, is there, too, and so is
+    one of which all commits were removed since, which is not judged. One that was itself removed, as its records tell
+    or rounds of samples that miss it, comes after all others. Points are thinned to a thousand a group: of each
+    stretch of time the one with the highest lag stays. `progress` is told how many of its queries are done. It begins
+    again where a compaction or a build takes files away meanwhile.
     """
-    tables, wanted = Tables(spark, storage, Period(since_ms, until_ms)), Wanted(groups, match)
-    step = _Steps(progress)
+    period, wanted = Period(since_ms, until_ms), Wanted(groups, match)
+    made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
+    return reread(lambda: _report(Tables(spark, storage, period), wanted, top, made_ms, _Steps(progress)))
+
+
+def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step: _Steps) -> History:
     known = step.after(roster(tables))
     chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
     standing = sorted(step.after(with_last_rows(tables, chosen, wanted)), key=Standing.badness)
     histories = _histories(tables, standing[:top], step)
-    removed = {one.key for one in standing if one.removed_ms is not None}
-    found = step.after(findings(tables, wanted, removed))
+    removed = {one.key for one in standing if one.gone is not None}
+    found = step.after(findings(tables, wanted, removed, known.evaluated_ms))
     gone = step.after(gaps(tables))
     return History(
-        made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
-        from_ms=since_ms,
-        to_ms=until_ms,
+        made_ms=made_ms,
+        from_ms=tables.period.since_ms,
+        to_ms=tables.period.until_ms,
         evaluated_ms=max(known.evaluated_ms.values(), default=None),
         clusters=tuple(sorted({one.key[0] for one in standing} | {finding.cluster_id for finding in found})),
         groups=histories,
         groups_in_all=len(standing),
-        unknown=tuple(group for group in groups if all(group != name for _, name in known.groups)),
+        unknown=tuple(group for group in wanted.groups if all(group != name for _, name in known.groups)),
         findings=found,
         gaps=gone,
         missing=step.after(_missing(tables, known, standing, wanted)),
@@ -81,8 +89,9 @@ class _Steps:
 
 def _histories(tables: Tables, shown: Sequence[Standing], step: _Steps) -> tuple[GroupHistory, ...]:
     keys = [one.key for one in shown]
-    judged = [one.key for one in shown if one.evaluated_ms is not None]
-    lags = step.after(points(tables, judged) if judged else {})
+    # What had a lag in the period has a course, whatever became of it.
+    known = [one.key for one in shown if one.evaluated_ms is not None]
+    lags = step.after(points(tables, known) if known else {})
     behind = [one.key for one in shown if one.behind > 0]
     since = step.after(behind_since(tables, behind) if behind else {})
     turns = step.after(rebalances(tables, keys) if keys else {})
@@ -102,8 +111,9 @@ def _history(
         members=one.members,
         verdict=one.verdict,
         rule=one.rule,
-        evaluated_ms=one.evaluated_ms,
-        removed_ms=one.removed_ms,
+        evaluated_ms=one.evaluated_ms if one.is_judged else None,
+        removed_ms=None if one.gone is None else one.gone.at_ms,
+        removed_is_bound=one.gone is not None and one.gone.is_bound,
         lag=one.lag,
         time_lag_ms=time_lag_ms,
         time_lag_quality=quality,
@@ -119,7 +129,7 @@ def _history(
 
 def _missing(tables: Tables, known: Roster, standing: Sequence[Standing], wanted: Wanted) -> tuple[str, ...]:
     judged = None if wanted.is_all() else {one.key for one in standing if one.evaluated_ms is not None}
-    told = missing(tables, known.evaluated_ms, judged)
+    told = missing(tables, known, judged)
     if known.evaluated_ms and standing and judged is not None and not judged:
         return ("No lag is known of the selected groups in this period.", *told)
     return told

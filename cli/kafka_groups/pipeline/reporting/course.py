@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.history import LagPoint, Rebalance
-from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, PARTITION, Key, Tables, among
+from kafka_groups.pipeline.reporting.asking import GROUP, Key, Tables, among
+from kafka_groups.pipeline.reporting.spans import spans
 from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, REBALANCES
 
 if TYPE_CHECKING:
@@ -84,11 +85,16 @@ def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalanc
                 duration_ms=row["duration_ms"],
                 duration_quality=row["duration_quality"],
                 generation=row["generation"],
-                joined=len(row["joined"] or ()),
-                left=len(row["left"] or ()),
+                joined=_count(row["joined"]),
+                left=_count(row["left"]),
             )
         )
     return found
+
+
+def _count(members: Sequence[str] | None) -> int | None:
+    """Nobody knows is not nobody."""
+    return None if members is None else len(members)
 
 
 def _with_partitions_below_zero(tables: Tables, keys: Collection[Key]) -> set[Key]:
@@ -124,14 +130,8 @@ def _sums(tables: Tables, keys: Collection[Key]) -> DataFrame:
 
 
 def _spans(tables: Tables, keys: Collection[Key]) -> DataFrame:
-    """The partitions' rows, each with the time that it counts for: until the next one, at most ten minutes."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried()).where(among(keys))
-    at_ms = F.unix_millis("observed_at")
-    following = F.lead("from_ms").over(Window.partitionBy(*PARTITION).orderBy("from_ms"))
-    until_ms = F.least(following, F.col("from_ms") + FRESH_MS + 1)
-    return rows.select(*PARTITION, at_ms.alias("from_ms"), "lag", "time_lag_ms").select(
-        *GROUP, "from_ms", until_ms.alias("until_ms"), "lag", "time_lag_ms"
-    )
+    """The partitions' rows, those that were carried into the period, too, each with the time that it counts for."""
+    period = tables.period.with_carried()
+    rows = tables.read(LAG_HISTORY, "observed_at", period=period).where(among(keys))
+    counting = spans(tables, rows, "lag", "time_lag_ms", keys=keys, since_ms=period.since_ms)
+    return counting.select(*GROUP, "from_ms", "until_ms", "lag", "time_lag_ms")

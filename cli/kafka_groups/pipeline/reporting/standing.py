@@ -6,7 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, PARTITION, Key, Tables, Wanted, among
+from kafka_groups.pipeline.reached import Reach, reached
+from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, Key, Tables, Wanted, among
+from kafka_groups.pipeline.reporting.gone import Gone, gone, state_seen
+from kafka_groups.pipeline.reporting.spans import spans
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, REBALANCES
 from kafka_groups.verdicts import VERDICTS
 
@@ -24,8 +27,8 @@ _OF_WHOLE_GROUPS: Final = ("generation", "group_emptied", "group_epoch", "group_
 class Standing:
     """A group as the period's last rows tell it; `last` sums up each partition as last seen within ten minutes.
 
-    `evaluated_ms` is the time that lag and verdict are of; None without them. `removed_ms`: nothing told of the group
-    after its removal.
+    `evaluated_ms` is the last time that it had a lag and a verdict. It has none any more if it was removed, or if
+    `has_ended`: all its commits were removed since.
     """
 
     key: Key
@@ -34,12 +37,18 @@ class Standing:
     lag: int | None = None
     state: str | None = None
     members: int | None = None
-    removed_ms: int | None = None
+    gone: Gone | None = None
+    has_ended: bool = False
     last: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_judged(self) -> bool:
+        """Whether it has a lag and a verdict."""
+        return self.evaluated_ms is not None and self.gone is None and not self.has_ended
+
+    @property
     def verdict(self) -> str | None:
-        """None for a group that has no window to judge."""
+        """None for a group that is not judged."""
         return None if self.rule is None else VERDICTS.get(self.rule)
 
     @property
@@ -59,19 +68,20 @@ class Standing:
     def badness(self) -> tuple[Any, ...]:
         """Sorts the worst group first, those that were not judged after those that were, and removed ones last."""
         rank = _BADNESS.get(self.verdict or "", 0)
-        return (self.removed_ms is not None, -rank, -self.behind, -(self.last.get("time_lag_ms") or 0), *self.key)
+        return (self.gone is not None, -rank, -self.behind, -(self.last.get("time_lag_ms") or 0), *self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """All groups that the tables tell of in a period, and until when the lag of each cluster is known."""
+    """All groups that the tables tell of in a period; of each cluster, until when lag is known, and other facts."""
 
     groups: Mapping[Key, Standing]
     evaluated_ms: Mapping[str, int]
+    reach: Mapping[str, Reach]
 
 
 def roster(tables: Tables) -> Roster:
-    """One query; how far behind the groups are in time is left to `with_last_rows`."""
+    """How far behind the groups are in time is left to `with_last_rows`."""
     whole = _status(tables)
     for other in (_events(tables), _daily(tables), _turns(tables)):
         whole = whole.unionByName(other, allowMissingColumns=True)
@@ -79,40 +89,48 @@ def roster(tables: Tables) -> Roster:
     for row in whole.collect():
         known = {name: value for name, value in row.asDict().items() if value is not None}
         told.setdefault((row["cluster_id"], row["group"]), {}).update(known)
-    found = {key: _standing(key, known) for key, known in told.items()}
-    is_past = {key for key, one in found.items() if (one.removed_ms or tables.period.until_ms) < tables.period.since_ms}
     newest: dict[str, int] = {}
-    for (cluster, _), one in found.items():
-        if one.evaluated_ms is not None:
-            newest[cluster] = max(one.evaluated_ms, newest.get(cluster, 0))
-    return Roster({key: one for key, one in found.items() if key not in is_past}, newest)
+    for (cluster, _), known in told.items():
+        if "evaluated_ms" in known:
+            newest[cluster] = max(known["evaluated_ms"], newest.get(cluster, 0))
+    clusters = {cluster for cluster, _ in told}
+    reach = reached(tables.spark, tables.storage, clusters, until_ms=tables.period.until_ms)
+    ended = gone(tables, told, reach)
+    is_past = {key for key, one in ended.items() if one.at_ms < tables.period.since_ms}
+    found = {key: _standing(key, known, ended.get(key)) for key, known in told.items() if key not in is_past}
+    return Roster(found, newest, reach)
 
 
 def with_last_rows(tables: Tables, found: Collection[Standing], wanted: Wanted) -> list[Standing]:
     """The same groups with what their partitions' last rows tell."""
-    judged = [one for one in found if one.evaluated_ms is not None and one.removed_ms is None]
+    judged = [one for one in found if one.is_judged]
     if not judged:
         return list(found)
     last = _last_rows(tables, judged, None if wanted.is_all() else {one.key for one in judged})
-    return [replace(one, last=last.get(one.key, {})) if one.removed_ms is None else one for one in found]
+    return [_told_more(one, last.get(one.key, {})) if one.is_judged else one for one in found]
 
 
-def _standing(key: Key, told: Mapping[str, Any]) -> Standing:
-    status, record = told.get("status"), told.get("record")
-    seen = told.get("seen") or {"state": None, "members": None}
-    evaluated_ms = told.get("evaluated_ms")
-    alive_ms = max(told.get(name, -1) for name in ("evaluated_ms", "seen_ms", "committed_ms"))
-    if record is not None and record["meaning"] == "group_removed" and record["at_ms"] >= alive_ms:
-        return Standing(key=key, evaluated_ms=evaluated_ms, state="Dead", members=0, removed_ms=record["at_ms"])
+def _told_more(one: Standing, last: Mapping[str, Any]) -> Standing:
+    if last and not last["there"]:
+        return replace(one, rule=None, lag=None, has_ended=True)
+    return replace(one, last=last)
+
+
+def _standing(key: Key, told: Mapping[str, Any], ended: Gone | None) -> Standing:
+    status, evaluated_ms = told.get("status"), told.get("evaluated_ms", -1)
+    seen = {"state": None, "members": None} if told.get("seen") is None else told["seen"].asDict()
+    if ended is not None:
+        return Standing(key=key, evaluated_ms=told.get("evaluated_ms"), state="Dead", members=0, gone=ended)
     if status is None:
         return Standing(key=key, state=seen["state"], members=seen["members"])
+    newest = seen if seen.get("at_ms", -1) > evaluated_ms else status
     return Standing(
         key=key,
         evaluated_ms=evaluated_ms,
         rule=status["rule"],
         lag=status["lag"],
-        state=status["state"],
-        members=status["members"],
+        state=newest["state"],
+        members=newest["members"],
     )
 
 
@@ -141,7 +159,7 @@ def _events(tables: Tables) -> DataFrame:
     return rows.groupBy(*GROUP).agg(
         F.max_by(F.struct("meaning", at_ms), F.when(is_record, F.col("source_offset"))).alias("record"),
         F.max(F.when(state.isNotNull(), seen)).alias("seen"),
-        F.max(F.when(meaning == "state_seen", F.unix_millis("record_time"))).alias("seen_ms"),
+        F.max(F.when(state_seen(), F.unix_millis("record_time"))).alias("seen_ms"),
     )
 
 
@@ -161,21 +179,25 @@ def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Ke
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
+    period = tables.period.with_carried()
+    rows = tables.read(LAG_HISTORY, "observed_at", period=period)
     rows = rows if keys is None else rows.where(among(keys))
     told = ("lag", "time_lag_ms", "time_lag_quality", "consume_rate", "produce_rate", "catch_up_ms")
-    at_ms = F.unix_millis("observed_at").alias("at_ms")
     # Most groups stand as of one time, and of these only the last minutes are of interest.
-    newest = max(one.evaluated_ms or 0 for one in judged)
-    old = {one.key for one in judged if (one.evaluated_ms or 0) < newest - FRESH_MS}
+    times = {one.key: one.evaluated_ms or 0 for one in judged}
+    newest, oldest = max(times.values()), min(times.values())
+    old = {key for key, time in times.items() if time < newest - FRESH_MS}
     rows = rows.where((F.unix_millis("observed_at") >= newest - 2 * FRESH_MS) | among(old))
-    last = rows.groupBy(*PARTITION).agg(F.max_by(F.struct(*told, at_ms), "observed_at").alias("last"))
-    last = last.select(*GROUP, "last.*", F.max("last.at_ms").over(Window.partitionBy(*GROUP)).alias("now_ms"))
-    is_known = (F.col("now_ms") - F.col("at_ms") <= FRESH_MS) & (F.col("now_ms") >= tables.period.since_ms)
+    since_ms = max(period.since_ms, min(oldest - FRESH_MS, newest - 2 * FRESH_MS))
+    counting = spans(tables, rows, *told, keys=keys, since_ms=since_ms)
+    now_ms = F.max("from_ms").over(Window.partitionBy(*GROUP))
+    is_known = (F.col("now_ms") < F.col("until_ms")) & (F.col("now_ms") >= tables.period.since_ms)
     sums = (
-        last.where(is_known)
+        counting.select("*", now_ms.alias("now_ms"))
+        .where(is_known)
         .groupBy(*GROUP)
         .agg(
+            F.count(F.when(F.col("removed_ms").isNull(), 1)).alias("there"),
             F.min("lag").alias("least"),
             F.sum(F.greatest(F.lit(0), "lag")).alias("behind"),
             F.max("time_lag_ms").alias("time_lag_ms"),

@@ -1,6 +1,6 @@
 """The door to Spark: which Java it runs on, a session that is silent, and what is said when it fails."""
 
-from kafka_groups.pipeline.session.java import fetch_java, find_java, probe_java
+from kafka_groups.pipeline.session.java import fetch_java, find_java
 from kafka_groups.pipeline.session.starting import start_session
 
-__all__ = ["fetch_java", "find_java", "probe_java", "start_session"]
+__all__ = ["fetch_java", "find_java", "start_session"]

@@ -19,16 +19,14 @@ def find_java(
     environment: Mapping[str, str],
     *,
     fetch: Callable[[], Path] | None = None,
-    probe: Callable[[Path], str | None] | None = None,
 ) -> Path:
     """Return the first Java that Spark runs on; SparkMissingError tells what was found instead, and how to get one.
 
-    `fetch` is called if none is there; `probe` says what is wrong with one (None: nothing).
+    `fetch` is called if none is there.
     """
-    judge = probe or probe_java
     seen: list[str] = []
     for candidate in installed_javas(environment):
-        odd = judge(candidate.path)
+        odd = _why_not(candidate.path)
         if odd is None:
             return candidate.path
         seen.append(f"{candidate.source} {odd}")
@@ -42,7 +40,7 @@ def find_java(
     raise SparkMissingError(msg)
 
 
-def probe_java(java: Path) -> str | None:
+def _why_not(java: Path) -> str | None:
     """What keeps Spark from running on this Java, as the end of a sentence; None if nothing does."""
     release = java_version(java)
     if release is None:

@@ -44,18 +44,21 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
     """PipelineError if the URL is none, or if nothing listens there: Spark's client would try for minutes."""
     if remote.startswith("local"):
         return
-    parts = urlsplit(remote)
-    if parts.scheme != "sc" or not parts.hostname:
-        msg = f"--remote {remote!r} is no Spark Connect URL; write for example sc://host:15002"
+    try:
+        parts = urlsplit(remote)
+        host, port = parts.hostname, parts.port or _CONNECT_PORT
+    except ValueError:  # a port that is none, a bracket that is not closed
+        parts, host, port = urlsplit(""), None, _CONNECT_PORT
+    if parts.scheme != "sc" or not host:
+        msg = f"{remote!r} is no Spark Connect URL; write for example sc://host:15002"
         raise PipelineError(msg)
     if any(
         environment.get(name) or environment.get(name.upper()) for name in ("grpc_proxy", "https_proxy", "http_proxy")
     ):
         # The client goes through the proxy, so whether we get there says nothing.
         return
-    address = (parts.hostname, parts.port or _CONNECT_PORT)
-    if why := _why_silent(address):
-        msg = f"no Spark Connect server answers at {address[0]}:{address[1]}: {why}"
+    if why := _why_silent((host, port)):
+        msg = f"no Spark Connect server answers at {host}:{port}: {why}"
         raise PipelineError(msg)
 
 

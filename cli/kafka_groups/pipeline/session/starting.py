@@ -25,6 +25,7 @@ _SHUFFLES_A_CORE: Final = 2
 _LIGHTLY: Final = "-XX:TieredStopAtLevel=1"
 _MOST_READ: Final = 1_000_000  # bytes of a log
 _UNCAUGHT: Final = 'Exception in thread "main"'
+_NOT_BEGUN: Final = "Error occurred during initialization of VM"  # the line after says why
 _NO_JVM: Final = "Error: Could not create the Java Virtual Machine"  # the line before says why
 
 
@@ -39,8 +40,9 @@ def start_session(
     brief: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session on `master`, or on the Spark Connect server `remote`; local[*] if neither is named.
+    """A session on `master`, or on the Spark Connect server `remote`.
 
+    If neither is named, the environment's SPARK_REMOTE or MASTER says where, and else it is local[*].
     Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
     `log`, nothing to our streams. `memory` is the driver's (2g). With `fetch`, a missing JDK is downloaded. With
     `brief`, a JVM of this machine compiles lightly: right where it lives for seconds, or Python has the work.
@@ -187,6 +189,8 @@ def _said_by_java(log: Path, before: int) -> str | None:
     for place, line in enumerate(lines):
         if line.startswith(_UNCAUGHT):
             return line.removeprefix(_UNCAUGHT).strip()
+        if line.startswith(_NOT_BEGUN):
+            return next(iter(lines[place + 1 : place + 2]), line)
         if line.startswith(_NO_JVM):
             return lines[place - 1] if place else line
     return None

@@ -50,8 +50,10 @@ def _refusal(host: str, port: int, wait_s: float) -> str | None:
         socket.create_connection((host, port), timeout=wait_s).close()
     except TimeoutError:
         return None
-    except socket.gaierror:
-        return f"the name {host} has no address"
+    except socket.gaierror as error:
+        # A resolver that is away says nothing of the name.
+        away = f"the name {host} cannot be looked up now"
+        return away if error.errno == socket.EAI_AGAIN else f"the name {host} has no address"
     except (OSError, OverflowError, UnicodeError) as error:
         return getattr(error, "strerror", None) or str(error)
     return None

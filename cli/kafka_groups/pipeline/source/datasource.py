@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.records.columns import RECORD
 from kafka_groups.pipeline.source.brokers import Brokers
@@ -40,11 +41,11 @@ class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
     Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
-    {"0": 23}; -2 is earliest, -1 latest; no start beyond the end), group (that one only, from its partition only),
-    maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there at the start),
-    recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout (seconds without
-    any progress). With stage (a URI), the tasks write Parquet files of the tables there, and the rows are a list of
-    those files.
+    {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
+    its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
+    at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
+    (seconds without any progress). With stage (a URI), the tasks write Parquet files of the tables there, and the rows
+    are a list of those files.
     """
 
     @classmethod
@@ -62,8 +63,11 @@ class KafkaGroupsSource(DataSource):
         return _BatchReader(read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 Spark's name
-        """What has come since the checkpoint."""
-        return _StreamReader(read_options(self.options))
+        """What has come since the checkpoint. SourceError with endingOffsets, for a stream has no end."""
+        options = read_options(self.options)
+        if options.ending is not None:
+            raise SourceError("the option endingOffsets is for spark.read: a stream reads what there is, and goes on")
+        return _StreamReader(options)
 
 
 class _Task(InputPartition):

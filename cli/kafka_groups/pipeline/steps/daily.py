@@ -13,7 +13,8 @@ from kafka_groups.verdicts import VERDICTS
 
 _GROUP_KEY: Final = ("day", "cluster_id", "group")
 _TOPIC_KEY: Final = ("day", "cluster_id", "topic")
-_SECONDS: Final = DAY_MS / 1_000
+# Of a day that has just begun nobody can say more.
+_LEAST_SECONDS: Final = 60.0
 # Of fewer records a partition may well have most by chance.
 _ENOUGH_RECORDS: Final = 1_000
 
@@ -46,15 +47,17 @@ def group_daily(
     for other in (sums, lags, turns, orphans, members):
         joined = joined.join(other, list(_GROUP_KEY), "left")
     commits = F.when(F.col("has_records"), F.col("commits"))
-    nobody = F.coalesce("members_max", F.lit(0)) == 0
+    nobody = ~surely(F.col("has_members"))
     looked_at = F.greatest("sampled_at", "read_at")
+    # A day that is under way is as long as what was read of it; one that is over was read to its end, or nearly so.
+    seconds = (F.unix_millis("read_at") - F.unix_millis(midnight("day"))) / 1_000
     stood_still_ms = F.unix_millis(looked_at) - F.unix_millis("moved_at")
     return joined.select(
         "cluster_id",
         "group",
         midnight("day").alias("day"),
         commits.alias("commits"),
-        (commits / _SECONDS).alias("commit_rate"),
+        (commits / F.greatest(F.lit(_LEAST_SECONDS), seconds)).alias("commit_rate"),
         "partitions",
         "topics",
         F.col("members_max").cast("int").alias("members_max"),
@@ -141,11 +144,10 @@ def topic_daily(
     )
 
 
-def of_newest_day(days: DataFrame, *others: DataFrame) -> DataFrame:
-    """Of a table of days, the rows of each cluster's newest day; `others` tell which days there are, too."""
-    every = reduce(DataFrame.unionByName, (rows.select("cluster_id", "day") for rows in (days, *others)))
-    newest = every.groupBy("cluster_id").agg(F.max("day").alias("day"))
-    return days.join(newest, ["cluster_id", "day"]).select(*days.columns)
+def newest_days(*days: DataFrame) -> DataFrame:
+    """(cluster_id, date): the newest day of each cluster that any of these tables of days has."""
+    every = reduce(DataFrame.unionByName, (rows.select("cluster_id", "date") for rows in days))
+    return every.groupBy("cluster_id").agg(F.max("date").alias("date"))
 
 
 def _rank() -> Column:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.commits import moves
-from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, COMMIT_KEY, PARTITION_KEY, date_of, surely
-
-# What the last rounds of sampling did not see any more is gone; one missed round is a hiccup.
-_GONE_AFTER_MS: Final = 600_000
+from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, COMMIT_KEY, GONE_AFTER_MS, PARTITION_KEY, date_of, surely
 
 
 def key_days(points: DataFrame) -> DataFrame:
@@ -25,7 +21,7 @@ def key_days(points: DataFrame) -> DataFrame:
     last = F.max(F.struct("commit_time", F.coalesce("source_offset", F.lit(-1)).alias("place"), "tombstone"))
     # What is seen for the first time may have been committed just then: that is not called idle.
     is_move = ~F.col("tombstone") & (F.col("is_commit") | F.col("moved").isNull())
-    is_sample = surely(~F.col("is_record"))
+    is_sample = ~F.col("is_read") & ~F.col("tombstone")
     return (
         moves(points)
         .groupBy(*COMMIT_KEY)
@@ -36,7 +32,7 @@ def key_days(points: DataFrame) -> DataFrame:
             F.count(F.when(is_today & F.col("is_record"), 1)).alias("commits"),
             F.count(F.when(is_today & is_move, 1)).alias("moves"),
             F.max(F.when(is_move, F.col("commit_time"))).alias("moved_at"),
-            F.max(F.when(is_today & ~is_sample, F.col("commit_time"))).alias("read_at"),
+            F.max(F.when(is_today & F.col("is_read"), F.col("commit_time"))).alias("read_at"),
             F.max(F.when(is_today & is_sample, F.col("commit_time"))).alias("sampled_at"),
             F.max(F.when(F.col("is_commit"), F.col("commit_time"))).alias("last_commit_time"),
             F.max("is_record").alias("has_records"),
@@ -66,8 +62,8 @@ def partition_days(observed: DataFrame) -> DataFrame:
     is_today = date_of("observed_at") == F.col("day")
     end = F.when(is_today & F.col("log_end_offset").isNotNull(), F.struct("observed_at", "log_end_offset"))
     growth = F.greatest(F.lit(0), F.col("last.log_end_offset") - F.col("first.log_end_offset"))
-    return (
-        observed.groupBy(*PARTITION_KEY)
+    of_logs = (
+        observed.groupBy(*PARTITION_KEY, "log")
         .agg(
             F.max(F.when(is_sample, F.col("observed_at"))).alias("seen_at"),
             F.max(F.when(is_sample & is_today, F.col("observed_at"))).alias("sampled_at"),
@@ -75,13 +71,10 @@ def partition_days(observed: DataFrame) -> DataFrame:
             F.min(end).alias("first"),
             F.max(end).alias("last"),
         )
-        .select(
-            *PARTITION_KEY,
-            "seen_at",
-            "sampled_at",
-            "is_observed",
-            F.when(F.col("first.observed_at") < F.col("last.observed_at"), growth).alias("grown"),
-        )
+        .select("*", F.when(F.col("first.observed_at") < F.col("last.observed_at"), growth).alias("grown"))
+    )
+    return of_logs.groupBy(*PARTITION_KEY).agg(
+        *(F.max(name).alias(name) for name in ("seen_at", "sampled_at", "is_observed")), F.sum("grown").alias("grown")
     )
 
 
@@ -111,11 +104,11 @@ def gone_partitions(keys: DataFrame, partitions: DataFrame, read: DataFrame) -> 
     seen = partitions.where(F.col("seen_at").isNotNull()).select(*PARTITION_KEY, "seen_at")
     since_commit = F.unix_millis("round_at") - F.unix_millis("sampled_at")
     since_seen = F.unix_millis("round_at") - F.unix_millis("seen_at")
-    was_seen = (F.col("seen_at") >= F.col("sampled_at")) | (since_seen <= _GONE_AFTER_MS)
+    was_seen = (F.col("seen_at") >= F.col("sampled_at")) | (since_seen <= GONE_AFTER_MS)
     return (
         keys.where(F.col("lives") & F.col("sampled_at").isNotNull())
         .join(read.select(*CLUSTER_KEY, "round_at"), list(CLUSTER_KEY))
         .join(seen, list(PARTITION_KEY), "left")
-        .where(surely(since_commit.between(0, _GONE_AFTER_MS)) & ~surely(was_seen))
+        .where(surely(since_commit.between(0, GONE_AFTER_MS)) & ~surely(was_seen))
         .select(*COMMIT_KEY)
     )

@@ -7,13 +7,14 @@ windows that a verdict can look at, the last change, and removals. What follows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from kafka_groups.pipeline.steps.commits import is_removal
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, seen_by, surely
 from kafka_groups.verdicts import Rules
 
@@ -24,11 +25,21 @@ _CELLS: Final = 60
 # As many rows of three strings and some numbers as any executor can be sent.
 _FEW: Final = 200_000
 _KEY: Final = COMMIT_KEY[1:]
-_COUNTED: Final = ("has_record", "has_sample", "has_moved")
+_COUNTED: Final = ("has_record", "has_sample", "has_moved", "was_moved")
 
 
-def seen_commits(offset_commits: DataFrame, dates: Sequence[date], *, lookback_days: int, rules: Rules) -> DataFrame:
-    """`seen_by`, without the commits before the date (in `day`) that no step can tell from their absence."""
+def seen_commits(
+    offset_commits: DataFrame,
+    dates: Sequence[date],
+    *,
+    lookback_days: int,
+    rules: Rules,
+    keep: Callable[[DataFrame], DataFrame] = DataFrame.persist,
+) -> DataFrame:
+    """`seen_by`, without the commits before the date (in `day`) that no step can tell from their absence.
+
+    Cells are counted and then read: `keep` keeps them in between.
+    """
     cell_ms = _cell_ms(rules)
     if cell_ms is None:
         return seen_by(offset_commits, dates, lookback_days=lookback_days)
@@ -38,7 +49,7 @@ def seen_commits(offset_commits: DataFrame, dates: Sequence[date], *, lookback_d
     evening = min(dates) - timedelta(days=1)
     near = facts.where(F.col("date").between(evening, max(dates)))
     present = near.select("*", F.explode(of_the_day).alias("day"))
-    cells = needed_cells(facts, dates, cell_ms, lookback_days=lookback_days, rules=rules).persist()
+    cells = keep(needed_cells(facts, dates, cell_ms, lookback_days=lookback_days, rules=rules))
     few = F.broadcast(cells) if cells.count() <= _FEW else cells
     before = facts.join(few, [*_KEY, "date", "cell"])
     return present.unionByName(before).drop("cell")
@@ -54,36 +65,64 @@ def needed_cells(
     are kept all.
     """
     summed = seen_by(_summed(facts), dates, lookback_days=lookback_days).where(F.col("cell") < _edge("day", cell_ms))
-    back = Window.partitionBy(*COMMIT_KEY).orderBy(F.desc("cell"))
+    back = _newest_first()
     so_far = back.rowsBetween(Window.unboundedPreceding, 0)
     older_is_removal, newer_is_removal = (surely(move("has_removal").over(back)) for move in (F.lead, F.lag))
     moved_here = surely(F.col("least") != F.col("most"))
     moved_since = surely(F.lead("most").over(back) != F.col("least")) & ~older_is_removal
-    counted = summed.select(
+    told = summed.select(
         "*",
         (older_is_removal | newer_is_removal | F.col("has_removal")).alias("is_parted"),
         F.lead("cell").over(back).isNull().alias("is_oldest"),
         (~F.col("has_removal") & (moved_here | moved_since)).alias("has_moved"),
-    ).select("*", *(F.count(F.when(F.col(name), 1)).over(so_far).alias(f"{name}_until") for name in _COUNTED))
-    is_move = F.col("has_moved") & (F.col("has_moved_until") <= rules.intervals)
+        F.count(F.when(F.col("has_removal"), 1)).over(so_far).alias("life"),
+    )
+    counted = _with_samples(told).select(
+        "*", *(F.count(F.when(F.col(name), 1)).over(so_far).alias(f"{name}_until") for name in _COUNTED)
+    )
+    is_move, is_sampled_move, is_record = (
+        F.col(name) & (F.col(f"{name}_until") <= rules.intervals) for name in ("has_moved", "was_moved", "has_record")
+    )
     before_it = surely(F.lag(is_move).over(back))
-    is_record = F.col("has_record") & (F.col("has_record_until") <= rules.intervals)
-    is_last_sample = F.col("has_sample") & (F.col("has_sample_until") == 1)
-    is_needed = F.col("is_parted") | F.col("is_oldest") | is_move | before_it | is_record | is_last_sample
+    newer = back.rowsBetween(Window.unboundedPreceding, -1)
+    before_sampled = surely(F.last(F.when(F.col("has_sample"), is_sampled_move), ignorenulls=True).over(newer))
+    is_seen = F.col("has_sample") & (is_sampled_move | before_sampled | (F.col("has_sample_until") == 1))
+    is_needed = F.col("is_parted") | F.col("is_oldest") | F.col("begins") | is_move | before_it | is_record | is_seen
     kept = counted.select("*", is_needed.alias("is_needed"))
     return kept.where("is_needed").select(*COMMIT_KEY, "date", "cell")
 
 
+def _with_samples(cells: DataFrame) -> DataFrame:
+    """Cells with what their samples alone tell: whether the offset `was_moved`, and whether a life `begins`."""
+    back = _newest_first()
+    told = F.when(F.col("has_sample"), F.struct("life", "most_seen"))
+    older = F.first(told, ignorenulls=True).over(back.rowsBetween(1, Window.unboundedFollowing))
+    is_one_life = surely(F.col("older.life") == F.col("life"))
+    moved_since = is_one_life & surely(F.col("older.most_seen") != F.col("least_seen"))
+    moved_here = surely(F.col("least_seen") != F.col("most_seen"))
+    return cells.select("*", older.alias("older")).select(
+        "*",
+        (F.col("has_sample") & (moved_here | moved_since)).alias("was_moved"),
+        (F.col("has_sample") & ~is_one_life).alias("begins"),
+    )
+
+
+def _newest_first() -> WindowSpec:
+    return Window.partitionBy(*COMMIT_KEY).orderBy(F.desc("cell"))
+
+
 def _summed(facts: DataFrame) -> DataFrame:
-    is_removal = F.coalesce("tombstone", F.col("committed_offset").isNull())
+    removed = is_removal()
     is_record = F.col("origin") == "topic"
-    offset = F.when(~is_removal, F.col("committed_offset"))
+    offset = F.when(~removed, F.col("committed_offset"))
     return facts.groupBy(*_KEY, "date", "cell").agg(
         F.min(offset).alias("least"),
         F.max(offset).alias("most"),
-        F.max(is_removal).alias("has_removal"),
-        F.max(is_record & ~is_removal).alias("has_record"),
-        F.max(~is_record & ~is_removal).alias("has_sample"),
+        F.min(F.when(~is_record, offset)).alias("least_seen"),
+        F.max(F.when(~is_record, offset)).alias("most_seen"),
+        F.max(removed).alias("has_removal"),
+        F.max(is_record & ~removed).alias("has_record"),
+        F.max(~is_record & ~removed).alias("has_sample"),
     )
 
 

@@ -13,6 +13,8 @@ CLUSTER_KEY: Final = ("day", "cluster_id")
 PARTITION_KEY: Final = ("day", "cluster_id", "topic", "partition")
 COMMIT_KEY: Final = ("day", "cluster_id", "group", "topic", "partition")
 DAY_MS: Final = 86_400_000
+# What the last rounds of sampling did not see any more is gone; one missed round is a hiccup.
+GONE_AFTER_MS: Final = 600_000
 
 
 def seen_by(facts: DataFrame, dates: Sequence[date], *, lookback_days: int) -> DataFrame:

@@ -8,25 +8,47 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.commits import order_of
-from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, PARTITION_KEY, date_of, surely
+from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, GONE_AFTER_MS, PARTITION_KEY, date_of, surely
 
 _OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset")
 
 
 def observations(partition_offsets: DataFrame) -> DataFrame:
-    """Each partition's log once for each time; a sample is believed before a backfill of the same time.
+    """Each partition's log once for each time; a sample is believed before a backfill.
 
-    `log` counts the times that samples saw the log end fall: from then on it is another log, made anew.
+    `log` counts the times that samples saw the log end fall, or the topic's id change: from then on it is another log,
+    made anew. A backfill goes by the times that producers gave their records, and by the topic that there is now: what
+    it says against samples of the same log, whose ends only grow, is left out. `before` is the sample before.
     """
-    told = ("origin", *_OFFSETS, "point_offset", "point_time")
+    told = ("origin", *_OFFSETS, "point_offset", "point_time", "topic_id")
     once = partition_offsets.groupBy(*PARTITION_KEY, "observed_at").agg(F.max(F.struct(*told)).alias("told"))
-    sampled = F.when(F.col("origin") == "sample", F.col("log_end_offset"))
     in_time = Window.partitionBy(*PARTITION_KEY).orderBy("observed_at")
-    before = F.last(sampled, ignorenulls=True).over(in_time.rowsBetween(Window.unboundedPreceding, -1))
-    return (
+    earlier = in_time.rowsBetween(Window.unboundedPreceding, -1)
+    is_sample = F.col("origin") == "sample"
+    end, topic, at = (F.when(is_sample, F.col(name)) for name in ("log_end_offset", "topic_id", "observed_at"))
+    is_anew = surely(end < F.last(end, ignorenulls=True).over(earlier)) | surely(
+        topic != F.last(topic, ignorenulls=True).over(earlier)
+    )
+    logs = (
         once.select(*PARTITION_KEY, "observed_at", "told.*")
-        .withColumn("fell", surely(sampled < before).cast("int"))
-        .select(*PARTITION_KEY, "observed_at", *told, F.sum("fell").over(in_time).alias("log"))
+        .select("*", is_anew.cast("int").alias("is_anew"), F.last(at, ignorenulls=True).over(earlier).alias("before"))
+        .select(*PARTITION_KEY, "observed_at", *told, "before", F.sum("is_anew").over(in_time).alias("log"))
+    )
+    in_log = Window.partitionBy(*PARTITION_KEY, "log").orderBy("observed_at")
+    least = F.max(end).over(in_log.rowsBetween(Window.unboundedPreceding, 0))
+    most = F.min(end).over(in_log.rowsBetween(0, Window.unboundedFollowing))
+    topic_of_log = F.max(topic).over(Window.partitionBy(*PARTITION_KEY, "log"))
+    return (
+        logs.select("*", least.alias("least"), most.alias("most"), topic_of_log.alias("topic_of_log"))
+        .where(
+            is_sample
+            | ~(
+                surely(F.col("log_end_offset") < F.col("least"))
+                | surely(F.col("log_end_offset") > F.col("most"))
+                | surely(F.col("topic_id") != F.col("topic_of_log"))
+            )
+        )
+        .select(*PARTITION_KEY, "observed_at", *told[:-1], "before", "log")
     )
 
 
@@ -34,7 +56,8 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
     """A row for each observation and each group that had a commit on the partition then, `since_ms` before the day.
 
     The commit is the last one at or before the observation (what was committed later never counts); from a removal on
-    there is no row until the next commit.
+    there is no row until the next commit. A sample that would be left with a commit beyond its log end was taken by
+    another clock: then the commit is the one that the sample itself saw.
     """
     recent = observed.where(F.unix_millis("observed_at") >= F.unix_date("day").cast("long") * DAY_MS - since_ms)
     readers = points.select(*COMMIT_KEY).distinct()
@@ -50,14 +73,23 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
         "tombstone",
         "source_offset",
     ).unionByName(looked.withColumn("at", F.col("observed_at")).withColumn("kind", F.lit(1)), allowMissingColumns=True)
-    known = F.last(F.when(F.col("kind") == 0, commit), ignorenulls=True).over(
+    so_far = (
         Window.partitionBy(*COMMIT_KEY)
         .orderBy(*order_of("at", "kind"))
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
+    last = F.last(F.when(F.col("kind") == 0, commit), ignorenulls=True).over(so_far)
+    is_sample = ~F.col("tombstone") & (F.col("commit_origin") == "sample")
+    sampled = F.last(F.when((F.col("kind") == 0) & is_sample, commit), ignorenulls=True).over(so_far)
+    is_beyond = F.col("last.committed_offset") > F.col("log_end_offset")
+    round_ms = F.coalesce(F.unix_millis("before"), F.unix_millis("observed_at") - GONE_AFTER_MS)
+    is_of_round = (F.col("origin") == "sample") & (F.unix_millis("sampled.commit_time") > round_ms)
+    known = F.when(surely(is_beyond & is_of_round), F.col("sampled")).otherwise(F.col("last"))
     return (
-        events.withColumn("known", known)
-        .where((F.col("kind") == 1) & ~F.col("known.tombstone"))
+        events.withColumn("last", last)
+        .withColumn("sampled", sampled)
+        .where((F.col("kind") == 1) & ~F.col("last.tombstone"))
+        .withColumn("known", known)
         .select(
             *COMMIT_KEY,
             "observed_at",

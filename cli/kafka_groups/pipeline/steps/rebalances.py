@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from kafka_groups.pipeline.steps.epochs import DOWNGRADED, downgrades, epochs
+from kafka_groups.pipeline.steps.epochs import DAYS_AFTER, DOWNGRADED, downgrades, epochs, spans
 from kafka_groups.pipeline.steps.horizon import date_of
-from kafka_groups.pipeline.steps.members import GROUP, events_once, memberships
+from kafka_groups.pipeline.steps.members import GROUP, LIFE, events_once, in_lives, memberships
 
 _COLUMNS: Final = (
     *GROUP,
@@ -31,20 +31,22 @@ _COLUMNS: Final = (
 _LATE_MS: Final = 1_000
 
 
-def consumer_rebalances(events: DataFrame) -> DataFrame:
+def consumer_rebalances(events: DataFrame, members: DataFrame, cut: DataFrame) -> DataFrame:
     """KIP-848: from the record of the group's epoch to the last member's assignment at that epoch that is STABLE.
 
     Where the next epoch comes before all members have reached this one, it is `overtaken` and ends there; while
-    nothing came, it is open. Who was there before is not known (null) where the records before are lost.
+    nothing came, it is open. Members whose coming is not among the records have to reach it, too; where it is not known
+    how many there were, nobody knows whether all did.
     """
     in_order = Window.partitionBy(*GROUP).orderBy("source_offset")
     following = F.lead(F.struct("source_offset", "started_at")).over(in_order)
-    found = epochs(events).withColumn("next", following).join(_arrivals(events), [*GROUP, "epoch"], "left")
+    arrivals = _arrivals(events, members)
+    found = epochs(cut).withColumn("next", following).join(arrivals, [*LIFE, "epoch"], "left")
     # Whoever comes with the next epoch is first told to be STABLE, with nothing, at the epoch before.
     counted = F.filter(
         "arrivals",
         lambda one: (
-            (one["came_at"] < F.col("source_offset"))
+            (one["came_at"] <= F.col("source_offset"))  # who was there stands at the first record
             & (one["place"] > F.col("source_offset"))
             & F.coalesce(one["place"] < F.col("next.source_offset"), F.expr("true"))
         ),
@@ -74,32 +76,34 @@ def consumer_rebalances(events: DataFrame) -> DataFrame:
     )
 
 
-def _arrivals(events: DataFrame) -> DataFrame:
-    """(cluster_id, group, epoch, arrivals): when, and where in the log, each member was first STABLE at that epoch.
+def _arrivals(events: DataFrame, members: DataFrame) -> DataFrame:
+    """(…LIFE, epoch, arrivals): when, and where in the log, each member was first STABLE at that epoch.
 
     `came_at` is where the member itself first stands in the log.
     """
-    came = memberships(events).groupBy(*GROUP, "member_id").agg(F.min("source_offset").alias("came_at"))
+    joins = members.where(F.col("change") > 0)
+    came = joins.groupBy(*LIFE, "member_id").agg(F.min("source_offset").alias("came_at"))
     first = F.min(F.struct("source_offset", "record_time")).alias("first")
     return (
-        events.where((F.col("origin") == "topic") & (F.col("type") == "ConsumerGroupCurrentMemberAssignment"))
+        in_lives(events)
+        .where(F.col("type") == "ConsumerGroupCurrentMemberAssignment")
         .where((F.col("meaning") == "member_assignment") & (F.col("member_state") == "STABLE"))
-        .groupBy(*GROUP, "epoch", "member_id")
+        .groupBy(*LIFE, "epoch", "member_id")
         .agg(first)
-        .join(came, [*GROUP, "member_id"])
+        .join(came, [*LIFE, "member_id"])
         .select(
-            *GROUP,
+            *LIFE,
             "epoch",
             F.struct(
                 "came_at", F.col("first.source_offset").alias("place"), F.col("first.record_time").alias("reached_at")
             ).alias("arrival"),
         )
-        .groupBy(*GROUP, "epoch")
+        .groupBy(*LIFE, "epoch")
         .agg(F.collect_list("arrival").alias("arrivals"))
     )
 
 
-def classic_rebalances(events: DataFrame) -> DataFrame:
+def classic_rebalances(events: DataFrame, cut: DataFrame) -> DataFrame:
     """Classic groups: one for each generation. It ends with its record; when it began is not logged.
 
     So `started_at` is the earliest that it can have begun, and the duration a bound: no longer than that. It began
@@ -107,7 +111,7 @@ def classic_rebalances(events: DataFrame) -> DataFrame:
     members have joined. It also began no longer than the members' rebalance timeout before all had joined, which the
     record tells. Where neither is known, `started_at` is the record, and the duration null.
     """
-    steps = _generations(events)
+    steps = _generations(events, cut)
     is_usable = (F.col("earliest") <= F.col("record_time")) & (_days("earliest", "record_time") <= 1)
     bounded = (
         steps.withColumn("earliest", F.greatest("previous_time", "join_since"))  # the later one, if one is not null
@@ -130,7 +134,7 @@ def classic_rebalances(events: DataFrame) -> DataFrame:
     ).select(*_COLUMNS)
 
 
-def _generations(events: DataFrame) -> DataFrame:
+def _generations(events: DataFrame, cut: DataFrame) -> DataFrame:
     """Records of a classic group that have another generation than the one before, with what that one said.
 
     After a KIP-848 group of the same name, that is who was in it: an online downgrade keeps the members.
@@ -143,7 +147,7 @@ def _generations(events: DataFrame) -> DataFrame:
         events.where((F.col("origin") == "topic") & (F.col("type") == "GroupMetadata"))
         .withColumn("ids", ids)
         .withColumn("join_timeout_ms", timeout)
-        .unionByName(downgrades(events), allowMissingColumns=True)
+        .unionByName(downgrades(cut), allowMissingColumns=True)
     )
     told = F.struct("epoch", "ids", "record_time", "meaning", "join_timeout_ms")
     before = F.lag(told).over(Window.partitionBy(*GROUP).orderBy("source_offset"))
@@ -200,8 +204,16 @@ def _count(ids: str) -> Column:
     return F.when(F.col(ids).isNotNull(), F.size(ids))
 
 
-def rebalances(group_events: DataFrame, dates: Sequence[date]) -> DataFrame:
-    """All rebalances that began on `dates`, from the facts until the end of the day after they began."""
-    events = events_once(group_events.where(F.col("date") <= max(dates) + timedelta(days=1)))
-    found = consumer_rebalances(events).select(*_COLUMNS).unionByName(classic_rebalances(events))
+def rebalances(
+    group_events: DataFrame, dates: Sequence[date], *, keep: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """All rebalances that began on `dates`, from the facts until the end of the day after they began.
+
+    `keep` may keep what is read more than once.
+    """
+    events = keep(events_once(group_events.where(F.col("date") <= max(dates) + timedelta(days=1))))
+    members = keep(memberships(events, days_after=DAYS_AFTER))
+    cut = keep(spans(events, members))
+    of_consumers = consumer_rebalances(events, members, cut).select(*_COLUMNS)
+    found = of_consumers.unionByName(classic_rebalances(events, cut))
     return found.withColumn("on", date_of("started_at")).where(F.col("on").isin(list(dates))).select(*_COLUMNS)

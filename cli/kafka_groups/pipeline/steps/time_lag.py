@@ -59,8 +59,8 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
 
     exact: nothing is left to process (0), or the record's own time is known. interpolated: linear between two points.
     lower_bound: written before the oldest point; or 0, at a last stable offset before the log end. data_loss: committed
-    below the log start; the value is a lower bound, too. unknown: no point tells anything; the value is null. Never
-    negative.
+    below the log start; the value is a lower bound, too. unknown: no point tells anything; the value is null. A record
+    whose own time is later than the observation has none that counts. Never negative.
     """
     events = lags.select("*", F.col("committed_offset").alias("offset"), F.lit(1).alias("kind")).unionByName(
         _beside(points), allowMissingColumns=True
@@ -77,6 +77,7 @@ def time_lag(lags: DataFrame, points: DataFrame) -> DataFrame:
         .withColumn("next", F.when(is_first, F.col("lowest")).otherwise(F.col("point.next")))
         .withColumn("now", F.unix_millis("observed_at"))
         .withColumn("least", _least_age())
+        .withColumn("written", _written())
         .withColumn("time_lag_quality", _quality())
         .select(*lags.columns, _age().alias("time_lag_ms"), "time_lag_quality")
     )
@@ -93,13 +94,14 @@ def _beside(points: DataFrame) -> DataFrame:
 
 
 def _quality() -> Column:
-    committed, previous, following = F.col("committed_offset"), F.col("previous"), F.col("next")
+    committed, previous = F.col("committed_offset"), F.col("previous")
+    is_told = surely(F.col("written") <= F.col("now"))
     return (
         F.when(_is_done(), "exact")
         .when(_is_at_stable(), "lower_bound")
         .when(surely(committed < F.col("log_start_offset")), "data_loss")
-        .when(previous.isNotNull() & (previous["offset"] == committed) & previous["exact"].isNotNull(), "exact")
-        .when(previous.isNotNull() & ((previous["offset"] == committed) | following.isNotNull()), "interpolated")
+        .when(is_told & (previous["offset"] == committed) & previous["exact"].isNotNull(), "exact")
+        .when(is_told, "interpolated")
         .when(F.col("least").isNotNull(), "lower_bound")
         .otherwise("unknown")
     )
@@ -112,6 +114,19 @@ def _is_done() -> Column:
 def _is_at_stable() -> Column:
     """Nothing is left for who reads committed records alone, and nobody knows whether this group does."""
     return surely(F.col("committed_offset") == F.col("last_stable_offset"))
+
+
+def _written() -> Column:
+    """When the record at the committed offset was written; null where no point, or none after it, tells.
+
+    Records have the times that producers gave them. Where those go back from a point to the next, nothing can be read
+    off between the two; and a time that is yet to come is none.
+    """
+    previous, following = F.col("previous"), F.col("next")
+    steps = (F.col("committed_offset") - previous["offset"]) / (following["offset"] - previous["offset"])
+    between = previous["time"] + F.round((following["time"] - previous["time"]) * steps).cast("long")
+    at_point = F.when(previous["offset"] == F.col("committed_offset"), previous["time"])
+    return F.coalesce(at_point, F.when(previous["time"] <= following["time"], between))
 
 
 def _least_age() -> Column:
@@ -127,12 +142,8 @@ def _least_age() -> Column:
 
 def _age() -> Column:
     now, quality = F.col("now"), F.col("time_lag_quality")
-    previous, following = F.col("previous"), F.col("next")
-    steps = (F.col("committed_offset") - previous["offset"]) / (following["offset"] - previous["offset"])
-    between = previous["time"] + F.round((following["time"] - previous["time"]) * steps).cast("long")
-    written = F.when(previous["offset"] == F.col("committed_offset"), previous["time"]).otherwise(between)
     return (
         F.when(_is_done() | _is_at_stable(), F.lit(0).cast("long"))
         .when(quality.isin("data_loss", "lower_bound"), F.col("least"))
-        .when(quality.isin("exact", "interpolated"), F.greatest(F.lit(0), now - written))
+        .when(quality.isin("exact", "interpolated"), now - F.col("written"))
     )

@@ -16,6 +16,8 @@ from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, PARTITION_KEY, surel
 from kafka_groups.verdicts import UNMOVED_MS, Rules
 
 _ORIGINS: Final = ("topic", "sample")
+# Further than that no two clocks of a cluster should be apart.
+_APART_MS: Final = 60_000
 # Slots of one origin and one life: a removal ends a life, and no window reaches across it.
 _LIFE: Final = (*COMMIT_KEY, "from", "life")
 _ENTRY: Final = (*_LIFE, "at", "source_offset", "at_ms", "bucket", "offset", "commit_lag", "is_move")
@@ -30,7 +32,8 @@ def last_ends(observed: DataFrame, rules: Rules) -> DataFrame:
 def last_commits(lags: DataFrame, points: DataFrame, rules: Rules) -> DataFrame:
     """`lags` with `window`: of the last `intervals` commits until then, as `verdicts.thin` and `verdicts.seen` have it.
 
-    They are what was read from the topic, and samples where the topic told nothing; a removal begins a new window.
+    They are what was read from the topic, and samples where the topic told nothing, or nothing since samples saw
+    another offset (ingest may be behind); a removal begins a new window.
     `points` come from `lag_at_commits`. A window has `slots` (how many are filled), `first_ms` and `last_ms`, the last
     `offset`, and tells whether the commits `were_behind`, whether none `has_moved` the offset, whether a `lag_fell`,
     and whether the group `was_rewound` (`is_move` is for samples). It is null where there is no commit.
@@ -49,10 +52,15 @@ def last_commits(lags: DataFrame, points: DataFrame, rules: Rules) -> DataFrame:
     # What stood there when sampling began may have been committed at any time before.
     stood_ms = F.unix_millis("observed_at") - sampled["last_ms"]
     is_told = sampled["is_move"] | (stood_ms > UNMOVED_MS)
+    since_ms = sampled["last_ms"] - read["last_ms"]
+    # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
+    is_ahead = (sampled["offset"] > read["offset"]) & (since_ms > 0)
+    is_behind = is_ahead | ((sampled["offset"] != read["offset"]) & (since_ms > _APART_MS))
+    told = F.when(is_told, sampled)
     return (
         events.select("*", now.alias("now"), *rings)
         .where(F.col("kind") == 1)
-        .select(*lags.columns, F.coalesce(read, F.when(is_told, sampled)).alias("window"))
+        .select(*lags.columns, F.when(surely(is_behind), told).otherwise(F.coalesce(read, told)).alias("window"))
     )
 
 

@@ -1,11 +1,11 @@
 """The tables in their directory: Parquet files that appear whole, once, and under the name of what wrote them.
 
-`open_storage` is the door; `staging` is what workers write with.
+`open_storage` and `check_storage` are the doors; `staging` is what workers write with.
 """
 
 from kafka_groups.pipeline.storage.checkpoints import Checkpoint
 from kafka_groups.pipeline.storage.layout import BatchDirectory
 from kafka_groups.pipeline.storage.spark_tables import files_changed
-from kafka_groups.pipeline.storage.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_storage
 
-__all__ = ["BatchDirectory", "Checkpoint", "Storage", "files_changed", "open_storage"]
+__all__ = ["BatchDirectory", "Checkpoint", "Storage", "check_storage", "files_changed", "open_storage"]

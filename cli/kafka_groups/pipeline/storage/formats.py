@@ -29,9 +29,10 @@ class DataFile:
 
 
 class TableFormat(Protocol):
-    """Tables by name, dates as YYYY-MM-DD. All but `read` and `files` want the caller to hold the lock of changes.
+    """Tables by name, dates as YYYY-MM-DD. What changes them wants the caller to hold the lock of changes.
 
-    What changes, changes in steps that a reader sees whole or not at all, and that a killed process leaves so.
+    All but `tidy`, which takes it by itself. What changes, changes in steps that a reader sees whole or not at all, and
+    that a killed process leaves so.
     """
 
     def dates(self, table: str) -> list[str]:
@@ -67,5 +68,5 @@ class TableFormat(Protocol):
         ...
 
     def tidy(self) -> None:
-        """Files go that no reader can want any more. Needs no lock."""
+        """Files go that no reader can want any more; the caller must not hold the lock."""
         ...

@@ -27,12 +27,13 @@ def check_marker(
     *,
     create: bool,
     table_format: str | None = None,
+    usual_format: str = PARQUET,
     check_format: Callable[[str], None] = lambda _format: None,
 ) -> str:
-    """The format of the directory's tables; a directory that may be made gets the wanted one, parquet otherwise.
+    """The format of the directory's tables; one that may be made is to get the wanted one, else the usual one.
 
     StorageError unless the directory is ours (or may become so), of a version that we know and of the wanted format.
-    `check_format` may raise, too, and is asked before anything is made.
+    `check_format` may raise, too. Nothing is made: that does `write_marker`.
     """
     kind = place.info(place.root).type
     if kind == FileType.File:
@@ -43,14 +44,29 @@ def check_marker(
         found = _check(place, text, table_format)
     else:
         _check_empty(place, create=create)
-        found = table_format or PARQUET
+        found = table_format or usual_format
     check_format(found)
     if create:
         _check_permission(place)
-    if create and text is None:
-        place.make(place.root)
-        place.write_text(place.join(MARKER), json.dumps(_content(found), indent=2) + "\n")
     return found
+
+
+def write_marker(place: Place, table_format: str) -> None:
+    """The directory becomes ours, with tables of that format, unless it is already. StorageError if it cannot."""
+    if place.read_text(place.join(MARKER)) is not None:
+        # Somebody else may have been faster.
+        check_marker(place, create=True, table_format=table_format)
+        return
+    place.make(place.root)
+    place.write_text(place.join(MARKER), json.dumps(_content(table_format), indent=2) + "\n")
+
+
+def is_new(place: Place) -> bool:
+    """Whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
+    kind = place.info(place.root).type
+    if kind != FileType.Directory:
+        return bool(kind == FileType.NotFound)
+    return place.read_text(place.join(MARKER)) is None and not _others(place)
 
 
 def _content(table_format: str) -> dict[str, Any]:
@@ -94,9 +110,7 @@ def _check(place: Place, text: str, wanted: str | None) -> str:
 
 
 def _check_empty(place: Place, *, create: bool) -> None:
-    # Half of a marker is what a crash leaves; lost+found stands in the root of a disk.
-    found = [info.base_name for info in place.children(place.root)]
-    others = [name for name in found if not name.startswith(MARKER) and name != "lost+found"]
+    others = _others(place)
     if others:
         message = (
             f"{place.into} is not a directory of this pipeline: it holds {others[0]!r} and no {MARKER}. Nothing was "
@@ -108,12 +122,22 @@ def _check_empty(place: Place, *, create: bool) -> None:
         raise StorageError(message)
 
 
+def _others(place: Place) -> list[str]:
+    # Half of a marker is what a crash leaves; lost+found stands in the root of a disk.
+    found = [info.base_name for info in place.children(place.root)]
+    return [name for name in found if not name.startswith(MARKER) and name != "lost+found"]
+
+
 def _check_permission(place: Place) -> None:
     # What is not there yet is made, and the attempt tells.
     if not place.local or not os.path.isdir(place.root):  # noqa: PTH112
         return
     with told("write", place.into):
-        if os.statvfs(place.root).f_flag & os.ST_RDONLY:
+        disk = os.statvfs(place.root)
+        if disk.f_flag & os.ST_RDONLY:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        # File systems that do not count say that they have none at all.
+        if disk.f_blocks and not disk.f_bfree:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if not os.access(place.root, os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))

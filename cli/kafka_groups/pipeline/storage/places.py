@@ -15,6 +15,7 @@ from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.renaming import exchange, flush
 
 _LISTINGS: Final = 10
+_THIS_MACHINE: Final = ("", "localhost")
 
 
 class Place:
@@ -69,11 +70,16 @@ class Place:
             return sorted(found, key=lambda info: str(info.path))
 
     def read_text(self, path: str) -> str | None:
-        """The text of a small file; None if it is not there."""
+        """The text of a small file; None if it is not there. StorageError, too, if it is no UTF-8."""
         if self.info(path).type != FileType.File:
             return None
         with told("read", path), self.fs.open_input_stream(path) as stream:
-            return str(stream.read().decode())
+            content = bytes(stream.read())
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            message = f"{path} is no text, so it was damaged: restore it."
+            raise StorageError(message) from error
 
     def write_text(self, path: str, text: str) -> None:
         """Writes a small file whole: a reader sees the old text or the new one."""
@@ -175,15 +181,30 @@ def split_uri(uri: str) -> tuple[Any, str]:
     if "://" not in uri:
         return LocalFileSystem(), os.path.abspath(uri)  # noqa: PTH100
     if uri.startswith("file://"):
-        return LocalFileSystem(), os.path.abspath(unquote(urlsplit(uri).path))  # noqa: PTH100
+        return LocalFileSystem(), _local_path(uri)
     fs, path = FileSystem.from_uri(uri)
     return fs, path
+
+
+def _local_path(uri: str) -> str:
+    """What `file:///path` and `file://localhost/path` name; `file://history` names a host, which is a StorageError."""
+    parts = urlsplit(uri)
+    if parts.netloc not in _THIS_MACHINE or not parts.path:
+        odd = f"a machine, {parts.netloc!r}, and files are read and written on this one" if parts.netloc else "no path"
+        message = f"{uri} names {odd}: write a path, or file:/// and the whole path."
+        raise StorageError(message)
+    return os.path.abspath(unquote(parts.path))  # noqa: PTH100
 
 
 def open_place(into: str) -> Place:
     """The place that a path or URI names; nothing is looked at yet."""
     if re.search(r"[\[\]{}*?\\]", into.partition("?")[0] if "://" in into else into):
         message = f"{into} has one of []{{}}*?\\ in its name, which Spark takes for a pattern: name another."
+        raise StorageError(message)
+    if re.match("file:(?!//)", into):
+        message = (
+            f"{into} is neither a path nor a URI with all its slashes: write a path, or file:/// and the whole path."
+        )
         raise StorageError(message)
     with told("use the address", into):
         fs, path = split_uri(into)

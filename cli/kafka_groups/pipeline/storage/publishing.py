@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.layout import STAGING, batch_path, date_path, dates_of, new_staging, numbered
+from kafka_groups.pipeline.storage.notes import read_note
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.staging import StagedFile
 
@@ -70,15 +70,12 @@ def arrange(place: Place, directory: str, paths: Iterable[str]) -> None:
         place.move_file(path, f"{directory}/part-{number:05}-{uuid.uuid4().hex[:12]}.parquet")
 
 
-def clean_staging(place: Place, older_than_s: float) -> int:
-    """Deletes what attempts left behind that did nothing for so long, in seconds; returns how many."""
-    removed = 0
+def clean_staging(place: Place, older_than_s: float) -> None:
+    """Deletes what attempts left behind that did nothing for so long, in seconds."""
     for info in place.children(place.join(STAGING)):
         last = max([info, *place.children(info.path, recursive=True)], key=lambda entry: entry.mtime_ns or 0)
         if (last.mtime_ns or 0) / 1e9 <= time.time() - older_than_s:
             place.delete(info.path)
-            removed += 1
-    return removed
 
 
 def check_there(place: Place, files: Sequence[StagedFile]) -> None:
@@ -122,9 +119,8 @@ def _written_before(place: Place, batch: str, tables: Collection[str]) -> list[T
 
 def joined_batches(place: Place) -> dict[str, int]:
     """The highest number of each writer's batches that compaction may have joined."""
-    text = place.read_text(place.join(".notes", f"{JOINED}.json"))
-    found: dict[str, Any] = json.loads(text) if text else {}
-    return {writer: int(number) for writer, number in found.items()}
+    helps = "restore it, for without it a batch that comes again would be there twice"
+    return {writer: int(number) for writer, number in read_note(place, JOINED, helps=helps).items()}
 
 
 def refuse_joined(place: Place, batch: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +15,8 @@ from kafka_groups.pipeline.storage.formats import DELTA, PARQUET, DataFile, Tabl
 from kafka_groups.pipeline.storage.joining import count_rows
 from kafka_groups.pipeline.storage.layout import BatchDirectory, checked_name, new_staging
 from kafka_groups.pipeline.storage.locks import hold
-from kafka_groups.pipeline.storage.marker import check_marker
+from kafka_groups.pipeline.storage.marker import check_marker, is_new, write_marker
+from kafka_groups.pipeline.storage.notes import read_note, save_note
 from kafka_groups.pipeline.storage.parquet import ParquetFormat
 from kafka_groups.pipeline.storage.places import Place, open_place
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
@@ -26,43 +26,65 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-NOTES: Final = ".notes"
 _FACTS: Final = frozenset(table.name for table in TABLES.values() if not table.derived)
 
 
 _FORMATS: Final[dict[str, Callable[[Place], TableFormat]]] = {PARQUET: ParquetFormat, DELTA: DeltaFormat}
 
 
-def open_storage(into: str, *, create: bool = False, table_format: str | None = None) -> Storage:
+def open_storage(
+    into: str, *, create: bool = False, table_format: str | None = None, usual_format: str = PARQUET
+) -> Storage:
     """The tables in a directory: a local path, or a URI that pyarrow.fs and Spark know.
 
-    A directory that is made has tables of that format for good, Parquet files if none is named. StorageError if it is
-    not there (unless it may be made), not ours, of a newer version or another format, or not to be written.
+    A directory that is made has tables of that format for good, of the usual one if none is named. StorageError if it
+    is not there (unless it may be made), not ours, of a newer version or another format, or not to be written.
     """
+    storage = check_storage(into, create=create, table_format=table_format, usual_format=usual_format)
+    if create:
+        storage.make()
+    return storage
+
+
+def check_storage(
+    into: str, *, create: bool = True, table_format: str | None = None, usual_format: str = PARQUET
+) -> Storage:
+    """The same, for who first has something to ask elsewhere: a new directory is made by `Storage.make`."""
     place = open_place(into)
 
     def check_format(found: str) -> None:
         if found == DELTA:
             check_delta(place)
 
-    found = check_marker(place, create=create, table_format=table_format, check_format=check_format)
-    return Storage(place, _FORMATS[found](place))
+    found = check_marker(
+        place, create=create, table_format=table_format, usual_format=usual_format, check_format=check_format
+    )
+    return Storage(place, _FORMATS[found](place), table_format=found)
 
 
 class Storage:
     """All tables of a directory, which may hold several clusters. Methods raise StorageError and leave tables whole."""
 
-    def __init__(self, place: Place, format_: TableFormat) -> None:
+    def __init__(self, place: Place, format_: TableFormat, *, table_format: str = PARQUET) -> None:
         self.place = place
         self.format = format_
+        self.table_format = table_format
         self.into = place.into
+        self._is_made = False
 
-    def path(self, table: Table) -> str:
-        """Where Spark reads the table."""
-        return self.place.spark(self.place.join(table.name))
+    def make(self) -> None:
+        """Makes the directory if it is new, once; to be called before anything is written."""
+        if not self._is_made:
+            write_marker(self.place, self.table_format)
+        self._is_made = True
 
     def stage(self) -> str:
         """A new, hidden directory for one attempt to write: a path, or a URI; `FileSystem.from_uri` takes both."""
+        if is_new(self.place):  # somebody took it away: what is written into another one would be nobody's
+            message = (
+                f"{self.into} is not there any more, or has lost its marker. Put it back, or begin anew with --into."
+            )
+            raise StorageError(message)
         return self.place.uri(new_staging(self.place))
 
     def publish(self, batch: str, files: Sequence[StagedFile]) -> None:
@@ -139,24 +161,16 @@ class Storage:
         return self.lock(publishing.CHANGING, wait_s=publishing.CHANGING_WAIT_S)
 
     def note(self, name: str) -> dict[str, Any]:
-        """A small state that was saved; empty if none was."""
-        path = self.place.join(NOTES, f"{checked_name(name)}.json")
-        text = self.place.read_text(path)
-        try:
-            found = json.loads(text) if text is not None else {}
-        except ValueError as error:
-            message = f"{path} cannot be understood: delete it, and the command starts anew."
-            raise StorageError(message) from error
-        return found if isinstance(found, dict) else {}
+        """A small state that was saved; empty if none was. StorageError if it cannot be understood."""
+        return read_note(self.place, name)
 
     def save_note(self, name: str, content: dict[str, Any]) -> None:
         """Saves a small state; a reader sees the old one or the new one, whole."""
-        self.place.make(self.place.join(NOTES))
-        self.place.write_text(self.place.join(NOTES, f"{checked_name(name)}.json"), json.dumps(content) + "\n")
+        save_note(self.place, name, content)
 
-    def clean_staging(self, older_than_s: float) -> int:
-        """Deletes what attempts left that did nothing for so many seconds; how many there were."""
-        return publishing.clean_staging(self.place, older_than_s)
+    def clean_staging(self, older_than_s: float) -> None:
+        """Deletes what attempts left that did nothing for so many seconds."""
+        publishing.clean_staging(self.place, older_than_s)
 
     def _publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
         checked_name(batch)

@@ -96,11 +96,17 @@ REBALANCES: Final = Table(
             TEXT,
             "exact (KIP-848), bound (classic: not longer than this, for it began after the record before, and at most "
             "the members' rebalance timeout before all had joined), overtaken (KIP-848: until the next epoch, which "
-            "began before all members had reached this one) or open (not all members reached it)",
+            "began before all members had reached this one) or open (not all members reached it); the last two also "
+            "where it is not known how many there were",
         ),
         Column("sync_ms", LONG, "classic: how long the last phase took"),
-        Column("members_before", INT, "number of members before; null if those records are lost"),
-        Column("members_after", INT, "number of members after"),
+        Column(
+            "members_before",
+            INT,
+            "number of members before; null if those records are lost, and nobody who was there wrote (to the end of "
+            "the next day) or went",
+        ),
+        Column("members_after", INT, "number of members after; null if that of those who were there is not known"),
         Column(
             "joined",
             TEXTS,
@@ -121,10 +127,15 @@ GROUP_DAILY: Final = Table(
         GROUP,
         Column("day", TIME, "midnight, UTC"),
         Column("commits", LONG, "commits written that day; null where only samples tell of the group"),
-        Column("commit_rate", REAL, "commits a second"),
+        Column(
+            "commit_rate",
+            REAL,
+            "commits a second, from midnight to the last record of __consumer_offsets that was read of the cluster on "
+            "that day, or for a minute at least",
+        ),
         Column("partitions", INT, "partitions with a commit"),
         Column("topics", TEXTS, "their topics"),
-        Column("members_max", INT, "most members at a time"),
+        Column("members_max", INT, "most members at a time; null where not known"),
         Column("rebalances", INT, "rebalances that began"),
         Column("rebalance_ms", LONG, "time spent in them; an upper bound where a classic one is among them"),
         Column("messages_consumed", LONG, "offsets that commits moved on (not bytes, and not exactly records)"),

@@ -12,6 +12,7 @@ from kafka_groups.rendering.history.words import (
     counted,
     is_old,
     show_duration,
+    spell_changes,
     spell_minute,
     spell_rebalance_time,
     spell_since,
@@ -55,7 +56,7 @@ def _standing(history: History, group: GroupHistory) -> str:
     time_lag, since = spell_time_lag(group), spell_since(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
-        None if group.removed_ms is None else f"removed {spell_minute(group.removed_ms)}",
+        _removal(group),
         f"as of {spell_minute(group.evaluated_ms)}" if group.evaluated_ms and is_old(group, history) else None,
         None if group.state is None else text(group.state),
         None if group.members is None else counted(group.members, "member"),
@@ -66,6 +67,12 @@ def _standing(history: History, group: GroupHistory) -> str:
         None if group.rule is None else f"rule: {text(group.rule)}",
     ]
     return " · ".join(part for part in parts if part is not None)
+
+
+def _removal(group: GroupHistory) -> str | None:
+    if group.removed_ms is None:
+        return None
+    return f"removed {spell_minute(group.removed_ms)}{' or before' if group.removed_is_bound else ''}"
 
 
 def _figure(history: History, group: GroupHistory) -> str:
@@ -109,7 +116,7 @@ def _end_of(mark: Rebalance, history: History) -> int:
 
 
 def _hover(mark: Rebalance) -> str:
-    return f"Rebalance {mark.generation}: {spell_rebalance_time(mark)}<br>{mark.joined} joined, {mark.left} left"
+    return f"Rebalance {mark.generation}: {spell_rebalance_time(mark)}<br>{spell_changes(mark)}"
 
 
 def _in_words(group: GroupHistory) -> str:
@@ -132,8 +139,8 @@ def _rebalances(group: GroupHistory) -> str:
                 Cell(str(mark.generation), "Generation", "number"),
                 Cell(_took(mark), "Took", "number"),
                 Cell(text(_QUALITIES.get(mark.duration_quality, mark.duration_quality)), "Measured"),
-                Cell(f"{mark.joined:,}", "Joined", "number"),
-                Cell(f"{mark.left:,}", "Left", "number"),
+                Cell(_number(mark.joined), "Joined", "number"),
+                Cell(_number(mark.left), "Left", "number"),
             ],
         )
         for mark in newest
@@ -141,6 +148,10 @@ def _rebalances(group: GroupHistory) -> str:
     headers = [Cell(None, "Started"), *headers[:2], Cell(None, "Measured"), *headers[2:]]
     inner = table(headers, rows, label=f"Rebalances of {text(group.group)}")
     return f"<details><summary>{told}</summary>\n{inner}</details>\n"
+
+
+def _number(count: int | None) -> str | None:
+    return None if count is None else f"{count:,}"
 
 
 def _took(mark: Rebalance) -> str | None:

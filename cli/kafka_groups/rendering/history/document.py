@@ -53,6 +53,7 @@ def _group(group: GroupHistory) -> Document:
         "rule": group.rule,
         "evaluated_at": _instant(group.evaluated_ms),
         "removed_at": _instant(group.removed_ms),
+        "removed_at_is_bound": group.removed_is_bound,
         "lag": group.lag,
         "time_lag_ms": group.time_lag_ms,
         "time_lag_quality": group.time_lag_quality,

@@ -15,9 +15,11 @@ from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
 from kafka_groups.rendering.history.summary import summary_table
-from kafka_groups.rendering.history.words import counted, spell_minute
+from kafka_groups.rendering.history.words import counted, few_findings, spell_minute
 
+# Of a kind.
 _MOST_FINDINGS: Final = 200
+_MOST_SENTENCES: Final = 200
 _KINDS: Final = {
     "idle_group": "Idle group",
     "orphaned_commit": "Orphaned commit",
@@ -120,7 +122,7 @@ def _findings(history: History) -> str:
                 Cell(text(finding.message), "Why", "wide"),
             ],
         )
-        for finding in history.findings[:_MOST_FINDINGS]
+        for finding in few_findings(history.findings, _MOST_FINDINGS)
     ]
     left = len(history.findings) - len(rows)
     more = f"<p>{left:,} more are left out; the report as JSON has them all.</p>" if left else ""
@@ -128,7 +130,9 @@ def _findings(history: History) -> str:
 
 
 def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in sentences)
+    left = len(sentences) - _MOST_SENTENCES
+    more = (f"{left:,} more are left out; the report as JSON has them all.",) if left > 0 else ()
+    items = "".join(f"<li>{text(sentence)}</li>" for sentence in (*sentences[:_MOST_SENTENCES], *more))
     return f"<h3>{title}</h3>\n" + (f'<ul class="plain">{items}</ul>' if items else f'<p class="hint">{otherwise}</p>')
 
 

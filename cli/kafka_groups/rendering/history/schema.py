@@ -88,8 +88,8 @@ _REBALANCE: Final = {
         *("exact", "bound", "overtaken", "open"),
     ),
     "generation": _number("The generation or epoch that it led to.", "integer", minimum=None),
-    "joined": _number("How many members came.", "integer"),
-    "left": _number("How many members went.", "integer"),
+    "joined": _number("How many members came; null if that is not known.", "integer", nullable=True),
+    "left": _number("How many members went; null if that is not known.", "integer", nullable=True),
 }
 _GROUP: Final = {
     "cluster_id": _text("The cluster's id."),
@@ -98,10 +98,20 @@ _GROUP: Final = {
         "The state at the end of the period, Dead if it was removed; null if it is not known.", nullable=True
     ),
     "members": _number("How many members it had then; null if that is not known.", "integer", nullable=True),
-    "verdict": _choice("The verdict; null without a window to judge.", *_VERDICTS, nullable=True),
-    "rule": _text("The rule that gave the verdict; null if none did.", nullable=True),
+    "verdict": _choice(
+        "The verdict; null without a lag, or if all commits were removed. Without commits to judge it is OK.",
+        *_VERDICTS,
+        nullable=True,
+    ),
+    "rule": _text(
+        "The rule that gave the verdict, no_commits without commits to judge; null without a verdict.", nullable=True
+    ),
     "evaluated_at": _instant("The time that lag and verdict are of; null if neither is known.", nullable=True),
     "removed_at": _instant("When the group was removed; null if it was not, or was seen since.", nullable=True),
+    "removed_at_is_bound": {
+        "description": "Whether it was removed then or before: of then is the first sample that missed it.",
+        "type": "boolean",
+    },
     "lag": _LAG,
     "time_lag_ms": _TIME_LAG,
     "time_lag_quality": _choice("How good the time lag is.", *_TIME_LAG_QUALITIES),

@@ -13,6 +13,7 @@ from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkl
 from kafka_groups.rendering.history.words import (
     TIME_LAG_SIGNS,
     counted,
+    few_findings,
     is_old,
     longest_rebalance,
     show_duration,
@@ -27,6 +28,8 @@ from kafka_groups.rendering.screen import Screen
 _TREND_CELLS: Final = 20
 _GAP: Final = 2
 _MOST_NOTES: Final = 20
+# Of a kind.
+_MOST_FINDINGS: Final = 50
 _LEGEND: Final = {
     "~": "~ is interpolated between sampled times",
     "≥": "≥ is at least: older times were not sampled",
@@ -116,7 +119,7 @@ def draw_history(screen: Screen, history: History) -> None:
         write_table(
             screen,
             [column for column in _FINDINGS if several or column.header != "CLUSTER"],
-            history.findings,
+            few_findings(history.findings, _MOST_FINDINGS),
         )
     for text in _remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
         note(screen, text)
@@ -191,16 +194,19 @@ def _remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> I
     longest = (longest_rebalance(group) for group in history.groups)
     if "LONGEST" in shown and any(found is not None and found.duration_quality == "bound" for found in longest):
         yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
-    yield from _as_far_as_few(list(_removed(history)), "Removed", "were removed")
+    left = len(history.findings) - len(few_findings(history.findings, _MOST_FINDINGS))
+    if left:
+        yield f"{counted(left, 'more finding')}; --format json has them all."
+    yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
     yield from _as_far_as_few(history.missing, "Missing", "things are missing")
 
 
-def _removed(history: History) -> Iterator[str]:
+def _removed(history: History, at_most: str) -> Iterator[str]:
     for group in history.groups:
         if group.removed_ms is not None:
             where = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-            yield f"{group.group}{where}, {show_minute(group.removed_ms)}"
+            yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
 
 
 def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:

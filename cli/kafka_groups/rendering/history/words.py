@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kafka_groups.history import GroupHistory, History, Rebalance
+from kafka_groups.history import Finding, GroupHistory, History, Rebalance
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
@@ -110,7 +112,7 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
 
 def longest_rebalance(group: GroupHistory) -> Rebalance | None:
     """The rebalance that took longest; one that had not ended counts only if there is no other."""
-    return max(group.rebalances, key=lambda rebalance: rebalance.duration_ms or -1, default=None)
+    return max(group.rebalances, key=_duration_or_less, default=None)
 
 
 def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
@@ -121,9 +123,31 @@ def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str 
     return f"{at_most if longest.duration_quality == 'bound' else ''}{show_duration(longest.duration_ms)}"
 
 
+def spell_changes(rebalance: Rebalance) -> str:
+    """How many members came and went, as far as that is known."""
+    counts = ((rebalance.joined, "joined"), (rebalance.left, "left"))
+    known = [f"{count:,} {word}" for count, word in counts if count is not None]
+    return ", ".join(known) if known else "who joined or left is not known"
+
+
+def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
+    """In their order, at most so many of a kind: many of one kind do not hide another."""
+    counts: Counter[str] = Counter()
+    kept = []
+    for finding in findings:
+        counts[finding.kind] += 1
+        if counts[finding.kind] <= most:
+            kept.append(finding)
+    return kept
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """1 group, 1,234 groups."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _duration_or_less(rebalance: Rebalance) -> int:
+    return -1 if rebalance.duration_ms is None else rebalance.duration_ms
 
 
 def _moment(ms: int) -> datetime:

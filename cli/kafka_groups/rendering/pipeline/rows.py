@@ -74,12 +74,18 @@ def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], o
     if output_format == "csv":
         writer = csv.writer(screen.out, lineterminator="\n")
         writer.writerow([column.header for column in columns])
-        writer.writerows([column.of(row) for column in columns] for row in rows)
+        writer.writerows([_cell(screen, column.of(row)) for column in columns] for row in rows)
     elif output_format == "ndjson":
-        for row in rows:
-            _write_line(screen, {column.attribute: column.of(row) for column in columns})
+        write_records(screen, ({column.attribute: column.of(row) for column in columns} for row in rows))
     else:
         write_table(screen, columns, rows)
+    screen.out.flush()
+
+
+def write_records(screen: Screen, records: Iterable[Document]) -> None:
+    """A JSON object a line."""
+    for record in records:
+        screen.out.write(_json(screen, record) + "\n")
     screen.out.flush()
 
 
@@ -89,8 +95,8 @@ def write_document(screen: Screen, document: Document) -> None:
     screen.out.flush()
 
 
-def _write_line(screen: Screen, record: Document) -> None:
-    screen.out.write(_json(screen, record) + "\n")
+def _cell(screen: Screen, value: Any) -> Any:
+    return escape_controls(value) if screen.out_is_terminal and isinstance(value, str) else value
 
 
 def _json(screen: Screen, value: Document, *, indent: int | None = None) -> str:

@@ -38,10 +38,15 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "removed_dates": _count("How many dates were past their keeping, in any table."),
         },
     }
-    made = {f"pipeline-{command}": _document(command, {**_SUMMARY, **own}) for command, own in summaries.items()}
+    made = {
+        f"pipeline-{command}": _document(
+            command, {**_SUMMARY, **own}, {"row": _NUMBER if command == "compact" else _WRITTEN}
+        )
+        for command, own in summaries.items()
+    }
     return {
         **made,
-        "pipeline-report": history_schema(),
+        "pipeline-report": _report(),
         "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
         "pipeline-doctor": _document("doctor", {"checks": _many("What was looked at.", _CHECK)}, {"row": _CHECK}),
     }
@@ -71,7 +76,7 @@ def _document(
     command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
 ) -> Schema:
     shared = SCHEMAS["list"]
-    told = {
+    told: dict[str, Schema] = {
         "schema": {
             "description": "Which document this is. The number grows if a key goes.",
             "const": schema_name(command),
@@ -83,20 +88,35 @@ def _document(
         **keys,
         "errors": {"description": "What failed, and why.", "type": "array", "items": _error(shared)},
     }
-    # What ended early has no more to tell than that.
-    body = {
-        "type": "object",
-        "required": ["schema", "status", "errors"],
-        "properties": told,
-        "additionalProperties": True,
-        "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
-        "then": {"required": list(told)},
-    }
+    body = _body(told)
     records = {
         row: _object(properties, description="A line of --format ndjson.") for row, properties in (rows or {}).items()
     }
     title = f"kafka-groups pipeline {command} --format json"
     return {"$schema": shared["$schema"], "title": title, **body, **({"$defs": records} if records else {})}
+
+
+def _report() -> Schema:
+    """A history's document, which may end early, too; its groups are what ndjson has a line each of."""
+    told = history_schema()
+    group = {**told["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
+    properties: dict[str, Schema] = {
+        **told["properties"],
+        "errors": {**told["properties"]["errors"], "items": _error(SCHEMAS["list"])},
+    }
+    return {**told, **_body(properties), "$defs": {"row": group}}
+
+
+def _body(told: Mapping[str, Schema]) -> Schema:
+    """An object with these keys; what ended early has no more to tell than why."""
+    return {
+        "type": "object",
+        "required": ["schema", "status", "errors"],
+        "properties": dict(told),
+        "additionalProperties": True,
+        "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
+        "then": {"required": list(told)},
+    }
 
 
 def _error(shared: Schema) -> Schema:
@@ -109,15 +129,17 @@ def _error(shared: Schema) -> Schema:
     return dict(error)
 
 
+_WRITTEN: Final[Mapping[str, Schema]] = {
+    "table": _text("The table's name."),
+    "rows": {"description": "How many rows it was given.", "type": "integer", "minimum": 0},
+}
+_NUMBER: Final[Mapping[str, Schema]] = {
+    "what": _text("The number's name, as in the document."),
+    "number": _count("The number."),
+}
 _SUMMARY: Final[Mapping[str, Schema]] = {
     "cluster_id": _text("Kafka's id of the cluster; null for commands that ask none.", nullable=True),
-    "tables": _many(
-        "The tables that were written.",
-        {
-            "table": _text("The table's name."),
-            "rows": {"description": "How many rows it was given.", "type": "integer", "minimum": 0},
-        },
-    ),
+    "tables": _many("The tables that were written.", _WRITTEN),
     "seconds": {"description": "How long it took.", "type": "number", "minimum": 0},
 }
 _COLUMN: Final[Mapping[str, Schema]] = {

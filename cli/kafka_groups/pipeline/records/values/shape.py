@@ -41,11 +41,11 @@ def read_value(schema: ValueSchema, value: bytes) -> Struct:
         raise CodecError(msg)
     flexible = version >= schema.flexible_since
     try:
-        return _read_all(cursor, _reader(schema.fields, version, flexible))
+        return _read_all(cursor, _reader(schema.fields, version, flexible=flexible))
     except CodecError:
         if schema.once is not None:
             with suppress(CodecError):
-                return _read_all(Cursor(value[PREFIX_BYTES:]), _reader(schema.once, version, flexible))
+                return _read_all(Cursor(value[PREFIX_BYTES:]), _reader(schema.once, version, flexible=flexible))
         raise
 
 
@@ -59,5 +59,5 @@ def _read_all(cursor: Cursor, read: Read) -> Struct:
 
 
 @cache
-def _reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Read:  # noqa: FBT001
+def _reader(fields: tuple[Field, ...], version: int, *, flexible: bool) -> Read:
     return compile_reader(fields, version=version, flexible=flexible)

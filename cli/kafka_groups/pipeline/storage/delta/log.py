@@ -91,7 +91,7 @@ class DeltaLog:
             table = self._opened or self._created()
             schema = self._widened(table)
             table.create_write_transaction(
-                [*self._removals(remove, same_rows), *self._additions(add, same_rows)],
+                [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)],
                 "append",
                 schema,
                 _PARTITIONED_BY,
@@ -158,7 +158,7 @@ class DeltaLog:
             table.update_incremental()
         return table.schema()
 
-    def _additions(self, files: Sequence[DataFile], same_rows: bool) -> Iterator[Any]:  # noqa: FBT001
+    def _additions(self, files: Sequence[DataFile], *, same_rows: bool) -> Iterator[Any]:
         from deltalake.transaction import AddAction
 
         for file in files:
@@ -166,7 +166,7 @@ class DeltaLog:
             stats = json.dumps({"numRecords": file.rows})
             yield AddAction(self._name(file), file.bytes, values, _now_ms(), not same_rows, stats)
 
-    def _removals(self, files: Sequence[DataFile], same_rows: bool) -> Iterator[Any]:  # noqa: FBT001
+    def _removals(self, files: Sequence[DataFile], *, same_rows: bool) -> Iterator[Any]:
         from deltalake.transaction import RemoveAction
 
         for file in files:

@@ -1,0 +1,33 @@
+"""Small states that are kept between runs: a JSON object a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.layout import checked_name
+from kafka_groups.pipeline.storage.places import Place
+
+NOTES: Final = ".notes"
+
+
+def read_note(place: Place, name: str, *, helps: str = "delete it, and the command starts anew") -> dict[str, Any]:
+    """What was saved under the name; empty if nothing was. StorageError, with what `helps`, if it is no JSON object."""
+    path = _path(place, name)
+    text = place.read_text(path)
+    try:
+        return dict(json.loads(text)) if text is not None else {}
+    except (ValueError, TypeError) as error:
+        message = f"{path} cannot be understood: {helps}."
+        raise StorageError(message) from error
+
+
+def save_note(place: Place, name: str, content: dict[str, Any]) -> None:
+    """Saves it; a reader sees the old one or the new one, whole."""
+    place.make(place.join(NOTES))
+    place.write_text(_path(place, name), json.dumps(content) + "\n")
+
+
+def _path(place: Place, name: str) -> str:
+    return place.join(NOTES, f"{checked_name(name)}.json")

@@ -1,0 +1,165 @@
+"""--html: a page whole or not at all, whatever the path is, and a report whether there is a page or not."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
+from tests.commands.pipeline.conftest import Rooms
+from tests.fakes.fake_admin import Outcome, run
+from tests.rendering.history.stories import group, history
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+HISTORY = replace(history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), groups=(group("billing"),), groups_in_all=1)
+
+
+@pytest.fixture(autouse=True)
+def a_history(rooms: Rooms) -> None:
+    rooms.report.return_value = HISTORY
+
+
+@pytest.fixture
+def a_umask() -> Iterator[int]:
+    """Of somebody who lets nobody else look."""
+    before = os.umask(0o077)
+    yield 0o077
+    os.umask(before)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """Where a page is to be, alone in its directory."""
+    (tmp_path / "site").mkdir()
+    return tmp_path / "site" / "report.html"
+
+
+def report(into: str, page: Path, *more: str) -> Outcome:
+    return run("pipeline", "report", "--into", into, "--html", str(page), *more)
+
+
+def checked(outcome: Outcome) -> dict[str, Any]:
+    """The document, which is as its schema says."""
+    document: dict[str, Any] = json.loads(outcome.stdout)
+    Draft202012Validator(pipeline_schemas()["pipeline-report"]).validate(document)
+    return document
+
+
+def names(page: Path) -> list[str]:
+    return sorted(file.name for file in page.parent.iterdir())
+
+
+def mode(page: Path) -> int:
+    return stat.S_IMODE(page.stat().st_mode)
+
+
+def full(mocker: MockerFixture) -> None:
+    """From now on there is no room for pages."""
+    gone = OSError(28, "No space left on device")
+    mocker.patch("kafka_groups.commands.pipeline.page_file.write_page", side_effect=gone)
+
+
+def test_a_page_is_written_whole_or_not_at_all(into: str, page: Path, mocker: MockerFixture) -> None:
+    assert report(into, page).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!")
+    full(mocker)
+    assert report(into, page).exit_code == 3
+    assert (names(page), page.read_text(encoding="utf-8")) == (["report.html"], text)
+
+
+def test_a_page_that_is_lost_takes_no_report_with_it(into: str, page: Path, mocker: MockerFixture) -> None:
+    full(mocker)
+    told = f"the page cannot be written: No space left on device: {page}; name another file with --html"
+    outcome = report(into, page)
+    assert (outcome.exit_code, "billing" in outcome.stdout) == (3, True)
+    assert [line for line in outcome.stderr.splitlines() if "page" in line] == [f"Error: {told}"]
+    document = checked(report(into, page, "--format", "json"))
+    assert (document["status"], document["groups"][0]["group"]) == ("partial", "billing")
+    assert [(error["name"], error["message"]) for error in document["errors"]] == [("PIPELINE_FAILED", told)]
+
+
+def test_where_no_page_can_be_is_told_before_spark_is_started(rooms: Rooms, into: str, page: Path) -> None:
+    loop = page.with_name("loop")
+    loop.symlink_to(loop)
+    outcome = report(into, loop, "--format", "json")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("Error: the page cannot be written: Too many levels of symbolic links: ")
+    assert outcome.stderr.endswith(f"{loop}; name another file with --html\n")
+    assert checked(outcome)["status"] == "failed"
+    rooms.spark.assert_not_called()
+    assert names(page) == ["loop"]
+
+
+def test_a_new_page_is_for_those_whom_the_umask_lets(into: str, page: Path, a_umask: int) -> None:
+    report(into, page)
+    assert mode(page) == 0o666 & ~a_umask
+
+
+def test_a_page_that_is_replaced_stays_for_whom_it_was(into: str, page: Path) -> None:
+    page.write_text("of yesterday")
+    page.chmod(0o640)
+    report(into, page)
+    assert (mode(page), page.read_text(encoding="utf-8")[:2]) == (0o640, "<!")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_one_and_what_it_names_changes(into: str, page: Path, tmp_path: Path, *, is_there: bool) -> None:
+    target = tmp_path / "elsewhere.html"
+    if is_there:
+        target.write_text("of yesterday")
+    page.symlink_to(target)
+    assert report(into, page).exit_code == 0
+    assert (page.is_symlink(), target.read_text(encoding="utf-8")[:2]) == (True, "<!")
+    assert names(page) == ["report.html"]
+
+
+def test_a_device_stays_one(into: str, page: Path) -> None:
+    page.symlink_to(os.devnull)
+    assert report(into, page).exit_code == 0
+    assert stat.S_ISCHR(page.stat().st_mode)
+    assert names(page) == ["report.html"]
+
+
+def test_a_pipe_gets_the_page(into: str, page: Path) -> None:
+    os.mkfifo(page)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(page.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    assert report(into, page).exit_code == 0
+    reader.join(timeout=10)
+    assert read[0].startswith("<!")
+    assert stat.S_ISFIFO(page.stat().st_mode)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_our_own_stdout_gets_the_page_and_what_comes_after_it(tmp_path: Path, kind: str) -> None:
+    program = """
+import pathlib, sys
+from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
+from tests.rendering.history.stories import history
+page = pathlib.Path("/dev/stdout")
+print("before")
+check_page(page)
+write_page_to(page, history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), shown=1)
+print("after")
+"""
+    out = tmp_path / "out"
+    with out.open("w") as file:
+        stream = subprocess.PIPE if kind == "pipe" else file
+        done = subprocess.run([sys.executable, "-c", program], stdout=stream, text=True, check=True, timeout=60)
+    told = done.stdout if kind == "pipe" else out.read_text(encoding="utf-8")
+    assert (told.startswith("before\n<!"), told.endswith("after\n")) == (True, True)

@@ -1,0 +1,27 @@
+"""How many parts a batch is read in: as many as tasks can run at once."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from kafka_groups.pipeline.ingesting import _cores
+
+
+@pytest.mark.parametrize(
+    ("master", "parts"),
+    [
+        ("local[3]", 3),
+        ("local[2,4]", 2),  # four attempts at each task
+        ("local[*]", os.cpu_count()),
+        ("local[*,4]", os.cpu_count()),
+        ("local", 1),
+        ("spark://host:7077", 1),
+        (None, 1),
+    ],
+)
+def test_a_batch_has_a_part_for_each_core_that_the_masters_name_tells(master: str | None, parts: int) -> None:
+    told = {"spark.master": master}
+    assert _cores(SimpleNamespace(conf=SimpleNamespace(get=told.get))) == parts  # type: ignore[arg-type]

@@ -1,0 +1,160 @@
+"""What became of groups whose commits, or who themselves, were removed: a cluster for each way to learn of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from kafka_groups.history import GroupHistory, History
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+START: Final = int(NOON.timestamp() * 1_000)
+MINUTE: Final = 60
+ROUNDS: Final = range(0, 60 * MINUTE, MINUTE)
+END: Final = START + ROUNDS[-1] * 1_000
+CLASSIC: Final = "GroupMetadata"
+
+
+def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
+    return [row | {"cluster_id": cluster} for row in rows]
+
+
+def listed(seconds: float, group: str) -> Row:
+    """A round of samples lists the group."""
+    told = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
+    return told | {"origin": "sample", "source_partition": None, "source_offset": None}
+
+
+def other_group(cluster: str, *, source: int | None = None) -> list[Row]:
+    """It goes on, and reads nothing of topic t."""
+    return of(
+        cluster,
+        (commit(at, 5, source=None if source is None else source + at, group="other", topic="u") for at in ROUNDS),
+    )
+
+
+def commits() -> list[Row]:
+    return [
+        *of("expired", [commit(0, 10, source=1), commit(300, None, source=2)]),
+        *other_group("expired", source=100),
+        *of("expired in part", (commit(at, at, source=10 + at) for at in ROUNDS)),
+        *of("expired in part", [commit(0, 10, source=1, partition=1), commit(3_500, None, source=2, partition=1)]),
+        *of("sampled", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        *of("sampled", (commit(at - 0.1, 10, group="hiccup") for at in ROUNDS if at not in (600, 660))),
+        *other_group("sampled"),
+        *of("away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        # Ingest is behind; the group's last record is a commit.
+        *of("behind", [commit(0, 10, source=1), commit(250, 10)]),
+        *other_group("behind"),
+        *of("read", [commit(0, 10, source=1)]),
+        *other_group("read", source=100),
+        *of("clocks", [commit(0, 10, source=1), commit(60, None, source=2), commit(80, 10)]),
+        *other_group("clocks", source=100),
+    ]
+
+
+def log_ends() -> list[Row]:
+    clusters = ("expired", "sampled", "behind", "read", "clocks")
+    return [
+        *(row for cluster in clusters for row in of(cluster, (ends(at, 50) for at in ROUNDS))),
+        *(row for cluster in clusters for row in of(cluster, (ends(at, 5, topic="u") for at in ROUNDS))),
+        *of("away", (ends(at, 50 if at < 300 else None) for at in ROUNDS)),
+        *of("expired in part", (ends(at, at) for at in ROUNDS)),
+        *of("expired in part", (ends(at, 10 + at, partition=1) for at in ROUNDS if at != ROUNDS[-1])),
+    ]
+
+
+def events() -> list[Row]:
+    return [
+        *of("sampled", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("sampled", (listed(at - 0.2, "hiccup") for at in ROUNDS if at not in (600, 660))),
+        *of("away", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("away", (listed(at - 0.2, "other") for at in ROUNDS)),
+        *(
+            row
+            for name in ("sampled", "behind", "read", "clocks")
+            for row in of(name, (listed(at - 0.2, "other") for at in ROUNDS))
+        ),
+        *of("behind", [listed(250, "g")]),
+        # A broker that does not answer, say: the records, read until the end, know of no removal.
+        *of("read", [listed(250, "g")]),
+        # The sampler's clock is ahead.
+        *of("clocks", [event(60, "group_removed", CLASSIC, source=3, tombstone=True), listed(80, "g")]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    made = new_storage(tmp_path_factory.mktemp("tables"))
+    put_all(made, "b", {"offset_commits": commits(), "partition_offsets": log_ends(), "group_events": events()})
+    build(spark, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def told(spark: SparkSession, storage: Storage) -> History:
+    return report(spark, storage, since_ms=START, until_ms=END, now_ms=5)
+
+
+def named(history: History, cluster: str, name: str = "g") -> GroupHistory:
+    """The group of this name in this cluster."""
+    return next(group for group in history.groups if (group.cluster_id, group.group) == (cluster, name))
+
+
+def test_a_group_whose_commits_were_all_removed_is_not_judged(told: History) -> None:
+    expired = named(told, "expired")
+    assert (expired.verdict, expired.rule, expired.lag, expired.time_lag_ms) == (None, None, None, None)
+    assert (expired.evaluated_ms, expired.removed_ms, expired.lagging_since_ms) == (None, None, None)
+    assert expired.points[-1].lag == 40
+    judged = [group.verdict is not None for group in told.groups]
+    assert judged == sorted(judged, reverse=True)
+
+
+def test_before_its_commits_were_removed_it_was_judged(spark: SparkSession, storage: Storage) -> None:
+    before = named(report(spark, storage, since_ms=START, until_ms=START + 280_000), "expired")
+    assert (before.verdict, before.lag, before.evaluated_ms) == ("STOP", 40, START + 240_000)
+
+
+def test_a_partition_counts_until_its_commit_is_removed(told: History) -> None:
+    """The last round, forty seconds after the removal, did not see partition 1; the one before did."""
+    part = named(told, "expired in part")
+    assert (part.lag, part.time_lag_ms, part.points[-1].time_lag_ms) == (0, 0, 0)
+    assert part.points[-2].time_lag_ms != 0
+    assert part.produce_rate == pytest.approx(1.0)
+
+
+def test_a_group_that_rounds_of_samples_miss_was_removed_at_the_first_of_them_or_before(told: History) -> None:
+    gone = named(told, "sampled")
+    assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
+    assert (gone.state, gone.members, gone.lag, gone.verdict) == ("Dead", 0, None, None)
+    assert [finding for finding in told.findings if (finding.cluster_id, finding.group) == ("sampled", "g")] == []
+
+
+def test_rounds_in_which_a_broker_was_away_remove_nobody(told: History) -> None:
+    assert named(told, "away").removed_ms is None
+
+
+def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, spark: SparkSession, storage: Storage) -> None:
+    assert named(told, "sampled", "hiccup").removed_ms is None
+    during = report(spark, storage, since_ms=START, until_ms=START + 680_000)
+    assert named(during, "sampled", "hiccup").removed_ms is None
+
+
+def test_where_records_are_read_they_tell_what_was_removed(told: History) -> None:
+    behind, read = named(told, "behind"), named(told, "read")
+    assert (behind.removed_ms, behind.removed_is_bound) == (START + 360_000, True)
+    assert read.removed_ms is None
+
+
+def test_a_sampler_whose_clock_is_ahead_does_not_bring_a_group_back(told: History) -> None:
+    clocks = named(told, "clocks")
+    assert (clocks.removed_ms, clocks.removed_is_bound) == (START + 60_000, False)

@@ -1,0 +1,164 @@
+"""What a report and a build say in sentences: of each cluster, of each day, in UTC, and all of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from kafka_groups.history import History
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+START: Final = int(NOON.timestamp() * 1_000)
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+MIDNIGHT: Final = 12 * HOUR
+
+
+def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
+    return [row | {"cluster_id": cluster} for row in rows]
+
+
+def told_until(spark: SparkSession, storage: Storage, seconds: int, *, since: int = 0) -> History:
+    """A report until so many seconds after noon."""
+    return report(spark, storage, since_ms=START + since * 1_000, until_ms=START + seconds * 1_000)
+
+
+@pytest.fixture
+def in_new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's zone is another one."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_new_york")
+def test_dates_are_utc_whatever_the_readers_zone_is(spark: SparkSession, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    idle = [commit(-2 * DAY - 11 * HOUR, 7, source=1, group="idle"), commit(0, 1, source=2, group="young")]
+    put_all(storage, "b", {"offset_commits": idle, "partition_offsets": [ends(at, 3, topic="u") for at in (0, 60)]})
+    build(spark, storage)
+
+    assert [finding.message for finding in told_until(spark, storage, HOUR).findings] == [
+        "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
+        (
+            "Topic u: no commit on it is known of the 7 days until 2026-11-20, and no member that reads it; "
+            "0 records were written between that day's first look at it and the last."
+        ),
+    ]
+
+
+def test_all_findings_and_all_gaps_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    idle = [commit(-3 * DAY, 1, source=at, group=f"g{at:03}") for at in range(120)]
+    gaps = [
+        {"cluster_id": "c", "source_partition": at % 50, "from_offset": at * 10, "until_offset": at * 10 + 5}
+        | {"missing": 6, "reason": "deleted", "found_at": NOON}
+        for at in range(80)
+    ]
+    put_all(storage, "b", {"offset_commits": [*idle, commit(0, 1, source=999, group="young")], "ingest_gaps": gaps})
+    build(spark, storage)
+
+    told = told_until(spark, storage, HOUR)
+    assert (len(told.findings), len(told.gaps)) == (120, 80)
+
+
+@pytest.fixture(scope="module")
+def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    """The log start of t comes nearer by 300 an hour; a group lost records of u, and caught up before midnight."""
+    storage = new_storage(tmp_path_factory.mktemp("night"))
+    commits = [
+        commit(MIDNIGHT - 3 * HOUR, 1_300, source=1),
+        commit(MIDNIGHT - 3 * HOUR, 100, source=2, group="lost", topic="u"),
+        commit(MIDNIGHT - 5 * MINUTE, 900, source=3, group="lost", topic="u"),
+    ]
+    rounds = range(0, 3 * HOUR + 1_201, 600)
+    began = MIDNIGHT - 3 * HOUR
+    logs = [ends(began + at, 5_000, start=at // 12) for at in rounds]
+    logs += [ends(began + at, 5_000, start=500, topic="u") for at in rounds]
+    put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs})
+    build(spark, storage)
+    return storage
+
+
+def test_losses_and_forecasts_outlive_midnight(spark: SparkSession, night: Storage) -> None:
+    def at_risk(seconds: int) -> list[str]:
+        found = told_until(spark, night, seconds, since=seconds - DAY).findings
+        return [finding.message for finding in found if finding.kind == "retention_risk"]
+
+    assert at_risk(MIDNIGHT - MINUTE) == [
+        "Group g: at the day's rates the log start passes its commit in 1.5 hours.",
+        "Group lost: it is 400 records below the log start: they are lost to it.",
+    ]
+    assert at_risk(MIDNIGHT + 20 * MINUTE) == [
+        "Group g: at the rates of 2026-11-20 the log start passes its commit in 1.2 hours.",
+        "Group lost: on 2026-11-20 it was 400 records below the log start: they are lost to it.",
+    ]
+
+
+def test_a_loss_before_the_period_is_no_part_of_it(spark: SparkSession, night: Storage) -> None:
+    found = told_until(spark, night, MIDNIGHT + 20 * MINUTE, since=MIDNIGHT + 10 * MINUTE).findings
+    assert [finding.message for finding in found if finding.kind == "retention_risk"] == [
+        "Group g: at the rates of 2026-11-20 the log start passes its commit in 1.2 hours."
+    ]
+
+
+def test_what_one_of_several_clusters_lacks_is_told_of_that_one(spark: SparkSession, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    rounds = range(0, 20 * MINUTE, MINUTE)
+    commits = [*of("a", [commit(at, at, source=1 + at) for at in rounds]), *of("b", [commit(at, 1) for at in rounds])]
+    # The newest dates do not tell of all that was read.
+    commits += of("c", [commit(-4 * DAY, 1, source=1), commit(0, 1)])
+    logs = [row for cluster in "ab" for row in of(cluster, [ends(at, 5) for at in rounds])]
+    member = event(0, "generation", "GroupMetadata", source=9_000, epoch=1, members=[{"member_id": "m"}])
+    put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs, "group_events": of("a", [member])})
+
+    built = build(spark, storage)
+
+    told = [sentence.partition(": ")[::2] for sentence in built.missing if sentence.startswith("Cluster ")]
+    assert [(cluster, sentence.partition(":")[0]) for cluster, sentence in told] == [
+        ("Cluster b", "no commits were read from __consumer_offsets"),
+        ("Cluster b", "no group records were read from __consumer_offsets"),
+        ("Cluster c", "no group records were read from __consumer_offsets"),
+        ("Cluster c", "no log ends were sampled or backfilled"),
+    ]
+    assert "No group states were sampled: states of KIP-848 groups are unknown." in built.missing
+    assert told_until(spark, storage, 20 * MINUTE).missing == (
+        "Cluster c: the tables hold no lag for this period: sample or backfill log ends, then build.",
+        "Cluster a: the time lag of 1 observation is unknown: no log end was seen before it.",
+        "Cluster b: the time lag of 1 observation is unknown: no log end was seen before it.",
+        "Cluster b: no commits were read from __consumer_offsets: verdicts rest on samples, rebalances are unknown.",
+    )
+
+
+def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(spark: SparkSession, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    rounds = range(0, 41 * MINUTE, MINUTE)
+    commits = [commit(30 * MINUTE, 5, source=1, cluster_id="behind"), commit(30 * MINUTE + 1, 5, source=1)]
+    logs = [row for cluster, last in (("behind", 41), ("c", 40)) for row in of(cluster, map(end_at, rounds[:last]))]
+    logs.append(ends(40 * MINUTE + 1, 9, cluster_id="behind"))
+    put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs})
+
+    sentence = (
+        "Cluster behind: the last record read from __consumer_offsets is of 2026-11-20T12:30Z, the last sample of "
+        "2026-11-20T12:40Z: if anything was committed in between, ingest is behind, and only samples tell."
+    )
+    built = build(spark, storage).missing
+    told = told_until(spark, storage, 41 * MINUTE).missing
+    assert [each for each in built if "last record" in each] == [each for each in told if "last record" in each]
+    assert sentence in told
+
+
+def end_at(seconds: int) -> Row:
+    return ends(seconds, 9)

@@ -1,0 +1,121 @@
+"""What a row of lag rests on: which commit, which log end, over how long; and what its window says. One build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, Table
+from tests.pipeline.steps.making import NOON, Row, commit, ends, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+MINUTE: Final = 60
+# For 12 minutes a record a second is written and read, then 4 are written and 3 read.
+TURN: Final = 12 * MINUTE
+ROUNDS: Final = range(0, 25 * MINUTE + 1, MINUTE)
+Find = Callable[[str, str, float], Row]
+
+
+def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
+    return [row | {"cluster_id": cluster} for row in rows]
+
+
+def commits() -> list[Row]:
+    return [
+        *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in ROUNDS)),
+        # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
+        *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
+        *of("both", [commit(1, 5, source=1)]),
+        *of("windows", [commit(5, 5, source=1), commit(25, 6, source=2), commit(55, 9, source=3)]),
+        *of("windows", [commit(15, 5, source=4, partition=1), commit(35, 8, source=5, partition=1)]),
+    ]
+
+
+def log_ends() -> list[Row]:
+    return [
+        *of("turns", (ends(at, 10 + at + 3 * max(0, at - TURN)) for at in ROUNDS)),
+        *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
+        *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
+        *of("both", [ends(30, 80, origin="backfill", start=None)]),
+        *of("windows", (ends(60, 10, partition=part) for part in (0, 1))),
+    ]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    storage = new_storage(tmp_path_factory.mktemp("rows"))
+    put_all(storage, "all", {"offset_commits": commits(), "partition_offsets": log_ends()})
+    build(spark, storage)
+    return {
+        "lag_history": rows_of(spark, storage, LAG_HISTORY, "observed_at", "commit_time"),
+        "group_status": rows_of(spark, storage, GROUP_STATUS, "evaluated_at", "window_start", "window_end"),
+    }
+
+
+def rows_of(spark: SparkSession, storage: Storage, table: Table, *times: str) -> list[Row]:
+    """With times as seconds after noon: those that Spark hands to Python are of its machine's zone."""
+    from pyspark.sql import functions as F
+
+    rows = storage.read(spark, table)
+    after_noon = {time: (F.unix_millis(time) - int(NOON.timestamp() * 1_000)) / 1_000 for time in times}
+    return [row.asDict() for row in rows.withColumns(after_noon).collect()]
+
+
+@pytest.fixture(scope="module")
+def find(tables: dict[str, list[Row]]) -> Find:
+    rows = {(row["cluster_id"], row["group"], row["observed_at"]): row for row in tables["lag_history"]}
+    return lambda cluster, group, at: rows[cluster, group, at]
+
+
+def test_rates_are_those_of_the_last_ten_minutes(find: Find) -> None:
+    rates = {
+        minute: (row["consume_rate"], row["produce_rate"])
+        for minute in (5, 12, 17, 22, 25)
+        for row in [find("turns", "g", minute * MINUTE)]
+    }
+
+    assert rates == {
+        5: (1.0, 1.0),
+        12: (1.0, 1.0),
+        17: (2.0, 2.5),  # five minutes of the one, five of the other
+        22: (3.0, 4.0),
+        25: (3.0, 4.0),
+    }
+
+
+def test_the_commit_of_a_row_has_its_own_time(find: Find) -> None:
+    row = find("turns", "g", 5 * MINUTE)
+
+    assert (row["commit_time"], row["commit_origin"]) == (5 * MINUTE - 1, "topic")
+    assert find("both", "g", 60)["commit_time"] == 1
+
+
+def test_of_a_sample_and_a_backfill_of_one_time_the_sample_is_believed(find: Find) -> None:
+    assert (find("both", "g", 60)["origin"], find("both", "g", 60)["lag"]) == ("sample", 95)
+    assert (find("both", "g", 30)["origin"], find("both", "g", 30)["lag"]) == ("backfill", 75)
+
+
+def test_at_the_last_stable_offset_before_the_log_end_a_time_lag_of_0_is_a_lower_bound(find: Find) -> None:
+    at_stable, behind = find("open", "g", 60), find("open", "behind", 60)
+
+    assert (at_stable["lag"], at_stable["time_lag_ms"], at_stable["time_lag_quality"]) == (10, 0, "lower_bound")
+    assert (behind["time_lag_ms"], behind["time_lag_quality"]) == (45_000, "interpolated")
+
+
+def test_a_window_goes_from_its_first_commit_to_its_last_and_a_groups_over_all_of_its_partitions(
+    tables: dict[str, list[Row]],
+) -> None:
+    windows = {
+        row["partition"]: (row["window_start"], row["window_end"])
+        for row in tables["group_status"]
+        if row["cluster_id"] == "windows" and row["evaluated_at"] == MINUTE
+    }
+
+    assert windows == {0: (5, 55), 1: (15, 35), None: (5, 55)}
