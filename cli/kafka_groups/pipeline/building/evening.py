@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def told_otherwise(made: DataFrame, had: DataFrame, days: Collection[date]) -> list[date]:
-    """Those of `days` whose rebalances as they are made now are not those that the table had; nothing else can change."""
+    """Those of `days` whose rebalances are others, as they are made now, than in the table: nothing else can change."""
     if not days:
         return []
     now, before = _sums(made, days), _sums(had, days)
