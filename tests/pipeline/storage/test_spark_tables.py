@@ -73,12 +73,12 @@ def test_a_directory_that_is_no_date_is_an_error_of_the_read(storage: Storage, s
 
 
 def test_dates_hold_exactly_the_new_rows(spaced: Storage, spark: SparkSession) -> None:
-    spaced.replace_dates(spark, LAG_HISTORY, DAYS, lags(spark, (0, 1), (0, 2), (1, 3), (2, 4)))
+    spaced.replace_dates(LAG_HISTORY, DAYS, lags(spark, (0, 1), (0, 2), (1, 3), (2, 4)))
     assert held(spaced, spark) == [("2026-11-01", 1), ("2026-11-01", 2), ("2026-11-02", 3), ("2026-11-03", 4)]
-    spaced.replace_dates(spark, LAG_HISTORY, DAYS[:2], lags(spark, (0, 9)))
+    spaced.replace_dates(LAG_HISTORY, DAYS[:2], lags(spark, (0, 9)))
     assert held(spaced, spark) == [("2026-11-01", 9), ("2026-11-03", 4)]
     assert places(spaced, LAG_HISTORY) == [("2026-11-01", "build"), ("2026-11-03", "build")]
-    spaced.replace_dates(spark, LAG_HISTORY, DAYS, lags(spark))
+    spaced.replace_dates(LAG_HISTORY, DAYS, lags(spark))
     assert held(spaced, spark) == []
     assert names(Path(spaced.into, ".staging")) == []
 
@@ -88,7 +88,7 @@ def test_dates_are_of_utc_in_any_session(storage: Storage, spark: SparkSession) 
     frame = spark.createDataFrame(late.to_pylist(), GROUP_DAILY.ddl().split(", `date` DATE")[0])
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        storage.replace_dates(spark, GROUP_DAILY, DAYS[:1], frame)
+        storage.replace_dates(GROUP_DAILY, DAYS[:1], frame)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert places(storage, GROUP_DAILY) == [("2026-11-01", "build")]
@@ -96,18 +96,18 @@ def test_dates_are_of_utc_in_any_session(storage: Storage, spark: SparkSession) 
 
 def test_rows_of_other_dates_and_facts_are_not_replaced(spaced: Storage, spark: SparkSession) -> None:
     storage = spaced
-    storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
+    storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
     with pytest.raises(ValueError, match="rows of lag_history are of 2026-11-02"):
-        storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 2), (1, 3)))
+        storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 2), (1, 3)))
     with pytest.raises(ValueError, match="holds facts"):
-        storage.replace_dates(spark, OFFSET_COMMITS, DAYS[:1], lags(spark))
+        storage.replace_dates(OFFSET_COMMITS, DAYS[:1], lags(spark))
     assert held(storage, spark) == [("2026-11-01", 1)]
 
 
 def test_dates_can_be_made_from_what_they_hold(spaced: Storage, spark: SparkSession) -> None:
     storage = spaced
-    storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1), (0, 2)))
-    storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], storage.read(spark, LAG_HISTORY).where("lag > 1"))
+    storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 1), (0, 2)))
+    storage.replace_dates(LAG_HISTORY, DAYS[:1], storage.read(spark, LAG_HISTORY).where("lag > 1"))
     assert held(storage, spark) == [("2026-11-01", 2)]
 
 
@@ -166,7 +166,7 @@ def test_an_incomplete_disk_is_told(storage: Storage, spark: SparkSession, monke
 
     monkeypatch.setattr(DataFrameWriter, "parquet", full)
     with pytest.raises(StorageError, match="no space left"):
-        storage.replace_dates(spark, LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
+        storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
 
 
 def test_delta_tables_go_the_whole_way_and_hold_what_parquet_ones_hold(
@@ -184,7 +184,7 @@ def test_delta_tables_go_the_whole_way_and_hold_what_parquet_ones_hold(
         lacking = [column.name for column in LAG_HISTORY.columns if column.name not in derived.columns]
         typed = {column.name: spell_type(column.type) for column in LAG_HISTORY.columns}
         whole = derived.selectExpr("*", *(f"CAST(NULL AS {typed[name]}) AS `{name}`" for name in lacking))
-        held.replace_dates(spark, LAG_HISTORY, DAYS, whole)
+        held.replace_dates(LAG_HISTORY, DAYS, whole)
         assert compact(held, now=FIRST).files_before > 0
         again = held.read(spark, OFFSET_COMMITS).orderBy("source_offset").collect()
         lags_held = held.read(spark, LAG_HISTORY).orderBy("observed_at").collect()

@@ -25,6 +25,8 @@ def compact(*, into: str, keep: float | None, output_format: str, colour: str) -
     began before may end with an error of a missing file: run it again (build and report do by themselves). Delta tables
     keep what was replaced or removed for a day, for readers under way; the next run after that deletes it.
 
+    Members of a KIP-848 group that came on a removed date are counted from its next rebalance or sample on.
+
     \b
     kafka-groups pipeline compact --into history --keep 90d
     """

@@ -106,7 +106,7 @@ class Making:
 
     def _make(self, table: Table) -> None:
         rows: DataFrame = getattr(self, f"_{table.name}")()
-        self._storage.replace_dates(self._spark, table, self._dates, rows)
+        self._storage.replace_dates(table, self._dates, rows)
 
     def _lag_history(self) -> DataFrame:
         from kafka_groups.pipeline.steps.lag import lag, on_day

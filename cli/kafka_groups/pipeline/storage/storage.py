@@ -106,7 +106,7 @@ class Storage:
         """Documented columns, then date and batch; no rows if there are none."""
         return self.format.read(spark, table)
 
-    def replace_dates(self, spark: SparkSession, table: Table, dates: Sequence[dt.date], rows: DataFrame) -> None:
+    def replace_dates(self, table: Table, dates: Sequence[dt.date], rows: DataFrame) -> None:
         """Afterwards those dates of a derived table hold exactly these rows, and no rows if there are none.
 
         Each date changes in one step. ValueError if there are rows of other dates, or the table is one of facts.

@@ -137,7 +137,11 @@ GROUP_DAILY: Final = Table(
         Column("topics", TEXTS, "their topics"),
         Column("members_max", INT, "most members at a time; null where not known"),
         Column("rebalances", INT, "rebalances that began"),
-        Column("rebalance_ms", LONG, "time spent in them; an upper bound where a classic one is among them"),
+        Column(
+            "rebalance_ms",
+            LONG,
+            "time spent in those whose duration is known; an upper bound where a classic one is among them",
+        ),
         Column("messages_consumed", LONG, "offsets that commits moved on (not bytes, and not exactly records)"),
         Column("max_lag", LONG, "largest lag, summed over partitions"),
         Column("last_lag", LONG, "lag at the last observation"),
@@ -154,7 +158,8 @@ GROUP_DAILY: Final = Table(
         Column(
             "retention_left_ms",
             LONG,
-            "least time until the log start passes a commit with lag, at the day's rates of both; null: it does not",
+            "least time until the log start passes a commit with lag, at the day's rates of both; null: it does not, no"
+            " commit has lag, or there is less than an hour to tell rates from",
         ),
         Column("last_commit_time", TIME, "the group's last commit until the day's end"),
         Column(

@@ -92,7 +92,7 @@ def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | N
 
 
 def is_old(group: GroupHistory, history: History) -> bool:
-    """Whether the group is told as of a time that is ten minutes before the newest of the report, or more."""
+    """Whether the group is told as of a time that is more than ten minutes before the newest of the report."""
     if group.evaluated_ms is None or history.evaluated_ms is None:
         return False
     return history.evaluated_ms - group.evaluated_ms > _OLD_MS
