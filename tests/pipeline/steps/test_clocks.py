@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.building import build
-from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, TOPIC_DAILY, Table
-from tests.pipeline.steps.making import Row, at, commit, ends, new_storage, put_all
+from tests.pipeline.steps.conftest import Stories
+from tests.pipeline.steps.making import Row, at, commit, ends
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pytest import TempPathFactory  # noqa: PT013 for the type alone
 
 pytestmark = pytest.mark.spark
 MINUTES = range(20)
@@ -77,20 +75,16 @@ FACTS: list[Row] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: TempPathFactory) -> Storage:
-    made = new_storage(tmp_path_factory.mktemp("clocks"))
+def facts() -> dict[str, list[Row]]:
     commits = [row for row in FACTS if "committed_offset" in row]
-    put_all(made, "all", {"offset_commits": commits, "partition_offsets": [row for row in FACTS if row not in commits]})
-    build(spark, made)
-    return made
+    return {"offset_commits": commits, "partition_offsets": [row for row in FACTS if row not in commits]}
 
 
 @pytest.fixture
-def rows(spark: SparkSession, storage: Storage, request: pytest.FixtureRequest) -> list[Row]:
+def rows(spark: SparkSession, stories: Stories, request: pytest.FixtureRequest) -> list[Row]:
     """Of one table and cluster, in time."""
     table, cluster = request.param
-    found = storage.read(spark, table).where(f"cluster_id = '{cluster}'")
+    found = stories.read(spark, table).where(f"cluster_id = '{cluster}'")
     where = "topic is not null" if table is GROUP_STATUS else "true"
     return sorted(
         (row.asDict() for row in found.where(where).collect()),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.making import Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.steps.conftest import Stories
+from tests.pipeline.steps.making import Row, commit, ends, event
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,13 +111,14 @@ def expression(seconds: float, source: int, told: str, *, meaning: str = "regex_
     return event(seconds, meaning, "ConsumerGroupRegularExpression", source=source, details=details, **others)
 
 
+def facts() -> dict[str, list[Row]]:
+    return {"offset_commits": commits(), "partition_offsets": log_ends(), "group_events": events()}
+
+
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    storage = new_storage(tmp_path_factory.mktemp("days"))
-    put_all(storage, "all", {"offset_commits": commits(), "partition_offsets": log_ends(), "group_events": events()})
-    build(spark, storage)
+def tables(spark: SparkSession, stories: Stories) -> dict[str, list[Row]]:
     names = ("group_daily", "topic_daily")
-    return {name: [row.asDict() for row in storage.read(spark, TABLES[name]).collect()] for name in names}
+    return {name: [row.asDict() for row in stories.read(spark, TABLES[name]).collect()] for name in names}
 
 
 @pytest.fixture(scope="module")

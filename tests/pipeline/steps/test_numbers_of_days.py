@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.making import Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.steps.conftest import Stories
+from tests.pipeline.steps.making import Row, commit, ends, event
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,13 +82,14 @@ def generation(seconds: float, group: str, number: int, *names: str) -> Row:
     return event(seconds, "generation", "GroupMetadata", source=number, group=group, epoch=number, members=members)
 
 
+def facts() -> dict[str, list[Row]]:
+    return {"offset_commits": commits(), "partition_offsets": log_ends(), "group_events": events()}
+
+
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    storage = new_storage(tmp_path_factory.mktemp("numbers"))
-    put_all(storage, "all", {"offset_commits": commits(), "partition_offsets": log_ends(), "group_events": events()})
-    build(spark, storage)
+def tables(spark: SparkSession, stories: Stories) -> dict[str, list[Row]]:
     names = ("group_daily", "topic_daily", "group_status")
-    return {name: [row.asDict() for row in storage.read(spark, TABLES[name]).collect()] for name in names}
+    return {name: [row.asDict() for row in stories.read(spark, TABLES[name]).collect()] for name in names}
 
 
 @pytest.fixture(scope="module")

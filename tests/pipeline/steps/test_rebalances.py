@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.steps.members import at_times, events_once, memberships, states
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, REBALANCES
+from tests.pipeline.steps.conftest import Stories
 from tests.pipeline.steps.making import Row, at, commit, event, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from kafka_groups.pipeline.storage import Storage
 
 pytestmark = pytest.mark.spark
 Told = dict[tuple[str, int], tuple[str, int | None]]
@@ -94,27 +92,20 @@ STORIES: Mapping[str, Sequence[Row]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
-    made = new_storage(tmp_path_factory.mktemp("rebalances"))
+def facts() -> dict[str, list[Row]]:
     rows = [row | {"group": name} for name, story in STORIES.items() for row in story]
-    commits = [commit(seconds, seconds, source=1_000 + seconds, group="held up") for seconds in range(6, 36)]
-    put_all(
-        made,
-        "facts",
-        {
-            "group_events": [row | {"source_offset": place} for place, row in enumerate(rows)],
-            "offset_commits": commits,
-        },
-    )
-    build(spark, made)
-    return made
+    return {
+        "group_events": [row | {"source_offset": place} for place, row in enumerate(rows)],
+        "offset_commits": [
+            commit(seconds, seconds, source=1_000 + seconds, group="held up") for seconds in range(6, 36)
+        ],
+    }
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, storage: Storage) -> Told:
+def told(spark: SparkSession, stories: Stories) -> Told:
     """Quality and duration of each generation or epoch."""
-    rows = storage.read(spark, REBALANCES).collect()
+    rows = stories.read(spark, REBALANCES).collect()
     return {(row["group"], row["generation"]): (row["duration_quality"], row["duration_ms"]) for row in rows}
 
 
@@ -150,15 +141,15 @@ def test_a_rebalance_that_nothing_is_known_before_has_no_duration(told: Told, gr
     assert told[group, number] == ("bound", None)
 
 
-def test_classic_rebalances_of_a_group_never_overlap(spark: SparkSession, storage: Storage) -> None:
-    rows = storage.read(spark, REBALANCES).where("protocol = 'classic' and duration_ms is not null").collect()
+def test_classic_rebalances_of_a_group_never_overlap(spark: SparkSession, stories: Stories) -> None:
+    rows = stories.read(spark, REBALANCES).where("protocol = 'classic' and duration_ms is not null").collect()
     by_group: dict[str, list[Any]] = {}
     for row in sorted(rows, key=lambda row: row["started_at"]):
         by_group.setdefault(row["group"], []).append(row)
 
     for spans in by_group.values():
         assert all(one["ended_at"] <= other["started_at"] for one, other in pairwise(spans))
-    (day,) = storage.read(spark, GROUP_DAILY).where("`group` = 'held up'").collect()
+    (day,) = stories.read(spark, GROUP_DAILY).where("`group` = 'held up'").collect()
     assert day["rebalance_ms"] == 45_200  # from the group's making to its second generation
 
 
@@ -178,8 +169,8 @@ def test_an_epoch_that_the_last_member_reaches_after_the_next_began_was_overtake
     assert told["late", 4] == ("exact", 5_000)
 
 
-def test_a_group_that_is_made_anew_begins_to_count_again(spark: SparkSession, storage: Storage) -> None:
-    rows = storage.read(spark, REBALANCES).where("group = 'made anew'").orderBy("started_at").collect()
+def test_a_group_that_is_made_anew_begins_to_count_again(spark: SparkSession, stories: Stories) -> None:
+    rows = stories.read(spark, REBALANCES).where("group = 'made anew'").orderBy("started_at").collect()
 
     assert [(row["generation"], row["duration_ms"], row["members_after"]) for row in rows] == [
         (1, 1_000, 1),

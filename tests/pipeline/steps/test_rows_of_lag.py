@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.building import build
-from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, Table
-from tests.pipeline.steps.making import NOON, Row, commit, ends, new_storage, put_all
+from tests.pipeline.steps.conftest import Stories
+from tests.pipeline.steps.making import NOON, Row, commit, ends
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +29,9 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 def commits() -> list[Row]:
     return [
         *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in ROUNDS)),
+        # Removed and committed anew between two rounds: the offset only grows.
+        *of("removed", (commit(at - 1, at, source=at) for at in ROUNDS)),
+        *of("removed", [commit(12.5 * MINUTE, None, source=750), commit(12.8 * MINUTE, 768, source=768)]),
         # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
         *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
         *of("both", [commit(1, 5, source=1)]),
@@ -41,6 +43,7 @@ def commits() -> list[Row]:
 def log_ends() -> list[Row]:
     return [
         *of("turns", (ends(at, 10 + at + 3 * max(0, at - TURN)) for at in ROUNDS)),
+        *of("removed", (ends(at, 10 + at) for at in ROUNDS)),
         *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
         *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
         *of("both", [ends(30, 80, origin="backfill", start=None)]),
@@ -48,22 +51,23 @@ def log_ends() -> list[Row]:
     ]
 
 
+def facts() -> dict[str, list[Row]]:
+    return {"offset_commits": commits(), "partition_offsets": log_ends()}
+
+
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    storage = new_storage(tmp_path_factory.mktemp("rows"))
-    put_all(storage, "all", {"offset_commits": commits(), "partition_offsets": log_ends()})
-    build(spark, storage)
+def tables(spark: SparkSession, stories: Stories) -> dict[str, list[Row]]:
     return {
-        "lag_history": rows_of(spark, storage, LAG_HISTORY, "observed_at", "commit_time"),
-        "group_status": rows_of(spark, storage, GROUP_STATUS, "evaluated_at", "window_start", "window_end"),
+        "lag_history": rows_of(spark, stories, LAG_HISTORY, "observed_at", "commit_time"),
+        "group_status": rows_of(spark, stories, GROUP_STATUS, "evaluated_at", "window_start", "window_end"),
     }
 
 
-def rows_of(spark: SparkSession, storage: Storage, table: Table, *times: str) -> list[Row]:
+def rows_of(spark: SparkSession, stories: Stories, table: Table, *times: str) -> list[Row]:
     """With times as seconds after noon: those that Spark hands to Python are of its machine's zone."""
     from pyspark.sql import functions as F
 
-    rows = storage.read(spark, table)
+    rows = stories.read(spark, table)
     after_noon = {time: (F.unix_millis(time) - int(NOON.timestamp() * 1_000)) / 1_000 for time in times}
     return [row.asDict() for row in rows.withColumns(after_noon).collect()]
 
@@ -88,6 +92,14 @@ def test_rates_are_those_of_the_last_ten_minutes(find: Find) -> None:
         22: (3.0, 4.0),
         25: (3.0, 4.0),
     }
+
+
+def test_what_was_committed_after_a_removal_is_no_reading_on(find: Find) -> None:
+    rates = {minute: find("removed", "g", minute * MINUTE)["consume_rate"] for minute in (12, 13, 22, 23)}
+
+    # Ten minutes after the first row that follows the removal, all that a rate is told from is after it.
+    assert rates == {12: 1.0, 13: None, 22: None, 23: 1.0}
+    assert find("removed", "g", 13 * MINUTE)["produce_rate"] == 1.0
 
 
 def test_the_commit_of_a_row_has_its_own_time(find: Find) -> None:

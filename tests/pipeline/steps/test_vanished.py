@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.building import build
-from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY
-from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.steps.conftest import Stories
+from tests.pipeline.steps.making import NOON, Row, commit, ends, event
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pytest import TempPathFactory  # noqa: PT013 for the type alone
 
 pytestmark = pytest.mark.spark
 MINUTES = range(40)
@@ -71,21 +69,17 @@ FACTS: dict[str, list[Row]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: TempPathFactory) -> Storage:
-    made = new_storage(tmp_path_factory.mktemp("vanished"))
+def facts() -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"offset_commits": [], "partition_offsets": [], "group_events": []}
     for row in (row for rows in FACTS.values() for row in rows):
         name = "offset_commits" if "committed_offset" in row else "group_events"
         tables["partition_offsets" if "observed_at" in row else name].append(row)
-    put_all(made, "all", tables)
-    build(spark, made)
-    return made
+    return tables
 
 
-def last_minute(spark: SparkSession, storage: Storage, cluster: str) -> int:
+def last_minute(spark: SparkSession, stories: Stories, cluster: str) -> int:
     """Until when the group has lag."""
-    rows = storage.read(spark, LAG_HISTORY).where(f"cluster_id = '{cluster}' and group = 'g' and partition = 0")
+    rows = stories.read(spark, LAG_HISTORY).where(f"cluster_id = '{cluster}' and group = 'g' and partition = 0")
     newest = max(row["observed_at"] for row in rows.collect())
     return round((newest.replace(tzinfo=NOON.tzinfo) - NOON).total_seconds()) // 60
 
@@ -109,12 +103,12 @@ def last_minute(spark: SparkSession, storage: Storage, cluster: str) -> int:
     ],
 )
 def test_a_group_has_lag_until_it_is_not_seen_any_more(
-    spark: SparkSession, storage: Storage, cluster: str, until: int
+    spark: SparkSession, stories: Stories, cluster: str, until: int
 ) -> None:
-    assert last_minute(spark, storage, cluster) == until
+    assert last_minute(spark, stories, cluster) == until
 
 
-def test_who_is_gone_is_judged_no_longer(spark: SparkSession, storage: Storage) -> None:
-    status = storage.read(spark, GROUP_STATUS).where("cluster_id = 'deleted'")
+def test_who_is_gone_is_judged_no_longer(spark: SparkSession, stories: Stories) -> None:
+    status = stories.read(spark, GROUP_STATUS).where("cluster_id = 'deleted'")
 
     assert {row["evaluated_at"].minute for row in status.select("evaluated_at").collect()} == {*range(LEFT + 1)}

@@ -57,7 +57,7 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
 
     The commit is the last one at or before the observation (what was committed later never counts); from a removal on
     there is no row until the next commit. A sample that would be left with a commit beyond its log end was taken by
-    another clock: then the commit is the one that the sample itself saw.
+    another clock: then the commit is the one that the sample itself saw. `removals` counts those before the row.
     """
     recent = observed.where(F.unix_millis("observed_at") >= F.unix_date("day").cast("long") * DAY_MS - since_ms)
     readers = points.select(*COMMIT_KEY).distinct()
@@ -88,6 +88,7 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
     return (
         events.withColumn("last", last)
         .withColumn("sampled", sampled)
+        .withColumn("removals", F.count(F.when(F.col("tombstone"), 1)).over(so_far))
         .where((F.col("kind") == 1) & ~F.col("last.tombstone"))
         .withColumn("known", known)
         .select(
@@ -99,6 +100,7 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
             "known.commit_origin",
             *_OFFSETS,
             "log",
+            "removals",
             (F.col("log_end_offset") - F.col("known.committed_offset")).alias("lag"),
             (F.col("known.committed_offset") - F.col("log_start_offset")).alias("retention_margin"),
         )

@@ -15,8 +15,8 @@ SPAN_MS: Final = 600_000
 def rates(lags: DataFrame) -> DataFrame:
     """`lags` with `consume_rate`, `produce_rate` (records a second over the last ten minutes) and `catch_up_ms`.
 
-    A rate is null with a single observation in that time, and if the offset fell in it. `catch_up_ms` is null if
-    there is no lag, or if it does not fall.
+    A rate is null with a single observation in that time, and if the offset fell in it, or was removed and is another
+    one now. `catch_up_ms` is null if there is no lag, or if it does not fall. `removals` of `lags` ends here.
     """
     in_time = Window.partitionBy(*COMMIT_KEY).orderBy("now")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, 0)
@@ -27,6 +27,9 @@ def rates(lags: DataFrame) -> DataFrame:
         measured = measured.withColumn(f"fell_{name}", fell)
     for name in ("committed_offset", "log_end_offset"):
         measured = measured.withColumn(f"falls_{name}", F.sum(f"fell_{name}").over(so_far))
+    # All that counts is whether the number is another one.
+    anew = F.struct("falls_committed_offset", "removals")
+    measured = measured.withColumn("falls_committed_offset", anew)
     first = F.first(
         F.struct("now", "committed_offset", "log_end_offset", "falls_committed_offset", "falls_log_end_offset")
     ).over(lately)
@@ -37,4 +40,5 @@ def rates(lags: DataFrame) -> DataFrame:
         measured = measured.withColumn(rate, F.when(steady, (F.col(name) - F.col(f"first.{name}")) / seconds))
     gain = F.col("consume_rate") - F.col("produce_rate")
     catch_up = F.when((gain > 0) & (F.col("lag") > 0), F.ceil(F.col("lag") / gain * 1_000).cast("long"))
-    return measured.select(*lags.columns, "consume_rate", "produce_rate", catch_up.alias("catch_up_ms"))
+    kept = [name for name in lags.columns if name != "removals"]
+    return measured.select(*kept, "consume_rate", "produce_rate", catch_up.alias("catch_up_ms"))
