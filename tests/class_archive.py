@@ -46,18 +46,19 @@ def make_archive(file: Path) -> dict[str, str]:
 
 
 def _use_spark() -> None:
-    """Much of what tests do: facts are written, a build makes tables of them, and a report reads those."""
-    from kafka_groups.pipeline.building import build
-    from kafka_groups.pipeline.reporting import report
+    """A little of what tests do most: rows are written, read, sorted, joined and summed up."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
     from kafka_groups.pipeline.session import start_session
-    from tests.pipeline.steps.facts import facts
-    from tests.pipeline.steps.making import NOON, new_storage, put_all
 
     with tempfile.TemporaryDirectory() as home, start_session(log=Path(home, "log")) as spark:
-        storage, noon_ms = new_storage(Path(home, "tables")), int(NOON.timestamp() * 1_000)
-        put_all(storage, "facts", facts())
-        build(spark, storage)
-        report(spark, storage, since_ms=noon_ms - 3_600_000, until_ms=noon_ms + 3_600_000)
+        times = F.timestamp_millis(F.col("id") * 60_000)
+        spark.range(1_000).select("id", (F.col("id") % 7).alias("key"), times.alias("at")).write.parquet(f"{home}/rows")
+        rows = spark.read.parquet(f"{home}/rows").where("at is not null").localCheckpoint()
+        in_time = Window.partitionBy("key").orderBy("at")
+        counted = rows.withColumn("before", F.lag("id").over(in_time)).groupBy("key").agg(F.max("before").alias("most"))
+        rows.join(counted, "key", "left").orderBy("id").collect()
 
 
 if __name__ == "__main__":

@@ -40,11 +40,11 @@ class Place:
     flags: list[str]
     home: Path
     ingested: Future[Any]
-    built: Future[Any]
+    other: Future[Any]
 
     def after(self, command: str) -> tuple[Any, Storage]:
         """The command's document and its tables, once it has ended."""
-        document = (self.ingested if command == "ingest" else self.built).result()
+        document = (self.ingested if command == "ingest" else self.other).result()
         return document, open_storage(str(self.home / command / _INTO))
 
 
@@ -61,18 +61,20 @@ def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.
 def place(
     request: pytest.FixtureRequest, told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
-    """An ingest and a build run there at the same time: most of either is its start, which uses one core."""
+    """An ingest and another command run there at the same time: most of either is its start, which uses one core."""
     assert here
     home = tmp_path_factory.mktemp(request.param)
     (home / "ingest").mkdir()
-    made = shutil.ignore_patterns(*(table.name for table in _DERIVED), "build.json")
-    shutil.copytree(told.storage.place.root, home / "build" / _INTO, ignore=made)
+    # To a server of one's own or of somebody else's, a build is the same.
+    other = "report" if request.param == "connect-server" else "build"
+    made = shutil.ignore_patterns(*(table.name for table in _DERIVED), "build.json") if other == "build" else None
+    shutil.copytree(told.storage.place.root, home / other / _INTO, ignore=made)
     with _spark(request.param, home) as flags, ThreadPoolExecutor(2) as pool:
         yield Place(
             flags=flags,
             home=home,
             ingested=pool.submit(_run, home / "ingest", "ingest", "-b", broker, *flags),
-            built=pool.submit(_run, home / "build", "build", *flags),
+            other=pool.submit(_run, home / other, other, *flags),
         )
 
 
@@ -84,6 +86,7 @@ def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSess
     assert done["batches"] == 1
 
 
+@pytest.mark.parametrize("place", ["connect-local", "standalone"], indirect=True, scope="module")
 def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, told: Told) -> None:
     done, there = place.after("build")
 
@@ -97,19 +100,16 @@ def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSessi
 def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any_other(
     place: Place, spark: SparkSession, broker: str
 ) -> None:
-    home, (_, there) = place.home, place.after("ingest")
-    place.after("build")
+    home, (_, there), (reported, _) = place.home, place.after("ingest"), place.after("report")
     commit(broker, fresh("later"), make_topic(broker, records=8), 1, 2, 3)
 
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(2) as pool:
         later = pool.submit(_run, home / "ingest", "ingest", "-b", broker, *place.flags)
-        reports = [
-            pool.submit(_run, home / "build", "report", *flags) for flags in (place.flags, ["--master", "local[1]"])
-        ]
+        here = pool.submit(_run, home / "report", "report", "--master", "local[1]")
 
     assert later.result()["tables"] == [{"table": "offset_commits", "rows": 3}]
     assert commits_in(spark, there) == read_directly(broker)
-    assert reports[0].result()["groups"] == reports[1].result()["groups"] != []
+    assert reported["groups"] == here.result()["groups"] != []
 
 
 @contextmanager

@@ -146,6 +146,8 @@ def _everywhere() -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
+        # Or pyspark asks the JVM some things at each step of each expression, to name its line if it fails.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
 
 
