@@ -96,7 +96,8 @@ def _ending(ctx: click.Context) -> Iterator[None]:
 def cli(ctx: click.Context, *, debug: bool) -> None:
     """Consumer groups of Apache Kafka: asked once, answered per group.
 
-    Exit codes: 0 all answered, 1 nothing answered, 2 usage, 3 some of it failed, 130 interrupted.
+    Exit codes: 0 all answered, 1 nothing answered, 2 usage, 3 some of it failed, 130 interrupted,
+    143 terminated.
     """
     ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
 

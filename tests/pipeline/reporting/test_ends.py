@@ -52,10 +52,13 @@ def commits() -> list[Row]:
         *of("sampled", (commit(at - 0.1, 10, group="hiccup") for at in ROUNDS if at not in (600, 660))),
         *other_group("sampled"),
         *of("away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        *of("short", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
         # Ingest is behind; the group's last record is a commit.
         *of("behind", [commit(0, 10, source=1), commit(250, 10)]),
         *other_group("behind"),
         *of("read", [commit(0, 10, source=1)]),
+        # Sampled on and on, with nothing to tell of.
+        *of("alone", [commit(0, 10, source=1), commit(300, None, source=2)]),
         *other_group("read", source=100),
         *of("clocks", [commit(0, 10, source=1), commit(60, None, source=2), commit(80, 10)]),
         *other_group("clocks", source=100),
@@ -68,6 +71,8 @@ def log_ends() -> list[Row]:
         *(row for cluster in clusters for row in of(cluster, (ends(at, 50) for at in ROUNDS))),
         *(row for cluster in clusters for row in of(cluster, (ends(at, 5, topic="u") for at in ROUNDS))),
         *of("away", (ends(at, 50 if at < 300 else None) for at in ROUNDS)),
+        *of("short", (ends(at, 50 if at <= 420 else None) for at in ROUNDS)),
+        *of("alone", (ends(at, 50) for at in ROUNDS)),
         *of("expired in part", (ends(at, at) for at in ROUNDS)),
         *of("expired in part", (ends(at, 10 + at, partition=1) for at in ROUNDS if at != ROUNDS[-1])),
     ]
@@ -79,6 +84,8 @@ def events() -> list[Row]:
         *of("sampled", (listed(at - 0.2, "hiccup") for at in ROUNDS if at not in (600, 660))),
         *of("away", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
         *of("away", (listed(at - 0.2, "other") for at in ROUNDS)),
+        *of("short", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("short", (listed(at - 0.2, "other") for at in ROUNDS)),
         *(
             row
             for name in ("sampled", "behind", "read", "clocks")
@@ -147,6 +154,19 @@ def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, spark: 
     assert named(told, "sampled", "hiccup").removed_ms is None
     during = report(spark, storage, since_ms=START, until_ms=START + 680_000)
     assert named(during, "sampled", "hiccup").removed_ms is None
+
+
+def test_rounds_that_were_not_whole_do_not_make_ten_minutes_of_two_that_were(told: History) -> None:
+    """A broker that loads its groups does not list them, and then another one goes away for long."""
+    assert named(told, "short").removed_ms is None
+
+
+def test_where_samples_go_on_and_no_group_commits_that_is_what_is_told(told: History) -> None:
+    assert (
+        "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or it was not built yet: "
+        "lag and verdicts are as of then."
+    ) in told.missing
+    assert [sentence for sentence in told.missing if "nothing was sampled" in sentence] == []
 
 
 def test_where_records_are_read_they_tell_what_was_removed(told: History) -> None:

@@ -67,11 +67,16 @@ def test_all_findings_and_all_gaps_are_told(spark: SparkSession, tmp_path: Path)
         | {"missing": 6, "reason": "deleted", "found_at": NOON}
         for at in range(80)
     ]
-    put_all(storage, "b", {"offset_commits": [*idle, commit(0, 1, source=999, group="young")], "ingest_gaps": gaps})
+    young = [commit(0, 1, source=999, group="young", cluster_id=cluster) for cluster in "cd"]
+    gaps += [gaps[0] | {"cluster_id": "d"}, gaps[1] | {"reason": "compacted"}]
+    put_all(storage, "b", {"offset_commits": [*idle, *young], "ingest_gaps": gaps})
     build(spark, storage)
 
     told = told_until(spark, storage, HOUR)
-    assert (len(told.findings), len(told.gaps)) == (120, 80)
+    assert (len(told.findings), len(told.gaps)) == (120, 82)
+    deleted = "partition 0 of __consumer_offsets: 6 offsets from 0 to 5 were deleted before they were read."
+    assert {f"Cluster {cluster}: {deleted}" for cluster in "cd"} < set(told.gaps)
+    assert told.gaps[-1].startswith("Cluster c: 6 offsets of __consumer_offsets held no record")
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +87,15 @@ def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
         commit(MIDNIGHT - 3 * HOUR, 1_300, source=1),
         commit(MIDNIGHT - 3 * HOUR, 100, source=2, group="lost", topic="u"),
         commit(MIDNIGHT - 5 * MINUTE, 900, source=3, group="lost", topic="u"),
+        commit(MIDNIGHT - 3 * HOUR, 100, source=4, group="gone", topic="u"),
+        commit(MIDNIGHT - 2 * HOUR, None, source=5, group="gone", topic="u"),
     ]
+    removal = event(MIDNIGHT - 2 * HOUR, "group_removed", "GroupMetadata", source=6, group="gone", tombstone=True)
     rounds = range(0, 3 * HOUR + 1_201, 600)
     began = MIDNIGHT - 3 * HOUR
     logs = [ends(began + at, 5_000, start=at // 12) for at in rounds]
     logs += [ends(began + at, 5_000, start=500, topic="u") for at in rounds]
-    put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs})
+    put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs, "group_events": [removal]})
     build(spark, storage)
     return storage
 
@@ -112,6 +120,12 @@ def test_a_loss_before_the_period_is_no_part_of_it(spark: SparkSession, night: S
     assert [finding.message for finding in found if finding.kind == "retention_risk"] == [
         "Group g: at the rates of 2026-11-20 the log start passes its commit in 1.2 hours."
     ]
+
+
+def test_nothing_is_found_of_a_group_that_was_removed_before_the_period(spark: SparkSession, night: Storage) -> None:
+    told = told_until(spark, night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
+    assert {finding.group for finding in told.findings if finding.kind == "retention_risk"} == {"g", "lost"}
+    assert "gone" not in {group.group for group in told.groups}
 
 
 def test_what_one_of_several_clusters_lacks_is_told_of_that_one(spark: SparkSession, tmp_path: Path) -> None:

@@ -99,6 +99,11 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(told: Hist
     assert [finding for finding in told.findings if finding.group == "deleted"] == []
 
 
+def test_however_few_are_asked_for_those_that_were_removed_are_told(spark: SparkSession, storage: Storage) -> None:
+    few = report(spark, storage, since_ms=START, until_ms=END, top=1)
+    assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
+
+
 @pytest.mark.parametrize("name", ["reborn", "upgraded"])
 def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(told: History, name: str) -> None:
     alive = named(told, name)

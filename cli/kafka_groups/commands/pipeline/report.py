@@ -40,7 +40,7 @@ _NONE = "(?!)"
     metavar="N",
     default=20,
     show_default=True,
-    help="How many groups, the worst first.",
+    help="How many groups, the worst first; and of those that were removed as many.",
 )
 @click.option(
     "--html",
@@ -82,7 +82,7 @@ def report(
         if html is not None:
             check_page(html)
         until_ms = now_ms()
-        named, match = narrow(selectors)
+        named, match, exclude = narrow(selectors)
         run.bar.begin(_STARTING)
         with spark_of(wanted, brief=True) as spark:
             run.bar(_STARTING, 1, 1)
@@ -93,20 +93,21 @@ def report(
                 until_ms=until_ms,
                 groups=named,
                 match=match,
+                exclude=exclude,
                 top=top,
                 progress=run.bar,
             )
         run.bar.stop()
         # Where nothing was found, the page of another time stays.
         is_page_wanted = html is not None and (history.groups or not history.unknown)
-        lost = _write_page(run, history, html, top) if html is not None and is_page_wanted else None
-        _show(run, history, lost, is_matched=match is not None and match != _NONE)
+        lost = _write_page(run, history, html) if html is not None and is_page_wanted else None
+        _show(run, history, lost, is_matched=(match or exclude) is not None and match != _NONE)
 
 
-def _write_page(run: Run, history: History, path: Path, top: int) -> PipelineError | None:
+def _write_page(run: Run, history: History, path: Path) -> PipelineError | None:
     """The page; why there is none, which takes nothing from the report."""
     try:
-        write_page_to(path, history, shown=top)
+        write_page_to(path, history, shown=len(history.groups))
     except PipelineError as error:
         return error
     run.note(f"The page is {path}.")
@@ -149,14 +150,13 @@ def _unknown(group: str) -> Failure:
     return Failure(group=group, code=_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
 
 
-def narrow(selectors: Selectors) -> tuple[tuple[str, ...], str | None]:
-    """Named groups, and a pattern of others; neither if all are wanted."""
-    excluded = selectors.exclude
+def narrow(selectors: Selectors) -> tuple[tuple[str, ...], str | None, str | None]:
+    """Named groups, a pattern of others, neither if all are wanted, and one of those that are not."""
+    excluded, match = selectors.exclude, selectors.match.pattern if selectors.match else None
     if excluded is None:
-        return selectors.named, selectors.match.pattern if selectors.match else None
+        return selectors.named, match, None
     named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
-    if selectors.match is None and selectors.named:
-        # All that was named may be left out, and then nothing is wanted.
-        return named, None if named else _NONE
-    wanted = selectors.match.pattern if selectors.match else ".*"
-    return named, f"(?!(?:{excluded.pattern})$)(?:{wanted})"
+    if selectors.named and not named and match is None:
+        # All that was named is left out, and then nothing is wanted.
+        match = _NONE
+    return named, match, excluded.pattern

@@ -32,19 +32,21 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
     until_ms: int,
     groups: Collection[str] = (),
     match: str | None = None,
+    exclude: str | None = None,
     top: int | None = None,
     now_ms: int | None = None,
     progress: Progress | None = None,
 ) -> History:
-    """The history of `groups`, of those whose whole id matches, or of all if neither is given; at most `top` of them.
+    """The history of `groups`, of those whose whole id matches, or of all if neither is given, without `exclude`.
 
+    At most `top` of those that are there, and as many of those that were removed.
     A group is judged by its last row in the period; one without any lag, or without commits, is there, too, and so is
     one of which all commits were removed since, which is not judged. One that was itself removed, as its records tell
     or rounds of samples that miss it, comes after all others. Points are thinned to a thousand a group: of each
     stretch of time the one with the highest lag stays. `progress` is told how many of its queries are done. It begins
     again where a compaction or a build takes files away meanwhile.
     """
-    period, wanted = Period(since_ms, until_ms), Wanted(groups, match)
+    period, wanted = Period(since_ms, until_ms), Wanted(groups, match, exclude)
     made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
     return reread(lambda: _report(Tables(spark, storage, period), wanted, top, made_ms, _Steps(progress)))
 
@@ -53,10 +55,11 @@ def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step:
     known = step.after(roster(tables))
     chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
     standing = sorted(step.after(with_last_rows(tables, chosen, wanted)), key=Standing.badness)
-    histories = _histories(tables, standing[:top], step)
-    removed = {one.key for one in standing if one.gone is not None}
+    there, gone = ([one for one in standing if (one.gone is not None) is is_gone] for is_gone in (False, True))
+    histories = _histories(tables, [*there[:top], *gone[:top]], step)
+    removed = {one.key for one in gone} | known.past
     found = step.after(findings(tables, wanted, removed, known.evaluated_ms))
-    gone = step.after(gaps(tables))
+    lost = step.after(gaps(tables, known))
     return History(
         made_ms=made_ms,
         from_ms=tables.period.since_ms,
@@ -67,7 +70,7 @@ def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step:
         groups_in_all=len(standing),
         unknown=tuple(group for group in wanted.groups if all(group != name for _, name in known.groups)),
         findings=found,
-        gaps=gone,
+        gaps=lost,
         missing=step.after(_missing(tables, known, standing, wanted)),
     )
 

@@ -48,20 +48,25 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which groups: those named, and those whose whole id matches; all of them if neither is given."""
+    """Which groups: those named, and those whose whole id matches; all of them if neither is given.
+
+    Those whose whole id matches `exclude` are left out.
+    """
 
     groups: Collection[str] = ()
     match: str | None = None
+    exclude: str | None = None
 
     def is_all(self) -> bool:
         """Whether nothing was selected."""
-        return not self.groups and self.match is None
+        return not self.groups and self.match is None and self.exclude is None
 
     def has(self, group: str) -> bool:
         """Python's dialect decides, as everywhere in this tool: Java's differs."""
-        return (
-            self.is_all() or group in self.groups or (self.match is not None and bool(re.fullmatch(self.match, group)))
-        )
+        if self.exclude is not None and re.fullmatch(self.exclude, group):
+            return False
+        is_matched = self.match is not None and bool(re.fullmatch(self.match, group))
+        return is_matched or group in self.groups or (not self.groups and self.match is None)
 
 
 @dataclass(frozen=True, slots=True)

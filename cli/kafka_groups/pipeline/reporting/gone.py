@@ -63,7 +63,7 @@ def _unseen(
         times = rounds.get(key[0], ())
         # Log ends are asked for last: the first time is that of the sample that listed the group.
         first = bisect_left(times, alive_ms) + 1
-        if len(times) - first < _ROUNDS:
+        if len(times) - first < _ROUNDS or times[-1] - alive_ms <= FRESH_MS:
             continue
         record, read_ms = told[key].get("record"), reach[key[0]].read_ms
         if record is not None and _is_removal(record):

@@ -14,18 +14,28 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
 _HOUR_MS: Final = 3_600_000
+_NOTHING: Final = "the tables hold no lag for this period: sample or backfill log ends, then build."
+_SAMPLED: Final = (
+    "the tables hold no lag for this period, though log ends were sampled: no group had a commit then, or it was not "
+    "built yet."
+)
 
 
-def gaps(tables: Tables) -> tuple[str, ...]:
-    """What was found missing in `__consumer_offsets`: deletions, the largest first, and what else there is in all."""
+def gaps(tables: Tables, known: Roster) -> tuple[str, ...]:
+    """What was found missing in `__consumer_offsets`: deletions, the largest first, and what else there is in all.
+
+    Where there are several clusters, it is said of which one.
+    """
     from pyspark.sql import functions as F
 
     columns = ("cluster_id", "source_partition", "from_offset", "until_offset", "missing", "reason")
     rows = tables.read(INGEST_GAPS, "found_at").select(*columns).distinct()
     deleted = rows.where(F.col("reason") == "deleted")
     found = deleted.orderBy(F.desc("missing"), "source_partition", "from_offset").collect()
-    others = rows.where(F.col("reason") != "deleted").agg(F.sum("missing")).collect()[0][0]
-    return (*dict.fromkeys(_gap(row) for row in found), *([_thinned(others)] if others else []))
+    others = rows.where(F.col("reason") != "deleted").groupBy("cluster_id").agg(F.sum("missing").alias("missing"))
+    told = [(row, _gap(row)) for row in found]
+    told += [(row, _thinned(row["missing"])) for row in others.orderBy("cluster_id").collect()]
+    return tuple(dict.fromkeys(of_cluster(sentence, row["cluster_id"], known.reach) for row, sentence in told))
 
 
 def missing(tables: Tables, known: Roster, judged: Collection[Key] | None) -> tuple[str, ...]:
@@ -33,10 +43,15 @@ def missing(tables: Tables, known: Roster, judged: Collection[Key] | None) -> tu
 
     Where there are several clusters, they say of which one they are.
     """
-    nothing = "the tables hold no lag for this period: sample or backfill log ends, then build."
+    if not known.evaluated_ms and len(known.reach) != 1:
+        return (capital(_NOTHING),)
+    without = (
+        of_cluster(_SAMPLED if _is_sampled(known, one, tables.period.since_ms) else _NOTHING, one, known.reach)
+        for one in sorted(known.reach)
+        if one not in known.evaluated_ms
+    )
     if not known.evaluated_ms:
-        return (capital(nothing),)
-    without = (of_cluster(nothing, one, known.reach) for one in sorted(known.reach) if one not in known.evaluated_ms)
+        return tuple(without)
     commits = commits_missing(known.reach, "verdicts rest on samples, rebalances are unknown")
     return (*without, *_ended(tables, known), *_of_lag(tables, known, judged), *commits, *behind(known.reach))
 
@@ -45,10 +60,15 @@ def _ended(tables: Tables, known: Roster) -> Iterator[str]:
     """Clusters whose lag is not known for the last ten minutes of the period."""
     for cluster, newest in sorted(known.evaluated_ms.items()):
         if tables.period.until_ms - newest > FRESH_MS:
-            told = (
-                f"nothing was sampled since {spell(newest)}, or it was not built yet: lag and verdicts are as of then."
-            )
+            is_sampled = _is_sampled(known, cluster, tables.period.until_ms - FRESH_MS)
+            nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
+            told = f"{nothing} since {spell(newest)}, or it was not built yet: lag and verdicts are as of then."
             yield of_cluster(told, cluster, known.reach)
+
+
+def _is_sampled(known: Roster, cluster: str, since_ms: int) -> bool:
+    sampled_ms = known.reach[cluster].sampled_ms if cluster in known.reach else None
+    return sampled_ms is not None and sampled_ms >= since_ms
 
 
 def _of_lag(tables: Tables, known: Roster, judged: Collection[Key] | None) -> Iterator[str]:
@@ -78,7 +98,7 @@ def _of_lag(tables: Tables, known: Roster, judged: Collection[Key] | None) -> It
 
 def _gap(row: Row) -> str:
     return (
-        f"Partition {row['source_partition']} of __consumer_offsets: {row['missing']:,} offsets from "
+        f"partition {row['source_partition']} of __consumer_offsets: {row['missing']:,} offsets from "
         f"{row['from_offset']} to {row['until_offset']} were deleted before they were read."
     )
 

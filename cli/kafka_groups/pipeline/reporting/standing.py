@@ -73,9 +73,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """All groups that the tables tell of in a period; of each cluster, until when lag is known, and other facts."""
+    """All groups that the tables tell of in a period; of each cluster, until when lag is known, and other facts.
+
+    `past` were removed before the period.
+    """
 
     groups: Mapping[Key, Standing]
+    past: frozenset[Key]
     evaluated_ms: Mapping[str, int]
     reach: Mapping[str, Reach]
 
@@ -96,9 +100,9 @@ def roster(tables: Tables) -> Roster:
     clusters = {cluster for cluster, _ in told}
     reach = reached(tables.spark, tables.storage, clusters, until_ms=tables.period.until_ms)
     ended = gone(tables, told, reach)
-    is_past = {key for key, one in ended.items() if one.at_ms < tables.period.since_ms}
-    found = {key: _standing(key, known, ended.get(key)) for key, known in told.items() if key not in is_past}
-    return Roster(found, newest, reach)
+    past = frozenset(key for key, one in ended.items() if one.at_ms < tables.period.since_ms)
+    found = {key: _standing(key, known, ended.get(key)) for key, known in told.items() if key not in past}
+    return Roster(found, past, newest, reach)
 
 
 def with_last_rows(tables: Tables, found: Collection[Standing], wanted: Wanted) -> list[Standing]:

@@ -1,0 +1,47 @@
+"""Which groups a report is about: as in `list` and `describe`, whatever is in the patterns."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kafka_groups.commands.options import Selectors
+from kafka_groups.commands.pipeline.report import narrow
+from kafka_groups.pipeline.reporting.asking import Wanted
+
+
+def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Wanted:
+    """What a command makes of its flags."""
+    told = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
+    return Wanted(*narrow(Selectors(named=named, match=told[0], every=False, exclude=told[1])))
+
+
+@pytest.mark.parametrize(
+    ("asked", "has", "lacks"),
+    [
+        (wanted(), ["a", "b"], []),
+        (wanted("a"), ["a"], ["b"]),
+        (wanted(match="a."), ["ab"], ["a", "b"]),
+        (wanted("b", match="a."), ["ab", "b"], ["a"]),
+        (wanted(exclude="(?i)test-.*"), ["a", "a test-b"], ["Test-a", "test-"]),
+        (wanted(match="(?i)bill.*", exclude="bill"), ["Billing"], ["bill", "a"]),
+        (wanted(match=r"(a)\1", exclude="(b).*"), ["aa"], ["ab", "b"]),
+        (wanted("a", "b", exclude="b"), ["a"], ["b", "c"]),
+        (wanted("b", exclude="b"), [], ["a", "b"]),
+        (wanted("b", match="a", exclude="b"), ["a"], ["b", "c"]),
+    ],
+)
+def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
+    asked: Wanted, has: list[str], lacks: list[str]
+) -> None:
+    assert [name for name in (*has, *lacks) if asked.has(name)] == has
+
+
+def test_whoever_leaves_some_out_does_not_ask_for_all() -> None:
+    assert [wanted().is_all(), wanted(exclude="x").is_all(), wanted("a").is_all(), wanted(match=".*").is_all()] == [
+        True,
+        False,
+        False,
+        False,
+    ]
