@@ -38,7 +38,11 @@ LAG_HISTORY: Final = Table(
         Column("log_start_offset", LONG, "as in partition_offsets"),
         Column("log_end_offset", LONG, "as in partition_offsets"),
         Column("last_stable_offset", LONG, "as in partition_offsets"),
-        Column("lag", LONG, "log end minus committed; negative where the log was cut"),
+        Column(
+            "lag",
+            LONG,
+            "log end minus committed; negative where the log was cut, or a backfilled end goes by producers' clocks",
+        ),
         Column("time_lag_ms", LONG, "age of the oldest record not yet processed; 0 when none is left"),
         Column("time_lag_quality", TEXT, "exact, interpolated, lower_bound, data_loss or unknown"),
         Column("consume_rate", REAL, "records a second that commits moved on, over the last ten minutes"),
