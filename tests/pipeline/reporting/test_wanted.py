@@ -27,6 +27,7 @@ def wanted(*named: str, match: str | None = None, exclude: str | None = None) ->
         (wanted(exclude="(?i)test-.*"), ["a", "a test-b"], ["Test-a", "test-"]),
         (wanted(match="(?i)bill.*", exclude="bill"), ["Billing"], ["bill", "a"]),
         (wanted(match=r"(a)\1", exclude="(b).*"), ["aa"], ["ab", "b"]),
+        (wanted(exclude="b"), ["a", "bc"], ["b"]),
         (wanted("a", "b", exclude="b"), ["a"], ["b", "c"]),
         (wanted("b", exclude="b"), [], ["a", "b"]),
         (wanted("b", match="a", exclude="b"), ["a"], ["b", "c"]),
