@@ -52,6 +52,7 @@ def commits() -> list[Row]:
         *of("sampled", (commit(at - 0.1, 10, group="hiccup") for at in ROUNDS if at not in (600, 660))),
         *other_group("sampled"),
         *of("away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        *of("coordinator away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
         *of("short", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
         # Ingest is behind; the group's last record is a commit.
         *of("behind", [commit(0, 10, source=1), commit(250, 10)]),
@@ -71,6 +72,13 @@ def log_ends() -> list[Row]:
         *(row for cluster in clusters for row in of(cluster, (ends(at, 50) for at in ROUNDS))),
         *(row for cluster in clusters for row in of(cluster, (ends(at, 5, topic="u") for at in ROUNDS))),
         *of("away", (ends(at, 50 if at < 300 else None) for at in ROUNDS)),
+        *of("coordinator away", (ends(at, 50) for at in ROUNDS)),
+        *of(
+            "coordinator away",
+            (ends(at, 50 if at < 300 else None, topic="__consumer_offsets") for at in ROUNDS),
+        ),
+        *of("sampled", (ends(at, 50, topic="__consumer_offsets") for at in ROUNDS)),
+        *of("sampled", (ends(at, None, topic="never tells") for at in ROUNDS)),
         *of("short", (ends(at, 50 if at <= 420 else None) for at in ROUNDS)),
         *of("alone", (ends(at, 50) for at in ROUNDS)),
         *of("expired in part", (ends(at, at) for at in ROUNDS)),
@@ -84,6 +92,8 @@ def events() -> list[Row]:
         *of("sampled", (listed(at - 0.2, "hiccup") for at in ROUNDS if at not in (600, 660))),
         *of("away", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
         *of("away", (listed(at - 0.2, "other") for at in ROUNDS)),
+        *of("coordinator away", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("coordinator away", (listed(at - 0.2, "other") for at in ROUNDS)),
         *of("short", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
         *of("short", (listed(at - 0.2, "other") for at in ROUNDS)),
         *(
@@ -140,6 +150,7 @@ def test_a_partition_counts_until_its_commit_is_removed(told: History) -> None:
 
 
 def test_a_group_that_rounds_of_samples_miss_was_removed_at_the_first_of_them_or_before(told: History) -> None:
+    """Every coordinator listed its groups; that a partition never tells its log end does not matter."""
     gone = named(told, "sampled")
     assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
     assert (gone.state, gone.members, gone.lag, gone.verdict) == ("Dead", 0, None, None)
@@ -148,6 +159,10 @@ def test_a_group_that_rounds_of_samples_miss_was_removed_at_the_first_of_them_or
 
 def test_rounds_in_which_a_broker_was_away_remove_nobody(told: History) -> None:
     assert named(told, "away").removed_ms is None
+
+
+def test_rounds_in_which_a_coordinator_did_not_list_its_groups_remove_nobody(told: History) -> None:
+    assert named(told, "coordinator away").removed_ms is None
 
 
 def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, spark: SparkSession, storage: Storage) -> None:

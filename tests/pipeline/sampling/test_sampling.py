@@ -41,7 +41,7 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "date": "2026-09-21",
         "batch": done.batch,
     }
-    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 5}
+    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
 
 
 def test_a_described_group_is_told_with_its_epoch_and_members(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -81,14 +81,21 @@ def test_groups_that_the_listing_tells_all_of_are_not_described(cluster: Scripte
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
-def test_logs_of_all_topics_are_rows_and_internal_ones_only_where_they_are_read(
+def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_tell_of_coordinators(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     take(cluster, storage)
 
     rows = rows_of(storage, PARTITION_OFFSETS)
     found = {(row["topic"], row["partition"]): row for row in rows}
-    assert sorted(found) == [("__state", 0), ("payments", 0), ("payments", 1), ("payments", 2), ("unread", 0)]
+    assert sorted(found) == [
+        ("__consumer_offsets", 0),
+        ("__state", 0),
+        ("payments", 0),
+        ("payments", 1),
+        ("payments", 2),
+        ("unread", 0),
+    ]
     first = found["payments", 0]
     assert (first["log_start_offset"], first["last_stable_offset"], first["log_end_offset"]) == (2, 11, 12)
     assert first["topic_id"] == topic_id_text(topic_id("payments").bytes)
@@ -136,7 +143,7 @@ def test_many_commits_are_written_in_parts(
 
     done = take(cluster, storage)
 
-    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 5}
+    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
     assert len(rows_of(storage, OFFSET_COMMITS)) == 5
     assert len(rows_of(storage, GROUP_EVENTS)) == 4
 

@@ -40,6 +40,7 @@ def commits() -> list[Row]:
         # The partition was seen 8 minutes before the last round, and 12.
         *of("missed lately", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
         *of("missed for long", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
+        *of("missed for long", (commit(at, 5, topic="__consumer_offsets") for at in ROUNDS)),
         *of("members", (commit(at, 5, source=9 + n) for n, at in enumerate((1 - DAY, 2 - DAY, 1, 2)))),
         *of("members", (commit(at, 5, source=20 + n, group="other") for n, at in enumerate((3 - DAY, 3)))),
     ]
@@ -61,6 +62,8 @@ def log_ends() -> list[Row]:
         *of("missed lately", (ends(at, 5, partition=1) for at in ROUNDS if at <= 12 * MINUTE)),
         *of("missed for long", (ends(at, 5) for at in ROUNDS)),
         *of("missed for long", (ends(at, 5, partition=1) for at in ROUNDS if at <= 8 * MINUTE)),
+        *of("missed lately", (ends(at, 5 + at, topic="__consumer_offsets") for at in ROUNDS)),
+        *of("missed for long", (ends(at, 5 + at, topic="__consumer_offsets") for at in ROUNDS)),
         *of("assigned yesterday", (ends(day + at, 5) for day in (-DAY, 0) for at in (0, 60))),
     ]
 
@@ -125,6 +128,12 @@ def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
 def test_readers_moved_on_that_day_and_who_committed_has_a_commit_at_its_end(topics: Told) -> None:
     day = topics["readers", "t", TODAY]
     assert (day["readers"], day["committed"]) == (3, 5)
+
+
+def test_the_topic_of_coordinators_is_one_only_where_a_group_reads_it(topics: Told) -> None:
+    assert ("missed lately", "__consumer_offsets", TODAY) not in topics
+    day = topics["missed for long", "__consumer_offsets", TODAY]
+    assert (day["committed"], day["messages_produced"], day["is_unread"]) == (1, 1_200, False)
 
 
 def test_a_partition_that_the_last_ten_minutes_of_samples_missed_may_be_there_yet(groups: Told) -> None:

@@ -48,6 +48,18 @@ FACTS: dict[str, list[Row]] = {
             for m in MINUTES
         ),
     ],
+    "coordinator away": [
+        *story("coordinator away", MINUTES, **GONE),
+        *(
+            ends(60 * m + 2, 7 if m <= LEFT else None, cluster_id="coordinator away", topic="__consumer_offsets")
+            for m in MINUTES
+        ),
+    ],
+    "coordinators there": [
+        *story("coordinators there", MINUTES, **GONE),
+        *(ends(60 * m + 2, 7, cluster_id="coordinators there", topic="__consumer_offsets") for m in MINUTES),
+        *(ends(60 * m + 2, None, cluster_id="coordinators there", topic="never tells") for m in MINUTES),
+    ],
     "not answered": [*story("not answered", MINUTES, seen=False)],
     "one commit removed": [
         *story("one commit removed", MINUTES, seen=False),
@@ -91,12 +103,15 @@ def last_minute(spark: SparkSession, stories: Stories, cluster: str) -> int:
         ("one commit removed", LEFT),
         ("removed before by its clock", LEFT),
         ("ingest ended", LEFT),
+        # All coordinators listed their groups, whoever leads the other partitions.
+        ("coordinators there", LEFT),
         # That is known only once two rounds missed it, ten minutes long.
         ("just deleted", LEFT + 8),
         ("one round", MINUTES[-1]),
         ("back again", MINUTES[-1]),
         # A group may be on the coordinator that is away; one that is listed may have failed.
         ("broker away", MINUTES[-1]),
+        ("coordinator away", MINUTES[-1]),
         ("not answered", MINUTES[-1]),
         # Its removal would have been read.
         ("kept in the topic", MINUTES[-1]),

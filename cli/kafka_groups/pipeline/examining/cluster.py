@@ -21,7 +21,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
 from kafka_groups.pipeline.examining.transactions import examine_transactions
-from kafka_groups.pipeline.source.brokers import TOPIC, Brokers, hidden, new_consumer, source_error
+from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, source_error
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _POLL_S: Final = 0.2
 # Of the topic; what is told of the brokers stands in _BROKER_SETTINGS.
@@ -47,13 +48,13 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
         written = brokers.written(partitions)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
-        return [*checks, Check(f"describe {TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
     if not partitions:
-        told = f"{TOPIC} does not exist: no group has ever been on this cluster"
-        return [*checks, Check(f"describe {TOPIC}", WARNING, told)], Cluster(cluster_id, {})
+        told = f"{OFFSETS_TOPIC} does not exist: no group has ever been on this cluster"
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, told)], Cluster(cluster_id, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
     told = f"{len(partitions):,} partitions, {records:,} offsets between their starts and ends"
-    checks.append(Check(f"describe {TOPIC}", OK, told))
+    checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, told))
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
     checks += _topic_settings(_asker(admin, client, timeout_s))
@@ -72,13 +73,13 @@ def _nodes(admin: AdminClient, client: Mapping[str, str], timeout_s: float) -> l
 
 def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
     """One record, from a partition that has any."""
-    name = f"read {TOPIC}"
+    name = f"read {OFFSETS_TOPIC}"
     filled = [partition for partition in starts if ends[partition] > starts[partition]]
     if not filled:
         return Check(name, WARNING, "it is empty, so reading could not be tried")
     try:
         with closing(new_consumer(client)) as consumer:
-            consumer.assign([TopicPartition(TOPIC, filled[0], starts[filled[0]])])
+            consumer.assign([TopicPartition(OFFSETS_TOPIC, filled[0], starts[filled[0]])])
             until = time.monotonic() + timeout_s
             while time.monotonic() < until:
                 found = consumer.poll(_POLL_S)
@@ -95,8 +96,8 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
 
 
 def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> list[Check]:
-    name = f"settings of {TOPIC}"
-    found = ask(ConfigResource(ResourceType.TOPIC, TOPIC))
+    name = f"settings of {OFFSETS_TOPIC}"
+    found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
     if isinstance(found, str):
         return [Check(name, WARNING, f"they may not be read: {found}")]
     told = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
@@ -120,7 +121,7 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
 def _horizon(admin: AdminClient, client: Mapping[str, str], partitions: list[int], timeout_s: float) -> Check:
     """The oldest record that is left: ListOffsets for the beginning of time tells its timestamp."""
     asked = admin.list_offsets(
-        {TopicPartition(TOPIC, partition): OffsetSpec.for_timestamp(0) for partition in partitions},
+        {TopicPartition(OFFSETS_TOPIC, partition): OffsetSpec.for_timestamp(0) for partition in partitions},
         request_timeout=timeout_s,
     )
     oldest: dict[int, int] = {}

@@ -12,7 +12,8 @@ from confluent_kafka import TopicPartition
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.examining.check import OK, WARNING, Check
-from kafka_groups.pipeline.source.brokers import TOPIC, new_consumer
+from kafka_groups.pipeline.source.brokers import new_consumer
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _NAME: Final = "open transactions"
 # Transactions of streams end within moments; by themselves they end after 15 minutes if nobody allowed them more.
@@ -56,7 +57,7 @@ def _begun(client: Mapping[str, str], stable: Mapping[int, int], timeout_s: floa
     """When the first record that is not stable was written, in ms; only of partitions that told it in time."""
     found: dict[int, int] = {}
     with closing(new_consumer(client, takes_open=True)) as consumer:
-        consumer.assign([TopicPartition(TOPIC, partition, offset) for partition, offset in stable.items()])
+        consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in stable.items()])
         until = time.monotonic() + timeout_s
         while found.keys() != stable.keys() and time.monotonic() < until:
             message = consumer.poll(_POLL_S)

@@ -36,8 +36,8 @@ def gone(tables: Tables, told: Mapping[Key, Mapping[str, Any]], reach: Mapping[s
 
     A group ended with its record; or, where its cluster's records were not read until then, with the first of the
     rounds of samples that missed it: at least two, the last of them ten minutes after anything showed it to live. As in
-    `vanished`, a round counts in which every partition told its log end, or a coordinator may have been away. Of
-    `told` count `record` (the last one of the group as a whole), `seen_ms` and `committed_ms`.
+    `vanished`, only whole rounds count, or a coordinator may have been away. Of `told` count `record` (the last one of
+    the group as a whole), `seen_ms` and `committed_ms`.
     """
     found: dict[Key, Gone] = {}
     missed: dict[Key, int] = {}
@@ -79,12 +79,14 @@ def _is_removal(record: Any) -> bool:
 
 
 def _rounds(tables: Tables, clusters: Collection[str], since_ms: int) -> dict[str, Sequence[int]]:
-    """The times of samples to which every partition told its log end, ascending, by cluster."""
+    """The times of whole samples, ascending, by cluster."""
     from pyspark.sql import functions as F
+
+    from kafka_groups.pipeline.steps.vanished import is_whole
 
     period = Period(since_ms, tables.period.until_ms)
     rows = tables.read(PARTITION_OFFSETS, "observed_at", period=period).where(F.col("origin") == "sample")
     of_clusters = rows.where(F.col("cluster_id").isin(*sorted(clusters))).groupBy("cluster_id", "observed_at")
-    whole = of_clusters.agg(F.min(F.col("log_end_offset").isNotNull()).alias("is_whole")).where("is_whole")
+    whole = of_clusters.agg(is_whole().alias("is_whole")).where("is_whole")
     times = F.array_sort(F.collect_list(F.unix_millis("observed_at"))).alias("times")
     return {row["cluster_id"]: row["times"] for row in whole.groupBy("cluster_id").agg(times).collect()}

@@ -11,6 +11,7 @@ from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupO
 from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
 from kafka_groups.model import Answers, Failure, GroupDescription, GroupListing, TopicPartition
 from kafka_groups.pipeline.records.texts import topic_id_text
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later questions from being asked
 
@@ -53,6 +54,7 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     stable = admin.list_offsets(partitions, at=LAST_STABLE, share=_NOT_LAST)
     ends_ms = now_ms()
     ends = admin.list_offsets(partitions, at=LATEST)
+    is_whole = not groups.failed and OFFSETS_TOPIC not in topics.failed
     gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     return Asked(
         groups={name: group for name, group in groups.found.items() if name not in gone},
@@ -60,8 +62,8 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
         described=described.found,
         commits=commits.found,
         commits_ms=commits_ms,
-        partitions=partitions,
-        ends=ends.found,
+        partitions=(*partitions, *_unknown_coordinators(partitions, is_whole=is_whole)),
+        ends={key: end for key, end in ends.found.items() if is_whole or key.topic != OFFSETS_TOPIC},
         starts=starts.found,
         stable=stable.found,
         ends_ms=ends_ms,
@@ -74,15 +76,27 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
 
 
 def _known(topics: Answers[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
-    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now."""
+    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now.
+
+    Of internal topics those that groups read, and the coordinators' own: one without a leader has groups that nobody
+    listed.
+    """
     read: dict[str, set[int]] = {}
     for offsets in commits.values():
         for name, partitions in offsets.partitions():
             read.setdefault(name, set()).update(partitions)
-    there = {name: topic.partitions for name, topic in topics.found.items() if not topic.internal or name in read} | {
-        name: tuple(sorted(read[name])) for name in topics.failed if name in read
-    }
+    there = {
+        name: topic.partitions
+        for name, topic in topics.found.items()
+        if not topic.internal or name in read or name == OFFSETS_TOPIC
+    } | {name: tuple(sorted(read[name])) for name in topics.failed if name in read}
     return tuple(TopicPartition(name, partition) for name, partitions in there.items() for partition in partitions)
+
+
+def _unknown_coordinators(known: Iterable[TopicPartition], *, is_whole: bool) -> Iterator[TopicPartition]:
+    """One that stands for all, where groups may be missing and brokers do not tell of the coordinators' topic."""
+    if not is_whole and all(key.topic != OFFSETS_TOPIC for key in known):
+        yield TopicPartition(OFFSETS_TOPIC, 0)
 
 
 def _has_more_to_tell(group: GroupListing) -> bool:

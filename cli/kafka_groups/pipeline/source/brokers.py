@@ -15,8 +15,8 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.source.addresses import why_unreachable
 from kafka_groups.pipeline.source.planning import Log
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
-TOPIC: Final = "__consumer_offsets"
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would make holes in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
 
@@ -119,9 +119,9 @@ class Brokers:
 
     def topic(self) -> Topic:
         """The topic as it is now; without an id and partitions if no group has ever been on the cluster."""
-        asked = self._admin.describe_topics(TopicCollection([TOPIC]), request_timeout=self._timeout_s)
+        asked = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
         try:
-            described = self._result(asked[TOPIC])
+            described = self._result(asked[OFFSETS_TOPIC])
         except KafkaException as error:
             if error.args[0].code() in _NOT_FOUND:
                 return Topic(None, [])
@@ -160,7 +160,7 @@ class Brokers:
         if not partitions:
             return {}
         asked = self._admin.list_offsets(
-            {TopicPartition(TOPIC, partition): spec for partition in partitions},
+            {TopicPartition(OFFSETS_TOPIC, partition): spec for partition in partitions},
             isolation_level=isolation,
             request_timeout=self._timeout_s,
         )

@@ -14,9 +14,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.records import RawRecords
-from kafka_groups.pipeline.source.brokers import PASSING, TOPIC, hidden, source_error
+from kafka_groups.pipeline.source.brokers import PASSING, hidden, source_error
 from kafka_groups.pipeline.source.continuity import ANEW
 from kafka_groups.pipeline.source.planning import Range
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 DELETED: Final = "deleted"
@@ -138,7 +139,7 @@ class RangeReader:
         """Go on where the log begins now, if that is behind the place that was asked for."""
         low, high = self._bounds()
         if low <= self._next:
-            place = f"partition {self._wanted.partition} of {TOPIC}"
+            place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
             told = (
                 f"ends at {high}, before offset {self._next}, where reading was to go on"
                 if high < self._next
@@ -155,7 +156,7 @@ class RangeReader:
             self._seek(low)
 
     def _bounds(self) -> tuple[int, int]:
-        place = TopicPartition(TOPIC, self._wanted.partition)
+        place = TopicPartition(OFFSETS_TOPIC, self._wanted.partition)
         try:
             found: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
         except KafkaException as error:
@@ -165,10 +166,10 @@ class RangeReader:
 
     def _seek(self, offset: int) -> None:
         partition, start, _, epoch = self._wanted
-        place = TopicPartition(TOPIC, partition, offset)
+        place = TopicPartition(OFFSETS_TOPIC, partition, offset)
         if offset == start and epoch is not None:
             # librdkafka asks the leader first whether the log is still the one that was read up to here (KIP-320).
-            place = TopicPartition(TOPIC, partition, offset, leader_epoch=epoch)
+            place = TopicPartition(OFFSETS_TOPIC, partition, offset, leader_epoch=epoch)
         self._consumer.assign([place])
 
     def _stuck(self) -> SourceError:

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, DAY_MS, midnight, surely
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.verdicts import VERDICTS
 
 _GROUP_KEY: Final = ("day", "cluster_id", "group")
@@ -129,6 +130,8 @@ def topic_daily(
     nobody = (F.coalesce("committed", F.lit(0)) == 0) & F.col("is_named").isNull()
     return (
         both.where(F.col("partitions").isNotNull() | (F.col("committed") > 0))
+        # It is sampled for its coordinators.
+        .where((F.col("topic") != OFFSETS_TOPIC) | F.col("committed").isNotNull())
         .join(named, list(_TOPIC_KEY), "left")
         .select(
             "cluster_id",

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, COMMIT_KEY, GONE_AFTER_MS, date_of, surely
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _GROUP: Final = (*CLUSTER_KEY, "group")
 
@@ -26,10 +27,9 @@ def with_vanished(points: DataFrame, gone: DataFrame) -> DataFrame:
 def vanished(points: DataFrame, observed: DataFrame, events: DataFrame) -> DataFrame:
     """(*COMMIT_KEY, gone_at): commits that the last rounds of samples did not see; since the first that missed them.
 
-    Two rounds have to miss a commit, the last of them ten minutes after it was seen; a round counts in which every
-    partition told its log end, for otherwise a broker was away that may be the group's coordinator. Where records are
-    read that come after that, they tell what was removed. And a group that is still listed without any commit may be
-    one that failed.
+    Two rounds have to miss a commit, the last of them ten minutes after it was seen; only whole ones count, for
+    otherwise a broker was away that may be the group's coordinator. Where records are read that come after that, they
+    tell what was removed. And a group that is still listed without any commit may be one that failed.
     """
     rounds = _whole_rounds(observed)
     read = points.where(F.col("origin") == "topic").groupBy(*CLUSTER_KEY).agg(F.max("commit_time").alias("read_at"))
@@ -54,10 +54,19 @@ def _missing_from() -> Column:
     return F.filter("rounds", lambda time: time >= F.col("seen_at"))
 
 
+def is_whole() -> Column:
+    """Of a round's rows of partition_offsets: whether every coordinator listed its groups, as their own topic tells.
+
+    Where that topic may not be described, every partition has to have told its log end.
+    """
+    is_told, is_coordinator = F.col("log_end_offset").isNotNull(), F.col("topic") == OFFSETS_TOPIC
+    return F.coalesce(F.min(F.when(is_coordinator, is_told)), F.min(is_told))
+
+
 def _whole_rounds(observed: DataFrame) -> DataFrame:
-    """(*CLUSTER_KEY, rounds): the times, ascending, of samples to which every partition told its log end."""
+    """(*CLUSTER_KEY, rounds): the times, ascending, of whole samples."""
     sampled = observed.where(F.col("origin") == "sample").groupBy(*CLUSTER_KEY, "observed_at")
-    whole = sampled.agg(F.min(F.col("log_end_offset").isNotNull()).alias("is_whole")).where("is_whole")
+    whole = sampled.agg(is_whole().alias("is_whole")).where("is_whole")
     return whole.groupBy(*CLUSTER_KEY).agg(F.array_sort(F.collect_list("observed_at")).alias("rounds"))
 
 

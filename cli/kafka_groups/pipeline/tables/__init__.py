@@ -14,6 +14,7 @@ from kafka_groups.pipeline.tables.facts import (
     GROUP_EVENTS,
     INGEST_GAPS,
     OFFSET_COMMITS,
+    OFFSETS_TOPIC,
     PARTITION_OFFSETS,
     UNKNOWN_RECORDS,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "GROUP_STATUS",
     "INGEST_GAPS",
     "LAG_HISTORY",
+    "OFFSETS_TOPIC",
     "OFFSET_COMMITS",
     "PARTITION_OFFSETS",
     "REBALANCES",

@@ -21,6 +21,7 @@ from kafka_groups.pipeline.tables.shape import (
     Table,
 )
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 ORIGIN: Final = Column("origin", TEXT, "topic: read from __consumer_offsets; sample: asked of the brokers")
 SOURCE: Final = (
     Column("source_partition", INT, "partition of __consumer_offsets; null for samples"),
@@ -111,7 +112,8 @@ PARTITION_OFFSETS: Final = Table(
         Column(
             "log_end_offset",
             LONG,
-            "the offset of the next record; null: not told (sample), or deleted since (backfill)",
+            "the offset of the next record; null: not told (sample), or deleted since (backfill). Samples of "
+            "__consumer_offsets tell none in a round in which not every coordinator listed its groups",
         ),
         Column("last_stable_offset", LONG, "where a read_committed consumer has to stop; null in the past"),
         Column("point_offset", LONG, "backfill: the first record at or after observed_at; null if there is none"),
