@@ -8,7 +8,11 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
 
+# How long an example takes is a matter of the machine, and the first one imports what it needs.
+settings.register_profile("kafka-groups", settings.default, deadline=None)
+settings.load_profile("kafka-groups")
 # Some programs of tests are ended by it. A script that starts a run in the background hands down that it is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

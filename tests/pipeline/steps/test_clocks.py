@@ -67,6 +67,18 @@ FACTS: list[Row] = [
     backfilled(1.5, 0, cluster_id="anew", topic_id="second"),
     ends(120, 5_000, cluster_id="anew", topic_id="second"),
     ends(180, 5_045, cluster_id="anew", topic_id="second"),
+    # What was committed on the log before goes with it: ten commits, then twelve on the new log from its start.
+    *(commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9), cluster_id="begun again") for m in range(22)),
+    *(
+        ends(60 * m + 1, 1_000 + 10 * m if m < 10 else 5_000 + 60 * m, topic_id=str(m < 10), cluster_id="begun again")
+        for m in range(22)
+    ),
+    # Where records are read they tell of that.
+    *(commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9), source=m, cluster_id="read") for m in range(15)),
+    *(
+        ends(60 * m + 1, 1_000 + 10 * m if m < 10 else 5_000 + 60 * m, topic_id=str(m < 10), cluster_id="read")
+        for m in range(15)
+    ),
     # Brokers take it, and answer that nothing is committed.
     commit(0, 5, source=1, cluster_id="minus one"),
     commit(60, -1, source=2, cluster_id="minus one"),
@@ -151,6 +163,26 @@ def test_a_topic_that_was_made_anew_is_another_log_however_large_it_is(rows: lis
 def test_what_both_logs_grew_is_what_was_produced(rows: list[Row]) -> None:
     (row,) = rows
     assert row["messages_produced"] == 100 + 45
+
+
+@of(GROUP_STATUS, "begun again")
+def test_a_lower_offset_on_a_log_made_anew_is_no_rewind(rows: list[Row]) -> None:
+    """Sampling sees the new log for the first time in minute 10, with what was committed on it by then."""
+    assert {row["rule"] for row in rows[1:10]} == {"falling_behind"}
+    assert "REWIND" not in {row["verdict"] for row in rows}
+    assert [row["window_start"].minute for row in rows[11:]] == [10] * 9 + [11, 12]
+
+
+@of(LAG_HISTORY, "begun again")
+def test_rates_do_not_reach_from_one_log_into_the_next(rows: list[Row]) -> None:
+    assert len(rows) == 22
+    assert [(row["consume_rate"], row["produce_rate"]) for row in rows[9:11]] == [(10 / 60, 10 / 60), (None, None)]
+    assert [(row["consume_rate"], row["produce_rate"]) for row in rows[-1:]] == [(40 / 60, 1.0)]
+
+
+@of(GROUP_STATUS, "read")
+def test_records_that_go_back_are_a_rewind_whatever_became_of_the_log(rows: list[Row]) -> None:
+    assert rows[-1]["verdict"] == "REWIND"
 
 
 @of(LAG_HISTORY, "minus one")

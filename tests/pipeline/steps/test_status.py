@@ -100,7 +100,11 @@ def judged_by_spark(
     schema = "origin string, at bigint, source_offset bigint, committed_offset bigint, tombstone boolean, "
     made = frame(spark, log.points, schema + "commit_lag bigint", "commit_time")
     looked = frame(spark, log.looks, "at bigint, lag bigint", "observed_at")
-    observed = frame(spark, log.ends, "at bigint, log_end_offset bigint", "observed_at").drop("group")
+    observed = (
+        frame(spark, log.ends, "at bigint, log_end_offset bigint", "observed_at")
+        .drop("group")
+        .withColumn("log", F.lit(0))
+    )
     partitions = partition_status(last_commits(looked, made, rules), last_ends(observed, rules), rules)
     removals = made.where("tombstone").withColumnRenamed("commit_time", "at")
     both = partitions.unionByName(group_status(partitions, removals)) if of_groups else partitions

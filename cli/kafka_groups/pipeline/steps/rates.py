@@ -15,8 +15,9 @@ SPAN_MS: Final = 600_000
 def rates(lags: DataFrame) -> DataFrame:
     """`lags` with `consume_rate`, `produce_rate` (records a second over the last ten minutes) and `catch_up_ms`.
 
-    A rate is null with a single observation in that time, and if the offset fell in it, or was removed and is another
-    one now. `catch_up_ms` is null if there is no lag, or if it does not fall. `removals` of `lags` ends here.
+    A rate is null with a single observation in that time, and if the offset fell in it, or is another one now: of a
+    commit that was removed, of a log that was made anew. `catch_up_ms` is null if there is no lag, or if it does not
+    fall. `removals` of `lags` ends here.
     """
     in_time = Window.partitionBy(*COMMIT_KEY).orderBy("now")
     so_far = in_time.rowsBetween(Window.unboundedPreceding, 0)
@@ -28,8 +29,8 @@ def rates(lags: DataFrame) -> DataFrame:
     for name in ("committed_offset", "log_end_offset"):
         measured = measured.withColumn(f"falls_{name}", F.sum(f"fell_{name}").over(so_far))
     # All that counts is whether the number is another one.
-    anew = F.struct("falls_committed_offset", "removals")
-    measured = measured.withColumn("falls_committed_offset", anew)
+    for name, other in (("committed_offset", "removals"), ("log_end_offset", "log")):
+        measured = measured.withColumn(f"falls_{name}", F.struct(f"falls_{name}", other))
     first = F.first(
         F.struct("now", "committed_offset", "log_end_offset", "falls_committed_offset", "falls_log_end_offset")
     ).over(lately)

@@ -7,7 +7,14 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, COMMIT_KEY, GONE_AFTER_MS, date_of, surely
+from kafka_groups.pipeline.steps.horizon import (
+    CLUSTER_KEY,
+    COMMIT_KEY,
+    GONE_AFTER_MS,
+    PARTITION_KEY,
+    date_of,
+    surely,
+)
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _GROUP: Final = (*CLUSTER_KEY, "group")
@@ -27,6 +34,7 @@ def with_vanished(points: DataFrame, gone: DataFrame) -> DataFrame:
 def vanished(points: DataFrame, observed: DataFrame, events: DataFrame) -> DataFrame:
     """(*COMMIT_KEY, gone_at): commits that the last rounds of samples did not see; since the first that missed them.
 
+    Also those on a log that was made anew since, where only samples tell.
     Two rounds have to miss a commit, the last of them ten minutes after it was seen; only whole ones count, for
     otherwise a broker was away that may be the group's coordinator. Where records are read that come after that, they
     tell what was removed. And a group that is still listed without any commit may be one that failed.
@@ -44,10 +52,24 @@ def vanished(points: DataFrame, observed: DataFrame, events: DataFrame) -> DataF
         .join(F.broadcast(read), list(CLUSTER_KEY), "left")
         .where(~surely(F.col("kept") & (F.col("read_at") >= F.col("gone_at"))))
     )
-    return _without_failed(missed, points, events).select(*COMMIT_KEY, "gone_at")
+    gone = _without_failed(missed, points, events).select(*COMMIT_KEY, "gone_at")
+    return gone.unionByName(_of_logs_before(points, observed)).distinct()
 
 
 _SAW_IT: Final = 1
+
+
+def _of_logs_before(points: DataFrame, observed: DataFrame) -> DataFrame:
+    """(*COMMIT_KEY, gone_at): commits that only samples tell of, just after the last sample of a log that is no more.
+
+    Who deletes a topic deletes all commits on it; what the next sample sees was committed on the log made anew.
+    """
+    first = F.min_by("before", "observed_at").alias("before")
+    anew = observed.where((F.col("origin") == "sample") & (F.col("log") > 0)).groupBy(*PARTITION_KEY, "log").agg(first)
+    ended = F.timestamp_millis(F.unix_millis("before") + 1).alias("gone_at")
+    is_read = F.max(F.col("origin") == "topic").alias("is_read")
+    sampled = points.groupBy(*COMMIT_KEY).agg(is_read).where(~F.col("is_read"))
+    return sampled.join(F.broadcast(anew), list(PARTITION_KEY)).select(*COMMIT_KEY, ended)
 
 
 def _missing_from() -> Column:

@@ -24,8 +24,11 @@ _ENTRY: Final = (*_LIFE, "at", "source_offset", "at_ms", "bucket", "offset", "co
 
 
 def last_ends(observed: DataFrame, rules: Rules) -> DataFrame:
-    """For each observation the least of the last `intervals` log ends of its partition, its own included."""
-    ring = Window.partitionBy(*PARTITION_KEY).orderBy("observed_at").rowsBetween(1 - rules.intervals, 0)
+    """For each observation the least of the last `intervals` log ends of its partition, its own included.
+
+    A log that was made anew has other ends.
+    """
+    ring = Window.partitionBy(*PARTITION_KEY, "log").orderBy("observed_at").rowsBetween(1 - rules.intervals, 0)
     return observed.select(*PARTITION_KEY, "observed_at", F.min("log_end_offset").over(ring).alias("least_end"))
 
 
