@@ -23,7 +23,7 @@ demo-pipeline: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0 --pipeline-into demo-tables
 
 test: $(READY)
-	$(BIN)/python -m tests.both
+	$(BIN)/python -m tests.lanes
 
 test-spark-4.2: $(SPARK_4_2)/.ready
 	$(SPARK_4_2)/bin/python -m pytest tests/pipeline tests/live/pipeline

@@ -48,6 +48,17 @@ class RootGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; one of the pipeline's that stands alone is told where it is."""
+        name = args[0]
+        if name not in _COMMANDS:
+            pipeline = self.get_command(ctx, "pipeline")
+            if isinstance(pipeline, click.Group) and name in pipeline.list_commands(ctx):
+                ctx.fail(f"No such command {name!r}; it is {ctx.command_path} pipeline {name}.")
+        return super().resolve_command(ctx, args)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The options in front of the command; --version and --help write already here."""
         with _ending(ctx):

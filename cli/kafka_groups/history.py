@@ -39,7 +39,8 @@ class GroupHistory:
     committed was removed. `evaluated_ms` is the time that they and the lag are of (None without them). A group with
     `removed_ms` was removed then (with `removed_is_bound` at some time before: the first sample that missed it is of
     then) and not seen since. Rates are records a second. `time_lag_quality` is one of the contract's names. With
-    `lagging_since_is_bound` the lag is older than what is known of the period, or begins with it.
+    `lagging_since_is_bound` the lag is older than what is known of the period, or begins with it. `rebalances` are None
+    where they are not known: no record of the cluster was read in the period, or the group's kind tells none.
     """
 
     cluster_id: str
@@ -60,7 +61,7 @@ class GroupHistory:
     lagging_since_ms: int | None
     lagging_since_is_bound: bool
     points: tuple[LagPoint, ...]
-    rebalances: tuple[Rebalance, ...]
+    rebalances: tuple[Rebalance, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -120,6 +120,7 @@ def test_version_and_help_are_data() -> None:
     ("arguments", "told"),
     [
         (("nope",), "No such command 'nope'; see kafka-groups --help"),
+        (("report",), "No such command 'report'; it is kafka-groups pipeline report; see kafka-groups --help"),
         (
             ("-b", "x", "list"),
             "No such option '-b'; options stand after the command, as in kafka-groups list -b; see kafka-groups --help",

@@ -42,12 +42,21 @@ class Selectors:
 
 
 def takes_connection(function: F) -> F:
-    """Options that say how to reach the cluster; they arrive as one `connection`."""
+    """Options that say how to reach the cluster; they arrive as one `connection`, with one deadline for the command."""
+    return _with_connection(function, "One deadline for all that is asked")
+
+
+def takes_connection_for_long(function: F) -> F:
+    """The same for commands that ask for as long as there is something to ask."""
+    return _with_connection(function, "A deadline for each question")
+
+
+def _with_connection(function: F, deadline: str) -> F:
     for option in (
         click.option(
             "--timeout",
             metavar="DURATION",
-            help="One deadline for all that is asked, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
+            help=f"{deadline}, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
         ),
         click.option(
             "--profile",

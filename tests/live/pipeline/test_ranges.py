@@ -24,7 +24,7 @@ def cut(broker: str, monkeypatch: pytest.MonkeyPatch) -> str:
     place = TopicPartition(topic, 0, 8)
     client = AdminClient(quiet(broker))  # dropped before the result, it takes the request back
     client.delete_records([place])[place].result(30)
-    monkeypatch.setattr(ranges, "TOPIC", topic)
+    monkeypatch.setattr(ranges, "OFFSETS_TOPIC", topic)
     return broker
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.tables import GROUP_DAILY
 from tests.pipeline.steps.making import commit, ends, new_storage, put_all
 
 if TYPE_CHECKING:
@@ -31,3 +33,15 @@ def test_progress_begins_at_0_grows_and_ends_with_all_tables(spark: SparkSession
     told.clear()
     assert build(spark, storage, progress=lambda *at: told.append(at)).dates == ()
     assert told == []
+
+
+@pytest.mark.spark
+def test_a_build_under_way_keeps_others_out(spark: SparkSession, tmp_path: Path) -> None:
+    """It reads what it wrote before, which another one would write anew."""
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", {"offset_commits": [commit(0, 1, source=1)]})
+
+    with storage.lock("build"), pytest.raises(StorageError, match="is at work"):
+        build(spark, storage)
+
+    assert storage.rows(GROUP_DAILY) == 0

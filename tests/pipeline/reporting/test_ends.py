@@ -53,6 +53,10 @@ def commits() -> list[Row]:
         *other_group("sampled"),
         *of("away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
         *of("coordinator away", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        *of("lone", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
+        # It assigned its partitions itself: its commits have records, and it has none.
+        *of("simple", [commit(0, 10, source=1), commit(250, None, source=2)]),
+        *other_group("simple", source=100),
         *of("short", (commit(at - 0.1, 10) for at in range(0, 300, MINUTE))),
         # Ingest is behind; the group's last record is a commit.
         *of("behind", [commit(0, 10, source=1), commit(250, 10)]),
@@ -67,7 +71,7 @@ def commits() -> list[Row]:
 
 
 def log_ends() -> list[Row]:
-    clusters = ("expired", "sampled", "behind", "read", "clocks")
+    clusters = ("expired", "sampled", "behind", "read", "clocks", "lone", "simple")
     return [
         *(row for cluster in clusters for row in of(cluster, (ends(at, 50) for at in ROUNDS))),
         *(row for cluster in clusters for row in of(cluster, (ends(at, 5, topic="u") for at in ROUNDS))),
@@ -94,11 +98,14 @@ def events() -> list[Row]:
         *of("away", (listed(at - 0.2, "other") for at in ROUNDS)),
         *of("coordinator away", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
         *of("coordinator away", (listed(at - 0.2, "other") for at in ROUNDS)),
+        *of("lone", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("simple", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
+        *of("read", [listed(at - 0.2, "shared") | {"group_type": "Share"} for at in ROUNDS]),
         *of("short", (listed(at - 0.2, "g") for at in range(0, 300, MINUTE))),
         *of("short", (listed(at - 0.2, "other") for at in ROUNDS)),
         *(
             row
-            for name in ("sampled", "behind", "read", "clocks")
+            for name in ("sampled", "behind", "read", "clocks", "simple")
             for row in of(name, (listed(at - 0.2, "other") for at in ROUNDS))
         ),
         *of("behind", [listed(250, "g")]),
@@ -155,6 +162,23 @@ def test_a_group_that_rounds_of_samples_miss_was_removed_at_the_first_of_them_or
     assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
     assert (gone.state, gone.members, gone.lag, gone.verdict) == ("Dead", 0, None, None)
     assert [finding for finding in told.findings if (finding.cluster_id, finding.group) == ("sampled", "g")] == []
+
+
+def test_a_group_that_was_the_only_one_is_removed_by_rounds_that_list_none(told: History) -> None:
+    gone = named(told, "lone")
+    assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
+
+
+def test_a_group_without_records_of_its_own_is_removed_once_its_commits_were(told: History) -> None:
+    """Where records are read they need not tell: brokers before 4.0 write none of it."""
+    gone = named(told, "simple")
+    assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
+
+
+def test_rebalances_that_nothing_would_show_are_not_known(told: History) -> None:
+    assert named(told, "sampled", "other").rebalances is None
+    assert named(told, "read", "shared").rebalances is None
+    assert named(told, "read", "other").rebalances == ()
 
 
 def test_rounds_in_which_a_broker_was_away_remove_nobody(told: History) -> None:

@@ -53,8 +53,8 @@ def test_dates_are_utc_whatever_the_readers_zone_is(spark: SparkSession, tmp_pat
     assert [finding.message for finding in told_until(spark, storage, HOUR).findings] == [
         "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
         (
-            "Topic u: no commit on it is known of the 7 days until 2026-11-20, and no member that reads it; "
-            "0 records were written between that day's first look at it and the last."
+            "Topic u: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), "
+            "and no known member reads it; 0 records were written between that day's first look at it and the last."
         ),
     ]
 

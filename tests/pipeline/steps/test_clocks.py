@@ -79,6 +79,14 @@ FACTS: list[Row] = [
         ends(60 * m + 1, 1_000 + 10 * m if m < 10 else 5_000 + 60 * m, topic_id=str(m < 10), cluster_id="read")
         for m in range(15)
     ),
+    # At minute 10 another sample is asked five milliseconds later, and answered before.
+    *(commit(60 * m, 10 * m, cluster_id="two samplers") for m in range(20)),
+    *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="two samplers") for m in range(20)),
+    ends(60 * 10 + 1.005, 1_000 + 60 * 10 - 3, cluster_id="two samplers"),
+    # The same, and it stays so: a log that was cut back.
+    *(commit(60 * m, 10 * m, cluster_id="cut back") for m in range(20)),
+    *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="cut back") for m in range(11)),
+    *(ends(60 * m + 1.005, 500 + 10 * m, cluster_id="cut back") for m in range(10, 20)),
     # Brokers take it, and answer that nothing is committed.
     commit(0, 5, source=1, cluster_id="minus one"),
     commit(60, -1, source=2, cluster_id="minus one"),
@@ -171,6 +179,18 @@ def test_a_lower_offset_on_a_log_made_anew_is_no_rewind(rows: list[Row]) -> None
     assert {row["rule"] for row in rows[1:10]} == {"falling_behind"}
     assert "REWIND" not in {row["verdict"] for row in rows}
     assert [row["window_start"].minute for row in rows[11:]] == [10] * 9 + [11, 12]
+
+
+@of(GROUP_STATUS, "two samplers")
+def test_an_end_that_was_told_before_the_one_asked_for_first_is_no_log_made_anew(rows: list[Row]) -> None:
+    assert [row["evaluated_at"].minute for row in rows] == [*range(20)]
+    assert {row["rule"] for row in rows[1:]} == {"falling_behind"}
+    assert rows[-1]["window_start"].minute == 10
+
+
+@of(GROUP_STATUS, "cut back")
+def test_an_end_that_stays_lower_is_a_log_of_its_own_however_soon_it_is_seen(rows: list[Row]) -> None:
+    assert rows[-1]["window_start"].minute == 11
 
 
 @of(LAG_HISTORY, "begun again")

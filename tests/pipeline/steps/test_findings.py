@@ -164,8 +164,8 @@ def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> Non
 
     assert (found.kind, found.topic) == ("unread_topic", "t")
     assert found.message == (
-        "Topic t: no commit on it is known of the 7 days until 2026-11-20, and no member that reads it; "
-        "1,000 records were written between that day's first look at it and the last."
+        "Topic t: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), and "
+        "no known member reads it; 1,000 records were written between that day's first look at it and the last."
     )
     assert topic_findings(UNREAD | {"topic": "__consumer_offsets"}) == []
     assert topic_findings(UNREAD | {"is_unread": False}) == []
@@ -177,13 +177,16 @@ def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> Non
     [
         (
             {"messages_produced": None, "lookback_days": 1},
-            "no commit on it is known of 2026-11-20 and the day before, and no member that reads it.",
+            (
+                "no group has a commit on it at the end of 2026-11-20 (of that day and the one before), "
+                "and no known member reads it."
+            ),
         ),
         (
             {"messages_produced": 1, "lookback_days": None},
             (
-                "no commit on it is known of 2026-11-20, and no member that reads it; "
-                "1 record was written between that day's first look at it and the last."
+                "no group has a commit on it at the end of 2026-11-20 (of that day), and no known "
+                "member reads it; 1 record was written between that day's first look at it and the last."
             ),
         ),
     ],

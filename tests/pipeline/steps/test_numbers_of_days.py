@@ -151,6 +151,13 @@ def test_an_assignment_that_a_sample_saw_counts_on_the_day_of_the_sample_alone(t
     assert topics["assigned yesterday", "t", TODAY]["is_unread"]
 
 
+def test_rebalances_are_counted_where_records_are_read(groups: Told) -> None:
+    counted = [(day["rebalances"], day["rebalance_ms"]) for day in (groups["members", "other", TODAY],)]
+    assert counted == [(0, 0)]
+    sampled = groups["missed lately", "g", TODAY]
+    assert (sampled["rebalances"], sampled["rebalance_ms"]) == (None, None)
+
+
 def test_a_rate_of_commits_is_of_a_second(groups: Told) -> None:
     """Of yesterday, which is over, as far as records are known: three seconds after noon."""
     day = groups["members", "g", YESTERDAY]

@@ -99,6 +99,12 @@ def test_nobody_knows_who_came_is_not_that_nobody_came() -> None:
     assert (told["joined"], told["left"]) == (None, None)
 
 
+def test_rebalances_that_are_not_known_are_no_empty_list() -> None:
+    document = history_document(history(group(rebalances=None)))
+    assert document["groups"][0]["rebalances"] is None
+    assert errors_in(document) == []
+
+
 def test_a_document_has_all_findings_and_all_gaps() -> None:
     findings, gaps = eventful().findings * 500, tuple(map(str, range(500)))
     document = history_document(history(findings=findings, gaps=gaps))

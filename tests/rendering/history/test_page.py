@@ -89,6 +89,13 @@ def test_every_group_has_a_row_that_links_to_its_chart_in_the_histories_order() 
     assert links == [f"#{identity}" for identity in sections]
 
 
+def test_rebalances_that_are_not_known_are_no_zero() -> None:
+    page = page_of(history(group(points=points(1, 2), rebalances=None)))
+    assert [plot["aria-label"] for plot in page.all("div", role="img")] == [
+        "Lag of orders over the period: from 1 to 2, at most 2; rebalances unknown."
+    ]
+
+
 def test_every_chart_has_a_name_that_says_its_course() -> None:
     labels = [plot["aria-label"] for plot in page_of(eventful()).all("div", role="img")]
     assert labels[-1] == "Lag of audit over the period: from 0 to 1, at most 2; 0 rebalances."

@@ -149,6 +149,11 @@ def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins.\n" in err
 
 
+def test_rebalances_that_are_not_known_are_no_zero(make_screen: MakeScreen) -> None:
+    lines = drawn_on(make_screen(), history(group("none", rebalances=()), group("unknown", rebalances=None)))[0]
+    assert [line.split()[-2:] for line in lines.splitlines()[1:]] == [["0", "-"], ["-", "-"]]
+
+
 def test_a_sign_is_explained_where_its_column_is_shown(window: Callable[..., Screen], make_screen: MakeScreen) -> None:
     told = group(lag=1, rebalances=(rebalance(duration_quality="bound"),))
     sentence = "LONGEST: ≤ is at most: classic groups do not tell when a rebalance began.\n"

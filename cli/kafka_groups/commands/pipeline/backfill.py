@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
 from kafka_groups.commands.pipeline.options import (
     FormatWanted,
     takes_duration,
@@ -15,14 +16,26 @@ from kafka_groups.commands.pipeline.options import (
     takes_table_format,
     takes_tables,
 )
-from kafka_groups.commands.pipeline.running import now_ms, running, wire_settings
+from kafka_groups.commands.pipeline.running import Run, client_settings, now_ms, running, wire_settings
+from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.backfilling import Backfilled
+    from kafka_groups.pipeline.backfilling.compacted import Policies
 
 _MS = 1000
 _LEAST_STEP_S = 1.0
+_NAMED = 5  # topics of a note
+_COMPACTED = "{count:,} topics are compacted and left out, for their logs do not tell what they held: {listed}."
+_COMPACTED_ONE = "1 topic is compacted and left out, for its log does not tell what it held: {listed}."
+_UNKNOWN = (
+    "It is not known of {count:,} topics whether they are compacted, which would make their lags of the past too "
+    "large: {why}."
+)
+_UNKNOWN_ONE = (
+    "It is not known of 1 topic whether it is compacted, which would make its lags of the past too large: {why}."
+)
 
 
 @click.command(short_help="Look up log ends of the past.")
@@ -32,7 +45,7 @@ _LEAST_STEP_S = 1.0
 @takes_duration("--step", default="60s", about="How far the looked up times are apart; a second at the least.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @takes_output()
-@takes_connection
+@takes_connection_for_long
 def backfill(
     *,
     into: str,
@@ -47,8 +60,9 @@ def backfill(
     """Look up where logs ended in the past, as far as the brokers still have records.
 
     Where older records are deleted, nothing is told of the times before the first one that is left; where none is, logs
-    are told to have been empty. What was looked up once stays as it is. Needs no Spark. SASL is not spoken here yet,
-    other than by ingest. --timeout is for each question, of up to 20,000 times of partitions.
+    are told to have been empty. Topics that are compacted are left out, for their logs do not tell what they held. What
+    was looked up once stays as it is. Needs no Spark. SASL is not spoken here yet, other than by ingest. --timeout is
+    for each question, of up to 20,000 times of partitions.
 
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
@@ -84,9 +98,33 @@ def backfill(
                 until_ms=until_ms,
                 step_ms=step_ms,
                 topics=topics or None,
+                left_out=lambda names: _compacted(run, connection, names),
                 progress=run.bar,
                 begun=lambda so_far: run.is_writing(lambda: summary_of(so_far)),
             )
         if done.deleted:
             run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
         run.finish(summary_of(done), done.failures)
+
+
+def _compacted(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
+    """Those of these topics that are compacted. They are told, and so are those of which it is not known."""
+    from kafka_groups.pipeline.backfilling.compacted import Policies, find_compacted
+
+    try:
+        client = client_settings(connection)
+    except SettingsError as error:
+        # What the wire takes and librdkafka does not is no reason to do without a backfill.
+        found = Policies([], [*names], str(error))
+    else:
+        found = find_compacted(client.properties, client.timeout_s, names)
+    _tell(run, found)
+    return found.compacted
+
+
+def _tell(run: Run, found: Policies) -> None:
+    if count := len(found.compacted):
+        listed = ", ".join(found.compacted[:_NAMED]) + (", …" if count > _NAMED else "")
+        run.note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, listed=listed))
+    if count := len(found.unknown):
+        run.note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, why=found.why.rstrip(".")))

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
 from kafka_groups.commands.pipeline.options import may_take_tables
 from kafka_groups.commands.pipeline.running import check_timeout, client_settings, running, wire_settings
 from kafka_groups.errors import IncompleteAnswerError, PipelineError
@@ -17,7 +17,7 @@ from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 @click.command(short_help="Check what stands in the way.")
 @may_take_tables
 @takes_output()
-@takes_connection
+@takes_connection_for_long
 def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:
     """Check Python, Spark and Java; rights, versions and settings of the brokers; with --into, the tables.
 

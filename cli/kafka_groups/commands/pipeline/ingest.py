@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
 from kafka_groups.commands.pipeline.options import FormatWanted, takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import client_settings, moment, running, spark_of
 from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
@@ -35,7 +35,7 @@ _STARTING = "starting Spark"
 )
 @takes_spark
 @takes_output()
-@takes_connection
+@takes_connection_for_long
 def ingest(
     *,
     into: str,

@@ -2,7 +2,8 @@
 
 ListOffsets answers a time with the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), and with its own timestamp it is a point that lags in time are read from. Before
-the first record that is kept nothing is known, unless it is the log's very first one, as `filling` tells.
+the first record that is kept nothing is known, unless it is the log's very first one, as `filling` tells. Where logs
+are compacted, that record may be a much later one than there was: such topics are to be left out, as `compacted` tells.
 
 Few of the grid's times have to be asked about, as `searching` tells. What was written once stays, since retention may
 have taken what it was read from: a partition has one row a time, however often and however far back it is asked for.
@@ -20,6 +21,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_groups.admin import GroupAdmin, PartitionTime, Point
+from kafka_groups.admin.questions.list_topics import Topic
 from kafka_groups.admin.wire.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfilling.filling import Cells
@@ -31,6 +33,8 @@ from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
 Progress = Callable[[str, int, int], None]
+# Which of these topics are to be left out.
+Sieve = Callable[[Sequence[str]], Collection[str]]
 
 STEP_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
@@ -63,18 +67,22 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
     until_ms: int,
     step_ms: int = STEP_MS,
     topics: Collection[str] | None = None,
+    left_out: Sieve = lambda _names: (),
     progress: Progress = lambda _what, _done, _total: None,
     begun: Callable[[Backfilled], None] = lambda _done: None,
 ) -> Backfilled:
     """Write a row of PARTITION_OFFSETS for each partition and each time since, since + step, …, until.
 
-    Of the named topics, or of all that are not internal. A row's log end is the offset of the first record at or after
-    its time, or the present end if there is none. Where records were deleted, times before the first one that is still
-    kept have no row, but the last of them has one without a log end. Each day (UTC) is published when it is done, as a
-    batch named after its grid and what was asked for: the same backfill again, or an overlapping one, adds what was not
-    written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that
-    fails is left out from that time on, and is told once. ValueError if there is no time to ask about, or one before
-    1970. AdminError, StorageError: published days stay; `begun` is given what tells them then.
+    Of the named topics, or of all that are not internal, but for those that `left_out` names: it is given them all,
+    once, before anything is asked about their logs, and is to name those that are compacted.
+
+    A row's log end is the offset of the first record at or after its time, or the present end if there is none. Where
+    records were deleted, times before the first one that is still kept have no row, but the last of them has one
+    without a log end. Each day (UTC) is published when it is done, as a batch named after its grid and what was asked
+    for: the same backfill again, or an overlapping one, adds what was not written yet. Memory holds some 500,000 rows
+    at once; one backfill of a cluster runs at a time. A partition that fails is left out from that time on, and is told
+    once. ValueError if there is no time to ask about, or one before 1970. AdminError, StorageError: published days
+    stay; `begun` is given what tells them then.
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(
@@ -84,7 +92,7 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
     begun(run.done)
     # Two that looked for what is there at the same time would both write it.
     with storage.lock(f"{ORIGIN}-{cluster_id}"):
-        run.find_partitions(topics, range(since_ms, until_ms + 1, step_ms))
+        run.find_partitions(topics, left_out, range(since_ms, until_ms + 1, step_ms))
         for times in _days(since_ms, until_ms, step_ms):
             run.write_day(times, _batch_name(cluster_id, times, topics))
     return run.done
@@ -123,8 +131,21 @@ class _Run:
         self._last: dict[TopicPartition, Point] = {}
         self._topic_ids: dict[str, str | None] = {}
 
-    def find_partitions(self, names: Collection[str] | None, grid: range) -> None:
+    def find_partitions(self, names: Collection[str] | None, left_out: Sieve, grid: range) -> None:
         """Which there are, where each of them ends now, and the first record that it still has."""
+        found = self._find_topics(names)
+        without = frozenset(left_out(sorted(found)) if found else ())
+        wanted = {name: topic for name, topic in found.items() if name not in without}
+        for name, topic in wanted.items():
+            self._topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
+        ends = self._admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
+        self.done.failures += ends.failed.values()
+        self._ends = {key: end for key, end in ends.found.items() if end is not None}
+        self.done.partitions, self.done.times = len(self._ends), len(grid)
+        self._find_first()
+
+    def _find_topics(self, names: Collection[str] | None) -> dict[str, Topic]:
+        """Those that are asked for; of these, the ones that are absent or failed are told."""
         topics = self._admin.list_topics()
         wanted = {
             name: topic
@@ -134,13 +155,7 @@ class _Run:
         self.done.failures += [failure for name, failure in topics.failed.items() if names is None or name in names]
         for name in sorted({*(names or ())} - {*wanted, *topics.failed}):
             self.done.failures.append(Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name))
-        for name, topic in wanted.items():
-            self._topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
-        ends = self._admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
-        self.done.failures += ends.failed.values()
-        self._ends = {key: end for key, end in ends.found.items() if end is not None}
-        self.done.partitions, self.done.times = len(self._ends), len(grid)
-        self._find_first()
+        return wanted
 
     def _find_first(self) -> None:
         keys = list(self._ends)

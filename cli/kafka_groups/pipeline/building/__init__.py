@@ -48,9 +48,11 @@ def build(
     kept; members that came earlier count from the day on which they wrote), so the tables do not depend on when and in
     which order facts came. Facts that retention removed make nothing anew, and
     neither does a compaction. Up to `small_rows` facts are worked on in one piece, which is quicker, to the same rows.
-    `progress` is told the table, its number and how many.
+    `progress` is told the table, its number and how many. StorageError if another build is under way: it reads what it
+    wrote before.
     """
-    return reread(lambda: _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress))
+    with storage.lock("build"):
+        return reread(lambda: _build(spark, storage, rules or Rules(), lookback_days, small_rows, progress))
 
 
 def is_small(storage: Storage, *, rules: Rules | None = None, lookback_days: int = 7) -> bool:

@@ -95,6 +95,10 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
     return Check(name, FAILED, f"nothing came from partition {filled[0]} within {timeout_s:g} s")
 
 
+# What a removal says is gone with its record.
+_HOW_OFTEN: Final = "removals are kept for delete.retention.ms, so ingest has to run more often than that"
+
+
 def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> list[Check]:
     name = f"settings of {OFFSETS_TOPIC}"
     found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
@@ -105,7 +109,7 @@ def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> li
     if policy and policy != "compact":
         note = "records are deleted by age, too, so ingest has to run more often than that"
         return [Check(name, WARNING, f"{told}; {note}")]
-    return [Check(name, OK, told)]
+    return [Check(name, OK, f"{told}; {_HOW_OFTEN}" if "delete.retention.ms" in found else told)]
 
 
 def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], broker: int | None) -> Check:

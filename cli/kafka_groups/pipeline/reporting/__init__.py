@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafka_groups.history import GroupHistory, History, LagPoint, Rebalance
-from kafka_groups.pipeline.reporting.asking import Period, Tables, Wanted
+from kafka_groups.pipeline.reached import Reach
+from kafka_groups.pipeline.reporting.asking import Key, Period, Tables, Wanted
 from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
 from kafka_groups.pipeline.reporting.findings import findings
 from kafka_groups.pipeline.reporting.holes import gaps, missing
@@ -56,7 +57,7 @@ def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step:
     chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
     standing = sorted(step.after(with_last_rows(tables, chosen, wanted)), key=Standing.badness)
     there, gone = ([one for one in standing if (one.gone is not None) is is_gone] for is_gone in (False, True))
-    histories = _histories(tables, [*there[:top], *gone[:top]], step)
+    histories = _histories(tables, known.reach, [*there[:top], *gone[:top]], step)
     removed = {one.key for one in gone} | known.past
     found = step.after(findings(tables, wanted, removed, known.evaluated_ms))
     lost = step.after(gaps(tables, known))
@@ -90,7 +91,9 @@ class _Steps:
         return answer
 
 
-def _histories(tables: Tables, shown: Sequence[Standing], step: _Steps) -> tuple[GroupHistory, ...]:
+def _histories(
+    tables: Tables, reach: Mapping[str, Reach], shown: Sequence[Standing], step: _Steps
+) -> tuple[GroupHistory, ...]:
     keys = [one.key for one in shown]
     # What had a lag in the period has a course, whatever became of it.
     known = [one.key for one in shown if one.evaluated_ms is not None]
@@ -99,12 +102,25 @@ def _histories(tables: Tables, shown: Sequence[Standing], step: _Steps) -> tuple
     since = step.after(behind_since(tables, behind) if behind else {})
     turns = step.after(rebalances(tables, keys) if keys else {})
     return tuple(
-        _history(one, tuple(lags.get(one.key, ())), since.get(one.key), tuple(turns.get(one.key, ()))) for one in shown
+        _history(one, tuple(lags.get(one.key, ())), since.get(one.key), _turns(tables, reach, one, turns))
+        for one in shown
     )
 
 
+def _turns(
+    tables: Tables, reach: Mapping[str, Reach], one: Standing, turns: Mapping[Key, list[Rebalance]]
+) -> tuple[Rebalance, ...] | None:
+    """None where nothing would have shown a rebalance of the group in the period."""
+    found = turns.get(one.key)
+    if found:
+        return tuple(found)
+    read_ms = reach[one.key[0]].read_ms
+    is_known = one.tells_rebalances and read_ms is not None and read_ms >= tables.period.since_ms
+    return () if is_known else None
+
+
 def _history(
-    one: Standing, lags: tuple[LagPoint, ...], since: tuple[int, bool] | None, turns: tuple[Rebalance, ...]
+    one: Standing, lags: tuple[LagPoint, ...], since: tuple[int, bool] | None, turns: tuple[Rebalance, ...] | None
 ) -> GroupHistory:
     time_lag_ms, quality = one.time_lag()
     return GroupHistory(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, Key, Period, Tables
-from kafka_groups.pipeline.tables import GROUP_EVENTS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -34,14 +34,16 @@ def state_seen() -> Column:
 def gone(tables: Tables, told: Mapping[Key, Mapping[str, Any]], reach: Mapping[str, Reach]) -> dict[Key, Gone]:
     """Groups that nothing shows to live since they ended: no later commit, no record, and no sample that lists them.
 
-    A group ended with its record; or, where its cluster's records were not read until then, with the first of the
+    A group ended with its record; or, where its cluster's records were not read until then, or tell that all of its
+    commits were removed (brokers before 4.0 write no more of groups that never had members), with the first of the
     rounds of samples that missed it: at least two, the last of them ten minutes after anything showed it to live. As in
     `vanished`, only whole rounds count, or a coordinator may have been away. Of `told` count `record` (the last one of
-    the group as a whole), `seen_ms` and `committed_ms`.
+    the group as a whole), `seen_ms`, `committed_ms` and `partitions` (with a commit).
     """
     found: dict[Key, Gone] = {}
     missed: dict[Key, int] = {}
-    newest = {cluster: each.of(GROUP_EVENTS, "sample") or 0 for cluster, each in reach.items()}
+    # A round that lists no group leaves log ends alone.
+    newest = {cluster: each.sampled_ms or 0 for cluster, each in reach.items()}
     for key, known in told.items():
         record = known.get("record")
         seen_ms, committed_ms = known.get("seen_ms", -1), known.get("committed_ms", -1)
@@ -69,7 +71,7 @@ def _unseen(
         if record is not None and _is_removal(record):
             # By the clock of who samples it was seen a moment later.
             found[key] = Gone(record["at_ms"], is_bound=False)
-        elif read_ms is None or read_ms < times[first]:
+        elif read_ms is None or read_ms < times[first] or told[key].get("partitions") == 0:
             found[key] = Gone(times[first], is_bound=True)
     return found
 

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _BADNESS: Final = {"OK": 1, "WARN": 2, "STOP": 3, "STALL": 4, "REWIND": 5}
 # Of several qualities in a group the one that promises least is told.
@@ -28,7 +28,7 @@ class Standing:
     """A group as the period's last rows tell it; `last` sums up each partition as last seen within ten minutes.
 
     `evaluated_ms` is the last time that it had a lag and a verdict. It has none any more if it was removed, or if
-    `has_ended`: all its commits were removed since.
+    `has_ended`: all its commits were removed since. Without `tells_rebalances` its records would not show any.
     """
 
     key: Key
@@ -39,6 +39,7 @@ class Standing:
     members: int | None = None
     gone: Gone | None = None
     has_ended: bool = False
+    tells_rebalances: bool = True
     last: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -123,13 +124,14 @@ def _told_more(one: Standing, last: Mapping[str, Any]) -> Standing:
 def _standing(key: Key, told: Mapping[str, Any], ended: Gone | None) -> Standing:
     status, evaluated_ms = told.get("status"), told.get("evaluated_ms", -1)
     seen = {"state": None, "members": None} if told.get("seen") is None else told["seen"].asDict()
+    one = Standing(key=key, tells_rebalances=not told.get("tells_no_rebalance", False))
     if ended is not None:
-        return Standing(key=key, evaluated_ms=told.get("evaluated_ms"), state="Dead", members=0, gone=ended)
+        return replace(one, evaluated_ms=told.get("evaluated_ms"), state="Dead", members=0, gone=ended)
     if status is None:
-        return Standing(key=key, state=seen["state"], members=seen["members"])
+        return replace(one, state=seen["state"], members=seen["members"])
     newest = seen if seen.get("at_ms", -1) > evaluated_ms else status
-    return Standing(
-        key=key,
+    return replace(
+        one,
         evaluated_ms=evaluated_ms,
         rule=status["rule"],
         lag=status["lag"],
@@ -164,7 +166,16 @@ def _events(tables: Tables) -> DataFrame:
         F.max_by(F.struct("meaning", at_ms), F.when(is_record, F.col("source_offset"))).alias("record"),
         F.max(F.when(state.isNotNull(), seen)).alias("seen"),
         F.max(F.when(state_seen(), F.unix_millis("record_time"))).alias("seen_ms"),
+        F.max(_tells_no_rebalance()).alias("tells_no_rebalance"),
     )
+
+
+def _tells_no_rebalance() -> Column:
+    """Records of share and streams groups are kept, and not taken for rebalances."""
+    from pyspark.sql import functions as F
+
+    kind = F.coalesce("group_type", "type")
+    return kind.startswith("Share") | kind.startswith("Streams")
 
 
 def _daily(tables: Tables) -> DataFrame:
@@ -172,7 +183,10 @@ def _daily(tables: Tables) -> DataFrame:
     from pyspark.sql import functions as F
 
     rows = tables.read(GROUP_DAILY, "day", period=tables.period.from_midnight())
-    return rows.groupBy(*GROUP).agg(F.max(F.unix_millis("last_commit_time")).alias("committed_ms"))
+    return rows.groupBy(*GROUP).agg(
+        F.max(F.unix_millis("last_commit_time")).alias("committed_ms"),
+        F.max_by("partitions", "day").alias("partitions"),
+    )
 
 
 def _turns(tables: Tables) -> DataFrame:

@@ -49,6 +49,8 @@ def group_daily(
         joined = joined.join(other, list(_GROUP_KEY), "left")
     commits = F.when(F.col("has_records"), F.col("commits"))
     nobody = ~surely(F.col("has_members"))
+    # Samples show no rebalance, so their absence says nothing.
+    none = F.when(F.col("read_at").isNotNull(), F.lit(0))
     looked_at = F.greatest("sampled_at", "read_at")
     # A day that is under way is as long as what was read of it; one that is over was read to its end, or nearly so.
     seconds = (F.unix_millis("read_at") - F.unix_millis(midnight("day"))) / 1_000
@@ -62,8 +64,8 @@ def group_daily(
         "partitions",
         "topics",
         F.col("members_max").cast("int").alias("members_max"),
-        F.coalesce("rebalances", F.lit(0)).alias("rebalances"),
-        F.coalesce("rebalance_ms", F.lit(0)).cast("long").alias("rebalance_ms"),
+        F.coalesce("rebalances", none).alias("rebalances"),
+        F.coalesce("rebalance_ms", none).cast("long").alias("rebalance_ms"),
         "messages_consumed",
         "max_lag",
         "last_lag",

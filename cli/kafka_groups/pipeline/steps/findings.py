@@ -61,7 +61,7 @@ def topic_findings(row: Mapping[str, Any]) -> list[Finding]:
     if not row["is_unread"] or row["topic"].startswith("__"):
         return []
     grown, period = row["messages_produced"], _period(row)
-    nobody = f"no commit on it is known {period}, and no member that reads it"
+    nobody = f"no group has a commit on it at the end of {row['date']} ({period}), and no known member reads it"
     were = "record was" if grown == 1 else "records were"
     written = "" if grown is None else f"; {grown:,} {were} written between that day's first look at it and the last"
     return [
@@ -77,10 +77,10 @@ def topic_findings(row: Mapping[str, Any]) -> list[Finding]:
 
 def _period(row: Mapping[str, Any]) -> str:
     """Of which days commits were looked at."""
-    day, before = row["date"], row["lookback_days"]
+    before = row["lookback_days"]
     if not before:
-        return f"of {day}"
-    return f"of {day} and the day before" if before == 1 else f"of the {before} days until {day}"
+        return "of that day"
+    return "of that day and the one before" if before == 1 else f"of the {before} days until then"
 
 
 def _lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]]) -> Iterator[str]:

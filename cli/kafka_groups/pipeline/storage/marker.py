@@ -118,7 +118,7 @@ def _check_empty(place: Place, *, create: bool) -> None:
         )
         raise StorageError(message)
     if not create:
-        message = f"There are no tables in {place.into}: make them with `kafka-groups pipeline ingest`."
+        message = f"There are no tables in {place.into}: make them with `kafka-groups pipeline ingest` or `sample`."
         raise StorageError(message)
 
 

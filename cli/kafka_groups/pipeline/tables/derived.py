@@ -140,7 +140,11 @@ GROUP_DAILY: Final = Table(
         Column("partitions", INT, "partitions with a commit"),
         Column("topics", TEXTS, "their topics"),
         Column("members_max", INT, "most members at a time; null where not known"),
-        Column("rebalances", INT, "rebalances that began"),
+        Column(
+            "rebalances",
+            INT,
+            "rebalances of a classic or KIP-848 group that began; null where no record of the cluster was read",
+        ),
         Column(
             "rebalance_ms",
             LONG,

@@ -78,7 +78,7 @@ def _removal(group: GroupHistory) -> str | None:
 def _figure(history: History, group: GroupHistory) -> str:
     hooks = (
         f'data-group="{text(group.group)}" data-cluster="{text(group.cluster_id)}" '
-        f'data-rebalances="{len(group.rebalances)}"'
+        f'data-rebalances="{len(group.rebalances or ())}"'
     )
     data = _chart_data(history, group)
     kind = "group-chart" if data["timeLag"] else "group-chart lag-only"
@@ -104,7 +104,7 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
         "at": [point.at_ms - history.from_ms for point in points],
         "lag": [point.lag for point in points],
         "timeLag": None if all(time_lag is None for time_lag in time_lags) else time_lags,
-        "marks": [[mark.started_ms, _end_of(mark, history), _hover(mark)] for mark in group.rebalances],
+        "marks": [[mark.started_ms, _end_of(mark, history), _hover(mark)] for mark in group.rebalances or ()],
     }
 
 
@@ -122,7 +122,11 @@ def _hover(mark: Rebalance) -> str:
 def _in_words(group: GroupHistory) -> str:
     lags = [point.lag for point in group.points if point.lag is not None]
     course = f"from {lags[0]:,} to {lags[-1]:,}, at most {max(lags):,}" if lags else "not known"
-    return f"Lag of {text(group.group)} over the period: {course}; {counted(len(group.rebalances), 'rebalance')}."
+    return f"Lag of {text(group.group)} over the period: {course}; {_turns(group)}."
+
+
+def _turns(group: GroupHistory) -> str:
+    return "rebalances unknown" if group.rebalances is None else counted(len(group.rebalances), "rebalance")
 
 
 def _rebalances(group: GroupHistory) -> str:

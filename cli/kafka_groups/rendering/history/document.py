@@ -66,7 +66,9 @@ def _group(group: GroupHistory) -> Document:
             {"at": show_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
             for point in group.points
         ],
-        "rebalances": [
+        "rebalances": None
+        if group.rebalances is None
+        else [
             {
                 "started_at": show_instant(rebalance.started_ms),
                 "ended_at": _instant(rebalance.ended_ms),

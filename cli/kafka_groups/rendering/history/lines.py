@@ -60,5 +60,6 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
 def _cells(group: GroupHistory, told: Document) -> SimpleNamespace:
     longest = longest_rebalance(group)
     flat = {key: str(value).lower() if isinstance(value, bool) else value for key, value in told.items()}
-    own = {"rebalances": len(group.rebalances), "longest_ms": longest.duration_ms if longest else None}
+    count = None if group.rebalances is None else len(group.rebalances)
+    own = {"rebalances": count, "longest_ms": longest.duration_ms if longest else None}
     return SimpleNamespace(**{**flat, **own})

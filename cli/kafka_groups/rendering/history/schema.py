@@ -61,8 +61,8 @@ def _texts(told: str) -> Schema:
     return {"description": told, "type": "array", "items": {"type": "string"}}
 
 
-def _objects(told: str, keys: Mapping[str, Schema]) -> Schema:
-    return {"description": told, "type": "array", "items": _object(keys)}
+def _objects(told: str, keys: Mapping[str, Schema], *, nullable: bool = False) -> Schema:
+    return {"description": told, "type": ["array", "null"] if nullable else "array", "items": _object(keys)}
 
 
 def _object(keys: Mapping[str, Schema]) -> Schema:
@@ -124,7 +124,7 @@ _GROUP: Final = {
         "type": "boolean",
     },
     "points": _objects("The lag over time, ascending.", _POINT),
-    "rebalances": _objects("The rebalances, ascending.", _REBALANCE),
+    "rebalances": _objects("The rebalances, ascending; null if they are not known.", _REBALANCE, nullable=True),
 }
 _FINDING: Final = {
     "kind": _choice("What it is.", *_FINDINGS),

@@ -64,7 +64,9 @@ def _rate(value: float | None) -> str | None:
     return None if value is None else f"{value:,.1f}"
 
 
-def _rebalances(group: GroupHistory) -> str:
+def _rebalances(group: GroupHistory) -> str | None:
+    if group.rebalances is None:
+        return None
     longest = longest_rebalance(group)
     if longest is None or longest.duration_ms is None:
         return f"{len(group.rebalances):,}"

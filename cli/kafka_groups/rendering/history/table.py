@@ -54,7 +54,7 @@ class HistoryRow(NamedTuple):
     catch_up: str | None
     as_of: str | None
     since: str | None
-    rebalances: int
+    rebalances: int | None
     longest: str | None
 
 
@@ -144,7 +144,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         catch_up=None if group.catch_up_ms is None else show_duration(group.catch_up_ms),
         as_of=None if group.evaluated_ms is None else show_minute(group.evaluated_ms),
         since=show_since(group, at_most="≤" if is_unicode else "<="),
-        rebalances=len(group.rebalances),
+        rebalances=None if group.rebalances is None else len(group.rebalances),
         longest=show_longest_rebalance(group, at_most="≤" if is_unicode else "<="),
     )
 

@@ -112,7 +112,7 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
 
 def longest_rebalance(group: GroupHistory) -> Rebalance | None:
     """The rebalance that took longest; one that had not ended counts only if there is no other."""
-    return max(group.rebalances, key=_duration_or_less, default=None)
+    return max(group.rebalances or (), key=_duration_or_less, default=None)
 
 
 def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:

@@ -1,7 +1,7 @@
-"""All tests, in two runs at the same time: those with Spark, which use a core and a half, and the others, which wait.
+"""All tests, in runs at the same time: those without Spark, which wait a lot, and two with a Spark session each.
 
-`python -m tests.both` is what `make test` runs; plain `pytest` runs all of them one after the other. What the run with
-Spark says is shown when the other one has ended. Each run has brokers of its own.
+`python -m tests.lanes` is what `make test` runs; plain `pytest` runs all of them one after the other. What the later
+lanes say is shown when those before them have ended. Each lane has brokers of its own, if it needs any.
 """
 
 from __future__ import annotations
@@ -13,29 +13,34 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, Final
 
+# Each test is in one of them.
+_LANES: Final = ("not spark", "spark and live", "spark and not live")
 _STEP_S = 0.5
 # What pytest returns if there was nothing to run.
 _NO_TESTS = 5
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code of the first run that failed, of either; 130 or 143 if it was ended by a signal."""
-    pytest = [sys.executable, "-m", "pytest", *arguments]
-    with tempfile.NamedTemporaryFile() as written, Path(written.name).open() as told:
-        with_spark = [*pytest, "-m", "spark", "-o", "cache_dir=.pytest_cache/spark"]
-        spark = subprocess.Popen(with_spark, stdout=written, stderr=subprocess.STDOUT)
-        others = subprocess.Popen([*pytest, "-m", "not spark"])
-        with _ending(spark, others) as ended:
-            others.wait()
-            _show(told, spark)
+    """The exit code of the first run that failed, of any; 130 or 143 if it was ended by a signal."""
+    with ExitStack() as files:
+        runs, told = [], []
+        for number, lane in enumerate(_LANES):
+            written = files.enter_context(tempfile.NamedTemporaryFile())
+            told.append(files.enter_context(Path(written.name).open()))
+            own = ["-m", lane, "-o", f"cache_dir=.pytest_cache/{number}"]
+            pytest = [sys.executable, "-m", "pytest", *arguments, *own]
+            runs.append(subprocess.Popen(pytest, stdout=written, stderr=subprocess.STDOUT))
+        with _ending(*runs) as ended:
+            for text, run in zip(told, runs, strict=True):
+                _show(text, run)
     if ended:
         return 128 + ended[0]
-    codes = {run.returncode for run in (others, spark)} - {0}
+    codes = {run.returncode for run in runs} - {0}
     return 0 if codes == {_NO_TESTS} else next(iter(codes - {_NO_TESTS}), 0)
 
 
@@ -52,7 +57,7 @@ def _show(told: IO[str], run: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _ending(*runs: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Signals are for both runs, which take their brokers down; the numbers of those that came."""
+    """Signals are for all runs, which take their brokers down; the numbers of those that came."""
     came: list[int] = []
 
     def pass_on(number: int, _frame: FrameType | None) -> None:

@@ -1,0 +1,95 @@
+"""Which topics are compacted: the brokers' answers to a time do not say where such a log ended then.
+
+Compaction takes records out of the middle of a log. The first record that is left at or after a time may have been
+written long after the one that was there, and then its offset is above the log end of that time: lag would be invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import KafkaException
+
+# Its type hints do not say that it passes these on.
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+
+from kafka_groups.pipeline.source.brokers import hidden
+
+_AT_ONCE: Final = 1_000  # topics; an answer tells all settings of each, some 4 KB
+_LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
+_MOMENT_S: Final = 1.0
+_POLICY: Final = "cleanup.policy"
+_COMPACT: Final = "compact"
+_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
+_LATE: Final = "no answer came in time"
+
+
+class Policies(NamedTuple):
+    """Of the topics that were asked about: those that are compacted, those that may be, and why that is not known."""
+
+    compacted: list[str]
+    unknown: list[str]
+    why: str = ""
+
+
+def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[str]) -> Policies:
+    """Ask the brokers for the policy of each topic, with these properties of librdkafka; each request has the timeout.
+
+    Raises nothing of its own: whatever goes wrong leaves topics unknown. `why` is what did so first, without secrets.
+    After a request that failed as a whole, none is made any more.
+    """
+    compacted: list[str] = []
+    unknown: dict[str, str] = {}
+    try:
+        admin = AdminClient({**client, **_SILENT})
+    except (KafkaException, ValueError, TypeError) as error:
+        return Policies([], [*names], _said(error, client))
+    for name, answer in _answers(admin, timeout_s, names):
+        try:
+            if _is_compacted(answer):
+                compacted.append(name)
+        except (KafkaException, LookupError, TimeoutError) as error:
+            unknown[name] = _said(error, client)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+
+
+def _answers(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> Iterator[tuple[str, Future[Any]]]:
+    """An answer a topic. Those that were not asked about any more have none."""
+    goes_on = True
+    for at in range(0, len(names), _AT_ONCE):
+        some = names[at : at + _AT_ONCE]
+        answers = _ask(admin, timeout_s, some) if goes_on else [Future() for _ in some]
+        # What fails as a whole fails alike for each.
+        goes_on = goes_on and _is_of_brokers(answers[0])
+        yield from zip(some, answers, strict=True)
+
+
+def _ask(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> list[Future[Any]]:
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    asked = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+    # librdkafka says by itself that it is too late, and maybe why, if it is given a moment more.
+    wait(asked.values(), timeout_s + _MOMENT_S)
+    return [asked[resource] for resource in resources]
+
+
+def _is_of_brokers(answer: Future[Any]) -> bool:
+    """Whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
+    error = answer.exception() if answer.done() else TimeoutError()
+    return error is None or (isinstance(error, KafkaException) and error.args[0].code() >= 0)
+
+
+def _is_compacted(answer: Future[Any]) -> bool:
+    policy = answer.result(timeout=0)[_POLICY].value or ""
+    return _COMPACT in (each.strip() for each in policy.split(","))
+
+
+def _said(error: Exception, client: Mapping[str, str]) -> str:
+    if isinstance(error, KafkaException):
+        return hidden(str(error.args[0].str()), client)
+    if isinstance(error, TimeoutError):
+        return _LATE
+    if isinstance(error, LookupError):
+        return f"the brokers do not tell {_POLICY}"
+    return hidden(str(error), client)
