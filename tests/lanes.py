@@ -1,5 +1,7 @@
 """All tests, in runs at the same time: those without Spark, which wait a lot, and two with a Spark session each.
 
+Those with Spark yield to the others, of which some measure time.
+
 `python -m tests.lanes` is what `make test` runs; plain `pytest` runs all of them one after the other. What the later
 lanes say is shown when those before them have ended. Each lane has brokers of its own, if it needs any.
 """
@@ -34,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
             told.append(files.enter_context(Path(written.name).open()))
             own = ["-m", lane, "-o", f"cache_dir=.pytest_cache/{number}"]
             pytest = [sys.executable, "-m", "pytest", *arguments, *own]
-            runs.append(subprocess.Popen(pytest, stdout=written, stderr=subprocess.STDOUT))
+            yielding = ["nice", "-n", "5"] if number else []
+            runs.append(subprocess.Popen([*yielding, *pytest], stdout=written, stderr=subprocess.STDOUT))
         with _ending(*runs) as ended:
             for text, run in zip(told, runs, strict=True):
                 _show(text, run)

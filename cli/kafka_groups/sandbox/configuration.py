@@ -127,6 +127,8 @@ def _habits() -> dict[str, str]:
         # A member that waits for a rebalance says nothing for hours, and shall not be cut off.
         "connections.max.idle.ms": str(24 * 60 * 60 * 1000),
         "offsets.retention.minutes": str(_YEAR_MINUTES),
+        # Groups without members and commits would be gone after ten minutes.
+        "offsets.retention.check.interval.ms": str(24 * 60 * 60 * 1000),
         # The compaction's default buffer is 128 MB of the heap; 16 MB hold 600,000 keys.
         "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     }

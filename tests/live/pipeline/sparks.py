@@ -18,8 +18,8 @@ from tests.live.groups.waiting import wait_until
 
 _HOME = Path(pyspark.__file__).parent
 _LOOPBACK = "127.0.0.1"
-_START_S = 60
-_END_S = 30
+_START_S = 180
+_END_S = 90
 
 
 def environment() -> dict[str, str]:

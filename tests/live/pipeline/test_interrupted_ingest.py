@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 SECRETS = {"sasl.password": "hunter2-a", "ssl.key.password": "hunter2-b", "sasl.username": "hunter2-c"}
-_START_S = 150
-_END_S = 60
+_START_S = 300
+_END_S = 120
 _TALKATIVE = """\
 rootLogger.level = info
 rootLogger.appenderRef.err.ref = err

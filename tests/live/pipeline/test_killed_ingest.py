@@ -36,7 +36,7 @@ def test_the_next_run_makes_it_as_if_it_had_never_died(
         env=os.environ | {"PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     half = commits_in(spark, storage)
     ingest(spark, storage, {"bootstrap.servers": broker})
