@@ -53,7 +53,7 @@ def vanished(points: DataFrame, observed: DataFrame, events: DataFrame) -> DataF
         .where(~surely(F.col("kept") & (F.col("read_at") >= F.col("gone_at"))))
     )
     gone = _without_failed(missed, points, events).select(*COMMIT_KEY, "gone_at")
-    return gone.unionByName(_of_logs_before(points, observed)).distinct()
+    return gone.unionByName(_of_logs_before(points, observed))
 
 
 _SAW_IT: Final = 1
@@ -66,10 +66,11 @@ def _of_logs_before(points: DataFrame, observed: DataFrame) -> DataFrame:
     """
     first = F.min_by("before", "observed_at").alias("before")
     anew = observed.where((F.col("origin") == "sample") & (F.col("log") > 0)).groupBy(*PARTITION_KEY, "log").agg(first)
-    ended = F.timestamp_millis(F.unix_millis("before") + 1).alias("gone_at")
+    ended = anew.select(*PARTITION_KEY, F.timestamp_millis(F.unix_millis("before") + 1).alias("gone_at"))
     is_read = F.max(F.col("origin") == "topic").alias("is_read")
-    sampled = points.groupBy(*COMMIT_KEY).agg(is_read).where(~F.col("is_read"))
-    return sampled.join(F.broadcast(anew), list(PARTITION_KEY)).select(*COMMIT_KEY, ended)
+    # There are few such logs, if any: of all points but theirs nothing is asked.
+    told = points.join(F.broadcast(ended), list(PARTITION_KEY)).groupBy(*COMMIT_KEY, "gone_at").agg(is_read)
+    return told.where(~F.col("is_read")).drop("is_read")
 
 
 def _missing_from() -> Column:
