@@ -6,6 +6,7 @@ KafkaGroupsError                  carries the exit code that the root command us
 ├── SandboxError                  the local Kafka could not be run (exit 1)
 ├── PipelineError                 the pipeline could not be run; tables are as they were (exit 1)
 │   ├── SparkMissingError         no Spark, or no Java that it runs on
+│   ├── WorkerLateError           Spark did not wait for its Python, which was slow to start: another try may do
 │   ├── SourceError               __consumer_offsets cannot be read, or is not the one that was read before
 │   │   └── UnreachableError      brokers are away, or say that it is not the time: later it may do
 │   └── StorageError              the directory of the tables cannot be used
@@ -48,6 +49,10 @@ class PipelineError(KafkaGroupsError):
 
 class SparkMissingError(PipelineError):
     """pyspark is not installed, or there is no Java that it runs on."""
+
+
+class WorkerLateError(PipelineError):
+    """A Python worker of Spark's was not there in time; the same may do when the machine is less busy."""
 
 
 class SourceError(PipelineError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-from kafka_groups.errors import PipelineError, SourceError, UnreachableError
+from kafka_groups.errors import PipelineError, SourceError, UnreachableError, WorkerLateError
 from kafka_groups.pipeline.ingesting import Ingestion, _ending
 from kafka_groups.pipeline.ingesting.publishing import Publisher, Tally
 from kafka_groups.pipeline.session.retrying import retry_until
@@ -67,6 +67,27 @@ def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestio
     mocker.patch.object(ingestion, "_read", side_effect=UnreachableError("away"))
     with pytest.raises(UnreachableError, match="away"):
         ingestion.run(mocker.Mock())
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_a_worker_that_is_late_is_started_again(
+    ingestion: Ingestion, mocker: MockerFixture, *, continuous: bool
+) -> None:
+    told: list[str] = []
+    tries = 10 if continuous else 3
+    read = mocker.patch.object(ingestion, "_read", side_effect=[*[WorkerLateError("late")] * tries, None])
+
+    ingestion.run(mocker.Mock(), continuous=continuous, note=told.append)
+
+    assert read.call_count == tries + 1
+    assert told == ["a Python worker took longer than 10 s to start, and Spark gave up on it: trying again"] * tries
+
+
+def test_a_run_that_ends_by_itself_starts_workers_four_times(ingestion: Ingestion, mocker: MockerFixture) -> None:
+    read = mocker.patch.object(ingestion, "_read", side_effect=WorkerLateError("late"))
+    with pytest.raises(WorkerLateError, match="late"):
+        ingestion.run(mocker.Mock())
+    assert read.call_count == 4
 
 
 def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, mocker: MockerFixture) -> None:

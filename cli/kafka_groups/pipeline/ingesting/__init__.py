@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, UnreachableError
+from kafka_groups.errors import KafkaGroupsError, UnreachableError, WorkerLateError
 from kafka_groups.pipeline.ingesting.failing import error_in, told_in_python
 from kafka_groups.pipeline.ingesting.publishing import Ingested, Publisher, Tally
 from kafka_groups.pipeline.session.retrying import retry_until
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
+_TRIES: Final = 4  # to start a worker on a busy machine; a run without an end tries for ever
 _ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 
 Progress = Callable[[str, int, int], None]
@@ -125,12 +126,12 @@ class Ingestion:
 
         Without `records_per_batch` the backlog decides. `progress` is told how many offsets were read, and how many
         there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on from the
-        checkpoint. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were
-        published stay, and the next run goes on there.
+        checkpoint. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Spark's workers may be
+        late (WorkerLateError) some times. Batches that were published stay, and the next run goes on there.
         """
         retry_until(spark, stop)
         trigger: dict[str, Any] = {"processingTime": f"{every_s} seconds"} if continuous else {"availableNow": True}
-        is_looked_at = True
+        is_looked_at, late = True, 0
         while not stop():
             try:
                 if not is_looked_at:
@@ -141,6 +142,12 @@ class Ingestion:
                 if not continuous:
                     raise
                 note(f"{error}; reading goes on in {every_s:g} s, if they are back")
+            except WorkerLateError:
+                late += 1
+                if late == _TRIES and not continuous:
+                    raise
+                note("a Python worker took longer than 10 s to start, and Spark gave up on it: trying again")
+                continue
             is_looked_at = False
             _pause(every_s, stop)
         self._tell(progress)

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from kafka_groups import errors
-from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
+from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError, WorkerLateError
 
 _OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
 # "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+# Spark gives each worker that plans a stream 10 s to start, a number that no setting changes.
+_LATE: Final = "Python worker failed to connect back"
 _FULL: Final = "java.io.IOException: No space left on device"
 
 
@@ -37,6 +39,11 @@ def error_in(text: str) -> KafkaGroupsError:
     if _FULL in text:
         return StorageError(
             "Cannot write how far was read: there is no space left. Free some, and run the command again."
+        )
+    if _LATE in text:
+        return WorkerLateError(
+            "Spark gave up on a Python worker that took longer than 10 s to start: this machine is very busy, or reads "
+            "Python from a slow disk. Nothing is lost: run the command again"
         )
     if python := _PYTHON_ERROR.findall(text):
         name, sentence = python[-1]

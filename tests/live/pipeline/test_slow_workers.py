@@ -1,0 +1,46 @@
+"""A machine so busy that Spark gives up on a Python worker, which it does after 10 s."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.storage import Storage
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.pipeline.offsets_topic import commit, commits_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+# Spark starts this for the worker that plans a stream; its first one is late.
+_SLOW_ONCE = """#!/bin/sh
+case "$*" in
+  *python_streaming_source_runner*) [ -e {seen} ] || {{ : > {seen}; sleep 11; }} ;;
+esac
+exec {python} "$@"
+"""
+
+
+def test_an_ingest_starts_a_worker_again_that_was_late(
+    broker: str, spark: SparkSession, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, seen = tmp_path / "python", tmp_path / "seen"
+    slow.write_text(_SLOW_ONCE.format(seen=seen, python=sys.executable))
+    slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(slow))
+    group = fresh("slow")
+    commit(broker, group, make_topic(broker, records=8), 1, 2)
+    told: list[str] = []
+
+    ingest(spark, storage, {"bootstrap.servers": broker}, note=told.append)
+
+    assert seen.exists()
+    assert told == ["a Python worker took longer than 10 s to start, and Spark gave up on it: trying again"]
+    assert group in {key[2] for key in commits_in(spark, storage)}
