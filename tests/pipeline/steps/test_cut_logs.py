@@ -8,7 +8,8 @@ import pytest
 
 from kafka_groups.pipeline.steps.commits import commit_points
 from kafka_groups.pipeline.steps.horizon import seen_by
-from kafka_groups.pipeline.steps.lag import lag, observations
+from kafka_groups.pipeline.steps.lag import lag
+from kafka_groups.pipeline.steps.observations import observations
 from kafka_groups.pipeline.steps.time_lag import index_points, time_lag
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.pipeline.steps.making import NOON, Row, at, commit, ends, new_storage, put_all

@@ -14,7 +14,8 @@ from kafka_groups.pipeline.steps.commits import commit_points
 from kafka_groups.pipeline.steps.days import key_days
 from kafka_groups.pipeline.steps.history import seen_commits
 from kafka_groups.pipeline.steps.horizon import seen_by
-from kafka_groups.pipeline.steps.lag import lag, lag_at_commits, observations
+from kafka_groups.pipeline.steps.lag import lag, lag_at_commits
+from kafka_groups.pipeline.steps.observations import observations
 from kafka_groups.pipeline.steps.status import removals
 from kafka_groups.pipeline.steps.windows import last_commits
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS

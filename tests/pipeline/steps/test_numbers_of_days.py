@@ -43,6 +43,7 @@ def commits() -> list[Row]:
         *of("missed for long", (commit(at, 5, topic="__consumer_offsets") for at in ROUNDS)),
         *of("members", (commit(at, 5, source=9 + n) for n, at in enumerate((1 - DAY, 2 - DAY, 1, 2)))),
         *of("members", (commit(at, 5, source=20 + n, group="other") for n, at in enumerate((3 - DAY, 3)))),
+        *of("members", [commit(4, 5, source=30, group="streaming")]),
     ]
 
 
@@ -77,6 +78,7 @@ def events() -> list[Row]:
         *of("members", [generation(-DAY, "g", 1, "a", "b", "c"), generation(-DAY + 1, "other", 2, "a", "b")]),
         # Two leave today.
         *of("members", [generation(90, "g", 3, "a")]),
+        *of("members", [event(3, "group_epoch", "StreamsGroupMetadata", source=4, group="streaming", epoch=1)]),
     ]
 
 
@@ -156,6 +158,11 @@ def test_rebalances_are_counted_where_records_are_read(groups: Told) -> None:
     assert counted == [(0, 0)]
     sampled = groups["missed lately", "g", TODAY]
     assert (sampled["rebalances"], sampled["rebalance_ms"]) == (None, None)
+
+
+def test_those_of_a_streams_group_are_not_known_though_its_records_are_read(groups: Told) -> None:
+    streaming = groups["members", "streaming", TODAY]
+    assert (streaming["rebalances"], streaming["rebalance_ms"], streaming["commits"]) == (None, None, 1)
 
 
 def test_a_rate_of_commits_is_of_a_second(groups: Told) -> None:

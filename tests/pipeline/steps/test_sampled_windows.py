@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.pipeline.steps.commits import commit_points
 from kafka_groups.pipeline.steps.horizon import seen_by
-from kafka_groups.pipeline.steps.lag import lag, lag_at_commits, observations
+from kafka_groups.pipeline.steps.lag import lag, lag_at_commits
+from kafka_groups.pipeline.steps.observations import observations
 from kafka_groups.pipeline.steps.status import partition_status
 from kafka_groups.pipeline.steps.windows import last_commits, last_ends
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS

@@ -67,10 +67,7 @@ def backfill(
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
     """
-    if step < _LEAST_STEP_S:
-        raise click.UsageError("--step is a second at the least; write for example 60s")
-    if step > since:
-        raise click.UsageError("--step is longer than --since: there is nothing between")
+    _check(step, since)
     settings = wire_settings(connection)
     with running("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfilling import backfill as work
@@ -79,8 +76,6 @@ def backfill(
 
         storage = check_storage(into, table_format=table_format.asked, usual_format=table_format.usual)
         until_ms, step_ms = now_ms(), round(step * _MS)
-        # Times that are multiples of the step: tomorrow's run meets those of today, and leaves them as they are.
-        since_ms = -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
             storage.make()
@@ -94,7 +89,7 @@ def backfill(
                 admin,
                 storage,
                 cluster_id=cluster_id,
-                since_ms=since_ms,
+                since_ms=_first_time(until_ms, since, step_ms),
                 until_ms=until_ms,
                 step_ms=step_ms,
                 topics=topics or None,
@@ -105,6 +100,18 @@ def backfill(
         if done.deleted:
             run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
         run.finish(summary_of(done), done.failures)
+
+
+def _check(step: float, since: float) -> None:
+    if step < _LEAST_STEP_S:
+        raise click.UsageError("--step is a second at the least; write for example 60s")
+    if step > since:
+        raise click.UsageError("--step is longer than --since: there is nothing between")
+
+
+def _first_time(until_ms: int, since: float, step_ms: int) -> int:
+    """A multiple of the step: tomorrow's run meets the times of today, and leaves them as they are."""
+    return -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
 
 
 def _compacted(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:

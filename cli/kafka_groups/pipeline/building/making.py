@@ -59,8 +59,8 @@ class Making:
         from kafka_groups.pipeline.steps.days import days_read, key_days, partition_days
         from kafka_groups.pipeline.steps.history import seen_commits
         from kafka_groups.pipeline.steps.horizon import seen_by
-        from kafka_groups.pipeline.steps.lag import observations
         from kafka_groups.pipeline.steps.members import events_once, memberships, states
+        from kafka_groups.pipeline.steps.observations import observations
         from kafka_groups.pipeline.steps.vanished import vanished, with_vanished
 
         self._spark, self._storage, self._dates, self._rules = spark, storage, list(dates), rules
@@ -74,7 +74,7 @@ class Making:
         seen = seen_by(storage.read(spark, PARTITION_OFFSETS), dates, lookback_days=lookback_days)
         points = self._keep(commit_points(self._together(commits)))
         self._observed = self._keep(observations(self._together(seen)))
-        events = self._keep(events_once(self._in_one_piece(storage.read(spark, GROUP_EVENTS))))
+        events = self._events = self._keep(events_once(self._in_one_piece(storage.read(spark, GROUP_EVENTS))))
         gone = self._keep(vanished(points, self._observed, events))
         # Of many commits one copy is enough, where nothing is added.
         is_same = not is_small and gone.isEmpty()
@@ -137,8 +137,8 @@ class Making:
         return at_times(on_day(both, "evaluated_at"), self._states, "evaluated_at")
 
     def _group_daily(self) -> DataFrame:
-        from kafka_groups.pipeline.steps.daily import group_daily
-        from kafka_groups.pipeline.steps.days import gone_partitions
+        from kafka_groups.pipeline.steps.daily import Told, group_daily
+        from kafka_groups.pipeline.steps.days import gone_partitions, untold_groups
         from kafka_groups.pipeline.steps.members import on_days
         from kafka_groups.pipeline.steps.retention import worst_lags
 
@@ -147,8 +147,7 @@ class Making:
             gone_partitions(self._keys, self._partitions, self._read),
             worst_lags(self._made(LAG_HISTORY)),
             self._made(GROUP_STATUS),
-            self._made(REBALANCES),
-            on_days(self._states, self._dates),
+            Told(self._made(REBALANCES), untold_groups(self._events), on_days(self._states, self._dates)),
             self._read,
         )
 

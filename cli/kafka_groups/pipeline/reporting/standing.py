@@ -14,7 +14,7 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _BADNESS: Final = {"OK": 1, "WARN": 2, "STOP": 3, "STALL": 4, "REWIND": 5}
 # Of several qualities in a group the one that promises least is told.
@@ -154,6 +154,8 @@ def _events(tables: Tables) -> DataFrame:
     """The last record of each group as a whole, its state, and when a sample saw it."""
     from pyspark.sql import functions as F
 
+    from kafka_groups.pipeline.steps.rebalances import tells_no_rebalance
+
     rows = tables.read(GROUP_EVENTS, "record_time", period=tables.period.from_midnight())
     at_ms, meaning = F.unix_millis("record_time").alias("at_ms"), F.col("meaning")
     is_record = (F.col("origin") == "topic") & meaning.isin(*_OF_WHOLE_GROUPS)
@@ -166,16 +168,8 @@ def _events(tables: Tables) -> DataFrame:
         F.max_by(F.struct("meaning", at_ms), F.when(is_record, F.col("source_offset"))).alias("record"),
         F.max(F.when(state.isNotNull(), seen)).alias("seen"),
         F.max(F.when(state_seen(), F.unix_millis("record_time"))).alias("seen_ms"),
-        F.max(_tells_no_rebalance()).alias("tells_no_rebalance"),
+        F.max(tells_no_rebalance()).alias("tells_no_rebalance"),
     )
-
-
-def _tells_no_rebalance() -> Column:
-    """Records of share and streams groups are kept, and not taken for rebalances."""
-    from pyspark.sql import functions as F
-
-    kind = F.coalesce("group_type", "type")
-    return kind.startswith("Share") | kind.startswith("Streams")
 
 
 def _daily(tables: Tables) -> DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, DAY_MS, midnight, surely
+from kafka_groups.pipeline.steps.members import GROUP
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.verdicts import VERDICTS
 
@@ -20,37 +21,34 @@ _LEAST_SECONDS: Final = 60.0
 _ENOUGH_RECORDS: Final = 1_000
 
 
+class Told(NamedTuple):
+    """What events tell of groups: rebalances, the groups whose rebalances are not known, and members by day."""
+
+    rebalances: DataFrame
+    untold: DataFrame
+    members: DataFrame
+
+
 def group_daily(
     keys: DataFrame,
     gone: DataFrame,
     lags: DataFrame,
     statuses: DataFrame,
-    rebalances: DataFrame,
-    members: DataFrame,
+    told: Told,
     read: DataFrame,
 ) -> DataFrame:
     """One row for each group that has a commit at the day's end, or had one that day.
 
     A cluster that nothing was read of has no rows of that day, whatever other clusters have.
     """
-    worst = F.max(F.when(F.col("topic").isNotNull(), F.struct(_rank(), "verdict"))).alias("worst")
-    whole = F.when(F.col("topic").isNull(), F.col("lag"))
-    sums = statuses.groupBy(*_GROUP_KEY).agg(
-        worst,
-        F.max(whole).alias("max_lag"),
-        F.max_by(whole, F.when(F.col("topic").isNull(), F.col("evaluated_at"))).alias("last_lag"),
-    )
-    turns = rebalances.groupBy(*_GROUP_KEY).agg(
-        F.count("*").cast("int").alias("rebalances"), F.sum("duration_ms").alias("rebalance_ms")
-    )
-    orphans = gone.groupBy(*_GROUP_KEY).agg(F.count("*").cast("int").alias("orphaned_partitions"))
     joined = _totals(keys).join(read.select(*CLUSTER_KEY, "read_at"), list(CLUSTER_KEY))
-    for other in (sums, lags, turns, orphans, members):
+    for other in (_of_statuses(statuses), lags, *_counted(told.rebalances, gone), told.members):
         joined = joined.join(other, list(_GROUP_KEY), "left")
+    joined = joined.join(told.untold.select(*GROUP, F.lit(1).alias("is_untold")), list(GROUP), "left")
     commits = F.when(F.col("has_records"), F.col("commits"))
     nobody = ~surely(F.col("has_members"))
     # Samples show no rebalance, so their absence says nothing.
-    none = F.when(F.col("read_at").isNotNull(), F.lit(0))
+    none = F.when(F.col("read_at").isNotNull() & F.col("is_untold").isNull(), F.lit(0))
     looked_at = F.greatest("sampled_at", "read_at")
     # A day that is under way is as long as what was read of it; one that is over was read to its end, or nearly so.
     seconds = (F.unix_millis("read_at") - F.unix_millis(midnight("day"))) / 1_000
@@ -79,6 +77,25 @@ def group_daily(
         (surely(stood_still_ms >= DAY_MS) & nobody).alias("is_idle"),
         F.coalesce("orphaned_partitions", F.lit(0)).alias("orphaned_partitions"),
     )
+
+
+def _of_statuses(statuses: DataFrame) -> DataFrame:
+    """The worst verdict of any partition, and the lag of the group as a whole."""
+    worst = F.max(F.when(F.col("topic").isNotNull(), F.struct(_rank(), "verdict"))).alias("worst")
+    whole = F.when(F.col("topic").isNull(), F.col("lag"))
+    return statuses.groupBy(*_GROUP_KEY).agg(
+        worst,
+        F.max(whole).alias("max_lag"),
+        F.max_by(whole, F.when(F.col("topic").isNull(), F.col("evaluated_at"))).alias("last_lag"),
+    )
+
+
+def _counted(rebalances: DataFrame, gone: DataFrame) -> tuple[DataFrame, DataFrame]:
+    turns = rebalances.groupBy(*_GROUP_KEY).agg(
+        F.count("*").cast("int").alias("rebalances"), F.sum("duration_ms").alias("rebalance_ms")
+    )
+    orphans = gone.groupBy(*_GROUP_KEY).agg(F.count("*").cast("int").alias("orphaned_partitions"))
+    return turns, orphans
 
 
 def _totals(keys: DataFrame) -> DataFrame:

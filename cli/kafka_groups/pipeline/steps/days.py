@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from kafka_groups.pipeline.steps.commits import moves
 from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, COMMIT_KEY, GONE_AFTER_MS, PARTITION_KEY, date_of, surely
+from kafka_groups.pipeline.steps.rebalances import tells_no_rebalance
 
 
 def key_days(points: DataFrame) -> DataFrame:
@@ -93,6 +94,11 @@ def days_read(keys: DataFrame, partitions: DataFrame, events: DataFrame) -> Data
     told = (commits, logs, happened)
     whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), told)
     return whole.groupBy(*CLUSTER_KEY).agg(F.max("read_at").alias("read_at"), F.max("round_at").alias("round_at"))
+
+
+def untold_groups(events: DataFrame) -> DataFrame:
+    """Groups whose rebalances nothing tells, though their records are read; on every day, as their kind is."""
+    return events.where(tells_no_rebalance()).select("cluster_id", "group").distinct()
 
 
 def gone_partitions(keys: DataFrame, partitions: DataFrame, read: DataFrame) -> DataFrame:

@@ -33,6 +33,7 @@ def events_once(group_events: DataFrame) -> DataFrame:
         "source_offset",
         "record_time",
         "type",
+        "group_type",
         "meaning",
         "epoch",
         "previous_epoch",

@@ -31,6 +31,12 @@ _COLUMNS: Final = (
 _LATE_MS: Final = 1_000
 
 
+def tells_no_rebalance() -> Column:
+    """Of an event: records of share and streams groups are kept, and not taken for rebalances."""
+    kind = F.coalesce("group_type", "type")
+    return kind.startswith("Share") | kind.startswith("Streams")
+
+
 def consumer_rebalances(events: DataFrame, members: DataFrame, cut: DataFrame) -> DataFrame:
     """KIP-848: from the record of the group's epoch to the last member's assignment at that epoch that is STABLE.
 

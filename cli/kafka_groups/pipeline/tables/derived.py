@@ -143,7 +143,7 @@ GROUP_DAILY: Final = Table(
         Column(
             "rebalances",
             INT,
-            "rebalances of a classic or KIP-848 group that began; null where no record of the cluster was read",
+            "rebalances that began; null where no record of the cluster was read, and of share and streams groups",
         ),
         Column(
             "rebalance_ms",

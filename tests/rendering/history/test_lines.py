@@ -1,0 +1,32 @@
+"""A history in rows for programs, where something is not known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+from kafka_groups.rendering.history.lines import write_history_lines
+from kafka_groups.rendering.screen import Screen
+from tests.rendering.history.stories import group, history, rebalance
+
+MakeScreen = Callable[..., Screen]
+TOLD = history(group("none", rebalances=()), group("unknown", rebalances=None), group("one", rebalances=(rebalance(),)))
+
+
+def written(make_screen: MakeScreen, output_format: str) -> str:
+    screen = make_screen()
+    write_history_lines(screen, TOLD, output_format)
+    assert isinstance(screen.out, io.StringIO)
+    return screen.out.getvalue()
+
+
+def test_an_unknown_number_of_rebalances_is_an_empty_cell(make_screen: MakeScreen) -> None:
+    rows = csv.DictReader(io.StringIO(written(make_screen, "csv")))
+    assert [row["REBALANCES"] for row in rows] == ["0", "", "1"]
+
+
+def test_rebalances_that_are_not_known_are_null_in_a_line(make_screen: MakeScreen) -> None:
+    lines = [json.loads(line) for line in written(make_screen, "ndjson").splitlines()]
+    assert [None if line["rebalances"] is None else len(line["rebalances"]) for line in lines] == [0, None, 1]
