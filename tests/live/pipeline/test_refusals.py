@@ -99,6 +99,23 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     started.assert_not_called()
 
 
+def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_not_know(
+    guarded: Guarded, storage: Storage
+) -> None:
+    silent = make_topic(guarded.bootstrap, records=3)
+    guarded.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
+    flags = ("--into", storage.into, "--since", "5m", "--topic", silent)
+    outcome = run("pipeline", "backfill", *flags, bootstrap=guarded.bootstrap)
+
+    note, done = outcome.stderr.splitlines()
+    assert (outcome.exit_code, done.startswith("Done in ")) == (0, True), outcome
+    assert note == (
+        "It is not known of 1 topic whether it is compacted, which would make its lags of the past too large: "
+        "Topic authorization failed."
+    )
+    assert len(storage.files(PARTITION_OFFSETS)) > 0
+
+
 def test_doctor_tells_of_rights_that_are_missing(guarded: Guarded, committed: str) -> None:
     def checks(*flags: str) -> dict[str, tuple[str, str]]:
         told = run("pipeline", "doctor", *flags, "--format", "json", bootstrap=None).stdout
