@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -24,15 +22,12 @@ from kafka_groups.codec import (
     CodecError,
     Cursor,
     Field,
-    Inline,
-    Primitive,
     Struct,
     compile_reader,
     compile_writer,
 )
 from tests.admin.wire.golden_messages import BY_NAME, GOLDEN, Golden
 from tests.admin.wire.kio_bridge import (
-    ERROR_CODES,
     assignment_class,
     kio_bytes,
     kio_class,
@@ -43,6 +38,7 @@ from tests.admin.wire.kio_bridge import (
     our_outline,
     said,
 )
+from tests.admin.wire.values import VALUES, integers, structs
 
 BY_API = {api.name: api for api in ALL}
 
@@ -86,53 +82,6 @@ STABLE = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
-
-# ---- values that a table can express
-
-
-def _integers(bits: int) -> st.SearchStrategy[int]:
-    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    return st.integers(low, high) | st.sampled_from([low, -1, 0, 1, high])
-
-
-# 126 and 127, 16382 and 16383: where a length plus one takes another byte as a varint. 32767: Kafka's limit.
-_LONG_TEXTS = ["x" * 126, "x" * 127, "é" * 64, "x" * 16382, "x" * 16383, "x" * 32767]
-_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
-    "int8": _integers(8),
-    "int16": _integers(16),
-    "int32": _integers(32),
-    "int64": _integers(64),
-    "bool": st.booleans(),
-    "uuid": st.just(UUID(int=0)) | st.uuids(),
-    "string": st.text(max_size=12) | st.just("") | st.sampled_from(_LONG_TEXTS),
-    "bytes": st.binary(max_size=12) | st.sampled_from([b"", bytes(127), bytes(range(256)) * 64]),
-}
-_SHORT_TEXTS = st.text(max_size=3)
-
-
-def structs(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[Struct]:
-    return st.fixed_dictionaries({field.name: _values(field, version) for field in fields if field.is_in(version)})
-
-
-def _values(field: Field, version: int) -> st.SearchStrategy[Any]:
-    strategy = _never_null(field, version)
-    return st.none() | strategy if field.is_nullable(version) else strategy
-
-
-def _never_null(field: Field, version: int) -> st.SearchStrategy[Any]:
-    match field.type:
-        case Primitive():
-            return st.sampled_from(ERROR_CODES) if field.name == "error_code" else _VALUES[field.type.name]
-        case Inline(fields):
-            return structs(fields, version)
-        case Array(Primitive(name="string")):
-            return st.lists(_VALUES["string"], max_size=2) | _SHORT_TEXTS.map(lambda one: [one] * 128)
-        case Array(Primitive(name=name)):
-            return st.lists(_VALUES[name], max_size=3) | _VALUES[name].map(lambda one: [one] * 127)
-        case Array(tuple() as fields):
-            return st.lists(structs(fields, version), max_size=2)
-    raise AssertionError(field)
-
 
 # ---- against kio
 
@@ -223,7 +172,7 @@ def test_long_arrays_of_structs_are_those_of_kio(count: int) -> None:
 
 @EVERY_VERSION
 @STABLE
-@given(correlation_id=_integers(32), client_id=_VALUES["string"])
+@given(correlation_id=integers(32), client_id=VALUES["string"])
 def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
     api: Api, version: int, correlation_id: int, client_id: str
 ) -> None:
@@ -244,7 +193,7 @@ def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
 
 @EVERY_VERSION
 @STABLE
-@given(correlation_id=_integers(32))
+@given(correlation_id=integers(32))
 def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int, correlation_id: int) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     header = kio_bytes(kio_class(api, "response", version).__header_schema__, {"correlation_id": correlation_id})
