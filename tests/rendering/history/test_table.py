@@ -146,12 +146,20 @@ def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     told = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
     out, err = drawn_on(make_screen(), history(told))
     assert "≤2026-11-20T01:00Z" in out
-    assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins.\n" in err
+    assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins, or goes on after a hole.\n" in err
 
 
 def test_rebalances_that_are_not_known_are_no_zero(make_screen: MakeScreen) -> None:
     lines = drawn_on(make_screen(), history(group("none", rebalances=()), group("unknown", rebalances=None)))[0]
     assert [line.split()[-2:] for line in lines.splitlines()[1:]] == [["0", "-"], ["-", "-"]]
+
+
+def test_a_rebalance_that_was_overtaken_took_longer_than_is_told(make_screen: MakeScreen) -> None:
+    told = group(lag=1, rebalances=(rebalance(duration_quality="overtaken", duration_ms=300_000),))
+    out, err = drawn_on(make_screen(), history(told))
+    assert out.splitlines()[1].endswith(" ≥5m")
+    assert "LONGEST: ≥ is at least: the next one came before all members had got there.\n" in err
+    assert "is at most" not in err
 
 
 def test_a_sign_is_explained_where_its_column_is_shown(window: Callable[..., Screen], make_screen: MakeScreen) -> None:

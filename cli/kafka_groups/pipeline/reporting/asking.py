@@ -41,6 +41,10 @@ class Period:
         """The same, with all of its first day."""
         return Period(self.since_ms // DAY_MS * DAY_MS, self.until_ms)
 
+    def with_days_before(self, days: int) -> Period:
+        """The same, and so many days before it."""
+        return Period(self.since_ms - days * DAY_MS, self.until_ms)
+
     def with_carried(self) -> Period:
         """The same, and what was observed so shortly before that it counts in it."""
         return Period(self.since_ms - FRESH_MS, self.until_ms)

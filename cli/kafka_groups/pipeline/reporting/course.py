@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.history import LagPoint, Rebalance
-from kafka_groups.pipeline.reporting.asking import GROUP, Key, Tables, among
+from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, Key, Tables, among
 from kafka_groups.pipeline.reporting.spans import spans
 from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, REBALANCES
 
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 _POINTS: Final = 1_000
 # Samples are seldom nearer to each other.
 _BUCKET_MS: Final = 60_000
+# Build looks at a rebalance until the end of the day after it began.
+_DAYS_OF_A_REBALANCE: Final = 2
 
 
 def points(tables: Tables, keys: Collection[Key]) -> dict[Key, list[LagPoint]]:
-    """At most a thousand a group: of each stretch of time the one with the highest lag."""
+    """At most a thousand a group: of each stretch of time the one with the highest lag.
+
+    Where nothing is known for longer, a point without a lag stands between them: no line is to be drawn there.
+    """
     from pyspark.sql import functions as F
 
     period = tables.period
@@ -43,13 +48,18 @@ def points(tables: Tables, keys: Collection[Key]) -> dict[Key, list[LagPoint]]:
     found: dict[Key, list[LagPoint]] = {}
     for row in told.collect():
         point = LagPoint(row["at_ms"], row["lag"], row["time_lag_ms"])
-        found.setdefault((row["cluster_id"], row["group"]), []).append(point)
+        known = found.setdefault((row["cluster_id"], row["group"]), [])
+        # Two points of neighbouring stretches may be nearly two stretches apart.
+        if known and point.at_ms - known[-1].at_ms > max(FRESH_MS, 2 * stretch):
+            known.append(LagPoint(known[-1].at_ms + FRESH_MS, None, None))
+        known.append(point)
     return found
 
 
 def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, bool]]:
-    """Since when groups have had a lag, and whether that is only a bound: nothing shows them without one before.
+    """Since when groups have had a lag, and whether that is only a bound.
 
+    It is one where nothing shows them without a lag before, or only what is older than ten minutes then.
     A group is behind as long as a partition of it is, whatever the sum says.
     """
     from pyspark.sql import Window
@@ -67,14 +77,18 @@ def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, 
         .groupBy(*GROUP)
         .agg(F.min("at_ms").alias("since_ms"), F.max("last").alias("last"))
     )
-    return {(row["cluster_id"], row["group"]): (row["since_ms"], row["last"] is None) for row in told.collect()}
+    found = {}
+    for row in told.collect():
+        is_bound = row["last"] is None or row["since_ms"] - row["last"] > FRESH_MS
+        found[row["cluster_id"], row["group"]] = (row["since_ms"], is_bound)
+    return found
 
 
 def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalance]]:
-    """Those that began in the period, ascending."""
+    """Those that began or ended in the period, ascending by their begin, which of classic groups is only a bound."""
     from pyspark.sql import functions as F
 
-    rows = tables.read(REBALANCES, "started_at").where(among(keys))
+    rows = turns(tables).where(among(keys))
     times = (F.unix_millis("started_at").alias("started_ms"), F.unix_millis("ended_at").alias("ended_ms"))
     found: dict[Key, list[Rebalance]] = {}
     for row in rows.select("*", *times).orderBy("started_ms", "generation").collect():
@@ -90,6 +104,14 @@ def rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalanc
             )
         )
     return found
+
+
+def turns(tables: Tables) -> DataFrame:
+    """Rows of rebalances that began or ended in the period."""
+    from pyspark.sql import functions as F
+
+    rows = tables.read(REBALANCES, "started_at", period=tables.period.with_days_before(_DAYS_OF_A_REBALANCE))
+    return rows.where(F.unix_millis(F.coalesce("ended_at", "started_at")) >= tables.period.since_ms)
 
 
 def _count(members: Sequence[str] | None) -> int | None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.pipeline.reached import Reach, reached
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, Key, Tables, Wanted, among
+from kafka_groups.pipeline.reporting.course import turns
 from kafka_groups.pipeline.reporting.gone import Gone, gone, state_seen
 from kafka_groups.pipeline.reporting.spans import spans
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, REBALANCES
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY
 from kafka_groups.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _BADNESS: Final = {"OK": 1, "WARN": 2, "STOP": 3, "STALL": 4, "REWIND": 5}
 # Of several qualities in a group the one that promises least is told.
@@ -184,7 +185,7 @@ def _daily(tables: Tables) -> DataFrame:
 
 
 def _turns(tables: Tables) -> DataFrame:
-    return tables.read(REBALANCES, "started_at").select(*GROUP).distinct()
+    return turns(tables).select(*GROUP).distinct()
 
 
 def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Key] | None) -> dict[Key, dict[str, Any]]:
@@ -214,10 +215,16 @@ def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Ke
             F.sum(F.greatest(F.lit(0), "lag")).alias("behind"),
             F.max("time_lag_ms").alias("time_lag_ms"),
             F.collect_set("time_lag_quality").alias("qualities"),
-            F.sum("consume_rate").alias("consume_rate"),
-            F.sum("produce_rate").alias("produce_rate"),
+            *(_whole_sum(name) for name in ("consume_rate", "produce_rate")),
             F.max("catch_up_ms").alias("catch_up_ms"),
             F.count(F.when((F.col("lag") > 0) & F.col("catch_up_ms").isNull(), 1)).alias("never"),
         )
     )
     return {(row["cluster_id"], row["group"]): row.asDict() for row in sums.collect()}
+
+
+def _whole_sum(name: str) -> Column:
+    """Null where it is not known of some partition: the others' sum would look like the group's."""
+    from pyspark.sql import functions as F
+
+    return F.when(F.count(name) == F.count("*"), F.sum(name)).alias(name)

@@ -104,8 +104,13 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
         "at": [point.at_ms - history.from_ms for point in points],
         "lag": [point.lag for point in points],
         "timeLag": None if all(time_lag is None for time_lag in time_lags) else time_lags,
-        "marks": [[mark.started_ms, _end_of(mark, history), _hover(mark)] for mark in group.rebalances or ()],
+        "marks": [_mark(mark, history) for mark in group.rebalances or ()],
     }
+
+
+def _mark(mark: Rebalance, history: History) -> list[int | str]:
+    """Of one that began before the period what lies in it."""
+    return [max(mark.started_ms, history.from_ms), _end_of(mark, history), _hover(mark)]
 
 
 def _end_of(mark: Rebalance, history: History) -> int:

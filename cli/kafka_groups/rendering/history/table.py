@@ -184,16 +184,25 @@ def _heading(history: History) -> str:
     return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}, {clusters}"
 
 
+def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
+    longest = (longest_rebalance(group) for group in history.groups)
+    qualities = {found.duration_quality for found in longest if found is not None and found.duration_ms is not None}
+    if "bound" in qualities:
+        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
+    if "overtaken" in qualities:
+        yield f"LONGEST: {'≥' if is_unicode else '>='} is at least: the next one came before all members had got there."
+
+
 def _remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
     used = {TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups}
     legend = "; ".join(told for sign, told in _LEGEND.items() if sign in used)
     if legend and "TIME-LAG" in shown:
         yield f"TIME-LAG: {legend if is_unicode else legend.replace('≥', '>=')}."
     if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
-        yield f"SINCE: {'≤' if is_unicode else '<='} is at or before: it had a lag when what is known of it begins."
-    longest = (longest_rebalance(group) for group in history.groups)
-    if "LONGEST" in shown and any(found is not None and found.duration_quality == "bound" for found in longest):
-        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
+        sign = "≤" if is_unicode else "<="
+        yield f"SINCE: {sign} is at or before: it had a lag when what is known of it begins, or goes on after a hole."
+    if "LONGEST" in shown:
+        yield from _of_longest(history, is_unicode=is_unicode)
     left = len(history.findings) - len(few_findings(history.findings, _MOST_FINDINGS))
     if left:
         yield f"{counted(left, 'more finding')}; --format json has them all."

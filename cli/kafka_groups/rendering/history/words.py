@@ -116,11 +116,12 @@ def longest_rebalance(group: GroupHistory) -> Rebalance | None:
 
 
 def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """How long it took; with a sign where that is a bound, as for classic groups."""
+    """How long it took; with a sign where that is a bound, as for classic groups, or the next one overtook it."""
     longest = longest_rebalance(group)
     if longest is None or longest.duration_ms is None:
         return None
-    return f"{at_most if longest.duration_quality == 'bound' else ''}{show_duration(longest.duration_ms)}"
+    signs = {"bound": at_most, "overtaken": "≥" if at_most == "≤" else ">="}
+    return signs.get(longest.duration_quality, "") + show_duration(longest.duration_ms)
 
 
 def spell_changes(rebalance: Rebalance) -> str:

@@ -1,0 +1,103 @@
+"""Hours in which nothing was sampled, rates of some partitions only, rebalances that began before the period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from kafka_groups.history import GroupHistory, History
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+START: Final = int(NOON.timestamp() * 1_000)
+MINUTE, HOUR = 60, 3_600
+# Nobody samples in the three hours between.
+BEFORE: Final = range(0, 31 * MINUTE, MINUTE)
+AFTER: Final = range(4 * HOUR, 4 * HOUR + 21 * MINUTE, MINUTE)
+END: Final = AFTER[-1]
+FRESH_MS: Final = 600_000
+
+
+def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
+    return [row | {"cluster_id": cluster} for row in rows]
+
+
+def generation(seconds: float, number: int, *names: str) -> Row:
+    """Of members with fixed names, whose rebalance may have begun whenever the last one had ended."""
+    members = [{"member_id": name, "group_instance_id": name, "rebalance_timeout_ms": 60_000} for name in names]
+    return event(seconds, "generation", "GroupMetadata", source=number, group="g", epoch=number, members=members)
+
+
+COMMITS: Final = [
+    *of("hole", [commit(1, 0, source=1)]),
+    # Partition 1 was rewound five minutes before the end.
+    *of("rewound", (commit(at, 10 * at, source=1 + at) for at in AFTER)),
+    *of("rewound", (commit(at, 10 * at, source=90_000 + at, partition=1) for at in AFTER if at < END - 5 * MINUTE)),
+    *of("rewound", [commit(END - 5 * MINUTE, 5, source=200_000, partition=1)]),
+    *of("static", [commit(1, 5, source=1)]),
+]
+ENDS: Final = [
+    *of("hole", (ends(at, 0) for at in BEFORE)),
+    *of("hole", (ends(at, 100) for at in AFTER)),
+    *of("rewound", (ends(at, 10 * at + 50, partition=partition) for at in AFTER for partition in (0, 1))),
+    *of("static", (ends(at, 9) for at in (*BEFORE, *AFTER))),
+]
+EVENTS: Final = of(
+    "static", [generation(5, 1, "a"), generation(20 * MINUTE, 2, "a", "b"), generation(END - 60, 3, "a", "b", "c")]
+)
+
+
+@pytest.fixture(scope="module")
+def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    made = new_storage(tmp_path_factory.mktemp("tables"))
+    put_all(made, "b", {"offset_commits": COMMITS, "partition_offsets": ENDS, "group_events": EVENTS})
+    build(spark, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def told(spark: SparkSession, storage: Storage) -> History:
+    return report(spark, storage, since_ms=START - HOUR * 1_000, until_ms=START + END * 1_000)
+
+
+def group_of(told: History, cluster: str) -> GroupHistory:
+    (found,) = (group for group in told.groups if group.cluster_id == cluster)
+    return found
+
+
+def test_a_point_without_a_lag_parts_what_is_known_before_a_hole_from_what_is_known_after_it(told: History) -> None:
+    points = group_of(told, "hole").points
+    unknown = [place for place, point in enumerate(points) if point.lag is None]
+    assert len(unknown) == 1
+    last, hole, first = points[unknown[0] - 1 : unknown[0] + 2]
+    assert (last.at_ms, hole.at_ms) == (START + BEFORE[-1] * 1_000, last.at_ms + FRESH_MS)
+    assert (first.at_ms, first.lag, hole.time_lag_ms) == (START + AFTER[0] * 1_000, 100, None)
+
+
+def test_who_was_caught_up_before_a_hole_may_be_behind_since_then(told: History) -> None:
+    group = group_of(told, "hole")
+    assert (group.lagging_since_ms, group.lagging_since_is_bound) == (START + AFTER[0] * 1_000, True)
+
+
+def test_a_rate_that_is_not_known_of_a_partition_is_not_known_of_its_group(told: History) -> None:
+    group = group_of(told, "rewound")
+    assert group.consume_rate is None
+    assert group.produce_rate == pytest.approx(20)
+
+
+def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun(
+    spark: SparkSession, storage: Storage, told: History
+) -> None:
+    assert [turn.generation for turn in group_of(told, "static").rebalances or ()] == [1, 2, 3]
+    late = report(spark, storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
+    (turn,) = group_of(late, "static").rebalances or ()
+    assert (turn.generation, turn.started_ms) == (3, START + 20 * MINUTE * 1_000)
+    assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
