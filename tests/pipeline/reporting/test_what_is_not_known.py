@@ -43,12 +43,18 @@ COMMITS: Final = [
     *of("rewound", (commit(at, 10 * at, source=90_000 + at, partition=1) for at in AFTER if at < END - 5 * MINUTE)),
     *of("rewound", [commit(END - 5 * MINUTE, 5, source=200_000, partition=1)]),
     *of("static", [commit(1, 5, source=1)]),
+    # Partition 1 is a million behind, and has no leader in the last quarter of an hour.
+    *of("silent", (commit(at, at, source=1 + at) for at in AFTER)),
+    *of("silent", (commit(at, 10, source=90_000 + at, partition=1) for at in AFTER)),
+    *of("silent", [commit(AFTER[0], 10, source=200_000, topic="dropped")]),
 ]
 ENDS: Final = [
     *of("hole", (ends(at, 0) for at in BEFORE)),
     *of("hole", (ends(at, 100) for at in AFTER)),
     *of("rewound", (ends(at, 10 * at + 50, partition=partition) for at in AFTER for partition in (0, 1))),
     *of("static", (ends(at, 9) for at in (*BEFORE, *AFTER))),
+    *of("silent", (ends(at, at) for at in AFTER)),
+    *of("silent", (ends(at, 1_000_000 if at < AFTER[5] else None, partition=1) for at in AFTER)),
 ]
 EVENTS: Final = of(
     "static", [generation(5, 1, "a"), generation(20 * MINUTE, 2, "a", "b"), generation(END - 60, 3, "a", "b", "c")]
@@ -101,3 +107,23 @@ def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun
     (turn,) = group_of(late, "static").rebalances or ()
     assert (turn.generation, turn.started_ms) == (3, START + 20 * MINUTE * 1_000)
     assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
+
+
+def test_partitions_that_count_nowhere_are_told(told: History) -> None:
+    """Besides, the group committed on a topic of which nothing was ever seen."""
+    group = group_of(told, "silent")
+    assert (group.lag, group.verdict) == (0, "OK")
+    assert (group.time_lag_ms, group.time_lag_quality) == (None, "unknown")
+    assert [sentence for sentence in told.missing if "without them" in sentence] == [
+        (
+            "Cluster silent: 1 group has partitions whose log end was not known for ten minutes, so that lag and "
+            "verdict are without them: g (2 of 3)."
+        )
+    ]
+
+
+def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(spark: SparkSession, storage: Storage) -> None:
+    until = START + (AFTER[5] + 2 * MINUTE) * 1_000
+    told = report(spark, storage, since_ms=START, until_ms=until)
+    assert (group_of(told, "silent").lag or 0) > 900_000
+    assert [sentence for sentence in told.missing if "without them" in sentence] == []

@@ -41,6 +41,10 @@ class Period:
         """The same, with all of its first day."""
         return Period(self.since_ms // DAY_MS * DAY_MS, self.until_ms)
 
+    def until_midnight(self) -> Period:
+        """The same, and the rest of its last day."""
+        return Period(self.since_ms, self.until_ms // DAY_MS * DAY_MS + DAY_MS - 1)
+
     def with_days_before(self, days: int) -> Period:
         """The same, and so many days before it."""
         return Period(self.since_ms - days * DAY_MS, self.until_ms)

@@ -30,6 +30,8 @@ class Standing:
 
     `evaluated_ms` is the last time that it had a lag and a verdict. It has none any more if it was removed, or if
     `has_ended`: all its commits were removed since. Without `tells_rebalances` its records would not show any.
+    `committed` counts the partitions that it has a commit on, but for those that are there no longer; None where the
+    tables know of later times than the period.
     """
 
     key: Key
@@ -41,6 +43,7 @@ class Standing:
     gone: Gone | None = None
     has_ended: bool = False
     tells_rebalances: bool = True
+    committed: int | None = None
     last: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -59,9 +62,16 @@ class Standing:
         has_negative = (self.last.get("least") or 0) < 0
         return self.last["behind"] if has_negative else max(0, self.lag or 0)
 
+    @property
+    def silent(self) -> int:
+        """Its partitions with a commit of which no log end is known, so that lag and verdict are without them."""
+        there = self.last.get("there")
+        return 0 if there is None or self.committed is None else max(0, self.committed - there)
+
     def time_lag(self) -> tuple[int | None, str]:
         """The longest of its partitions', with a quality; where one is unknown, the others are a lower bound."""
-        known_ms, qualities = self.last.get("time_lag_ms"), self.last.get("qualities") or ["unknown"]
+        known_ms, qualities = self.last.get("time_lag_ms"), [*(self.last.get("qualities") or ["unknown"])]
+        qualities += ["unknown"] * bool(self.silent)
         quality = max(qualities, key=_QUALITIES.index)
         if quality != "unknown":
             return known_ms, quality
@@ -136,6 +146,7 @@ def _standing(key: Key, told: Mapping[str, Any], ended: Gone | None) -> Standing
         evaluated_ms=evaluated_ms,
         rule=status["rule"],
         lag=status["lag"],
+        committed=told.get("committed") if told.get("newest_ms") == evaluated_ms else None,
         state=newest["state"],
         members=newest["members"],
     )
@@ -144,11 +155,16 @@ def _standing(key: Key, told: Mapping[str, Any], ended: Gone | None) -> Standing
 def _status(tables: Tables) -> DataFrame:
     from pyspark.sql import functions as F
 
-    rows = tables.read(GROUP_STATUS, "evaluated_at").where(F.col("topic").isNull())
-    return rows.groupBy(*GROUP).agg(
-        F.max_by(F.struct("rule", "lag", "state", "members"), "evaluated_at").alias("status"),
-        F.max(F.unix_millis("evaluated_at")).alias("evaluated_ms"),
+    period = tables.period
+    rows = tables.read(GROUP_STATUS, "evaluated_at", period=period.until_midnight()).where(F.col("topic").isNull())
+    at_ms = F.unix_millis("evaluated_at")
+    evaluated_ms = F.when(at_ms <= period.until_ms, at_ms)
+    sums = rows.groupBy(*GROUP).agg(
+        F.max_by(F.struct("rule", "lag", "state", "members"), evaluated_ms).alias("status"),
+        F.max(evaluated_ms).alias("evaluated_ms"),
+        F.max(at_ms).alias("newest_ms"),
     )
+    return sums.where(F.col("evaluated_ms").isNotNull())
 
 
 def _events(tables: Tables) -> DataFrame:
@@ -181,6 +197,7 @@ def _daily(tables: Tables) -> DataFrame:
     return rows.groupBy(*GROUP).agg(
         F.max(F.unix_millis("last_commit_time")).alias("committed_ms"),
         F.max_by("partitions", "day").alias("partitions"),
+        F.max_by(F.col("partitions") - F.col("orphaned_partitions"), "day").alias("committed"),
     )
 
 
