@@ -43,7 +43,8 @@ def sample(
     Lag needs log ends, which __consumer_offsets does not tell; without rights to read that topic, samples are enough
     for lag and verdicts. Needs no Spark. SASL is not spoken here yet, other than by ingest. With --every, --timeout is
     for each round. A round has a row for each commit of each group, also if it has not changed, of some 5 bytes: a
-    million commits each minute are 7 GB a day.
+    million commits each minute are 7 GB a day. Rounds that are further apart than ten minutes give no rates, and holes
+    in what a report draws.
 
     \b
     kafka-groups pipeline sample --into history -b localhost:9092 --every 60s
