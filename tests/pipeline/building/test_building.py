@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kafka_groups.pipeline.building import Built, build
 from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, TABLES, Table
-from tests.pipeline.steps.making import Row, at, commit, ends, event, new_storage, put_all
+from tests.pipeline.steps.making import NOON, Row, at, commit, ends, event, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -229,7 +230,17 @@ def test_groups_of_one_name_are_told_apart_by_their_clusters(spark: SparkSession
 
     told = build(spark, storage).missing
 
-    assert [sentence for sentence in told if "so no row" in sentence] == [
+    sentences = [
         "1 group has no commit in the 7 days before 2026-11-20 on cluster a, and so no row from then on: same.",
         "1 group has no commit in the 7 days before 2026-11-20 on cluster b, and so no row from then on: same.",
     ]
+    assert [sentence for sentence in told if "so no row" in sentence] == sentences
+
+    def reported(until: float, **wanted: Any) -> list[str]:
+        until_ms = int((NOON.timestamp() + until) * 1_000)
+        history = report(spark, storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
+        return [sentence for sentence in history.missing if "so no row" in sentence]
+
+    assert reported(0) == sentences
+    assert reported(0, groups=["young"]) == []
+    assert reported(-DAY) == []  # as of then nothing was left out yet

@@ -9,8 +9,10 @@ import pytest
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
 
 if TYPE_CHECKING:
@@ -36,6 +38,16 @@ def generation(seconds: float, number: int, *names: str) -> Row:
     return event(seconds, "generation", "GroupMetadata", source=number, group="g", epoch=number, members=members)
 
 
+def coordinators() -> Iterable[Row]:
+    """Of eight partitions one has no leader from the sixth round on."""
+    away = partition_of("unheard", 8)
+    assert away != partition_of("heard", 8)
+    for at in AFTER:
+        for number in range(8):
+            told = None if number == away and at >= AFTER[5] else 100
+            yield ends(at, told, topic=OFFSETS_TOPIC, partition=number)
+
+
 COMMITS: Final = [
     *of("hole", [commit(1, 0, source=1)]),
     # Partition 1 was rewound five minutes before the end.
@@ -44,6 +56,10 @@ COMMITS: Final = [
     *of("rewound", [commit(END - 5 * MINUTE, 5, source=200_000, partition=1)]),
     *of("static", [commit(1, 5, source=1)]),
     # Partition 1 is a million behind, and has no leader in the last quarter of an hour.
+    # The coordinator of the one does not answer in the last quarter of an hour, that of the other always.
+    *of("away", (commit(at, at, group="heard") for at in AFTER)),
+    *of("away", (commit(at, at, group="unheard") for at in AFTER[:5])),
+    *of("read", (commit(at, at, source=1 + at, group="unheard") for at in AFTER)),
     *of("silent", (commit(at, at, source=1 + at) for at in AFTER)),
     *of("silent", (commit(at, 10, source=90_000 + at, partition=1) for at in AFTER)),
     *of("silent", [commit(AFTER[0], 10, source=200_000, topic="dropped")]),
@@ -53,6 +69,8 @@ ENDS: Final = [
     *of("hole", (ends(at, 100) for at in AFTER)),
     *of("rewound", (ends(at, 10 * at + 50, partition=partition) for at in AFTER for partition in (0, 1))),
     *of("static", (ends(at, 9) for at in (*BEFORE, *AFTER))),
+    *(row for cluster in ("away", "read") for row in of(cluster, (ends(at, at) for at in AFTER))),
+    *(row for cluster in ("away", "read") for row in of(cluster, coordinators())),
     *of("silent", (ends(at, at) for at in AFTER)),
     *of("silent", (ends(at, 1_000_000 if at < AFTER[5] else None, partition=1) for at in AFTER)),
 ]
@@ -127,3 +145,15 @@ def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(spark: Spa
     told = report(spark, storage, since_ms=START, until_ms=until)
     assert (group_of(told, "silent").lag or 0) > 900_000
     assert [sentence for sentence in told.missing if "without them" in sentence] == []
+
+
+def test_groups_whose_coordinator_is_away_are_told_where_only_samples_tell(told: History) -> None:
+    """Their commits seem to stand still while logs go on."""
+    (unheard,) = (group for group in told.groups if (group.cluster_id, group.group) == ("away", "unheard"))
+    assert (unheard.lag or 0) > 0
+    assert [sentence for sentence in told.missing if "coordinator" in sentence] == [
+        (
+            "Cluster away: the coordinator of 1 group did not answer samples for ten minutes, so that lag and verdict "
+            "rest on the commits from before: unheard."
+        )
+    ]

@@ -11,8 +11,9 @@ from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import Key, Period, Tables, Wanted
 from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
 from kafka_groups.pipeline.reporting.findings import findings
-from kafka_groups.pipeline.reporting.holes import gaps, missing, silent
+from kafka_groups.pipeline.reporting.holes import gaps, missing, silent, unseen
 from kafka_groups.pipeline.reporting.standing import Roster, Standing, roster, with_last_rows
+from kafka_groups.pipeline.reporting.unheard import unheard
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.rereading import reread
 
@@ -148,7 +149,8 @@ def _history(
 
 def _missing(tables: Tables, known: Roster, standing: Sequence[Standing], wanted: Wanted) -> tuple[str, ...]:
     judged = None if wanted.is_all() else {one.key for one in standing if one.evaluated_ms is not None}
-    told = (*silent(known, standing), *missing(tables, known, judged))
+    counted_short = (*silent(known, standing), *unheard(tables, known, standing))
+    told = (*counted_short, *missing(tables, known, judged), *unseen(tables, wanted))
     if known.evaluated_ms and standing and judged is not None and not judged:
         return ("No lag is known of the selected groups in this period.", *told)
     return told

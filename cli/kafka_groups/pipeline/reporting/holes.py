@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.pipeline.left_out import left_out
 from kafka_groups.pipeline.reached import behind, capital, commits_missing, of_cluster, spell
-from kafka_groups.pipeline.reporting.asking import FRESH_MS, Key, Tables, among
+from kafka_groups.pipeline.reporting.asking import FRESH_MS, Key, Tables, Wanted, among
 from kafka_groups.pipeline.reporting.standing import Roster, Standing
-from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY
+from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, TOPIC_DAILY
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -72,6 +74,19 @@ def silent(known: Roster, standing: Iterable[Standing]) -> Iterator[str]:
             f"{listed}{more}."
         )
         yield of_cluster(told, cluster, known.reach)
+
+
+def unseen(tables: Tables, wanted: Wanted) -> list[str]:
+    """Groups of which no row tells any more, as of the day that was built last."""
+    from pyspark.sql import functions as F
+
+    dates = tables.storage.format.dates(TOPIC_DAILY.name)
+    until = datetime.fromtimestamp(tables.period.until_ms / 1_000, UTC).date().isoformat()
+    if len(dates) < 2 or dates[-1] > until:  # noqa: PLR2004 - of one day nothing is left out
+        return []
+    rows = tables.storage.read(tables.spark, TOPIC_DAILY).where(F.col("date") == dates[-1])
+    built = rows.select(F.max("lookback_days").alias("lookback_days")).collect()[0]
+    return left_out(tables.spark, tables.storage, built["lookback_days"] or 0, is_wanted=wanted.has)
 
 
 def _ended(tables: Tables, known: Roster) -> Iterator[str]:
