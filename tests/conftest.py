@@ -16,6 +16,7 @@ settings.load_profile("kafka-groups")
 # Some programs of tests are ended by it. A script that starts a run in the background hands down that it is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+pytest_plugins = ("tests.browser",)
 _missing: dict[str, list[str]] = {}
 
 

@@ -139,7 +139,7 @@ def test_all_raises_the_first_failure_though_others_were_found() -> None:
 
 def test_answers_cannot_be_changed_by_who_gets_them() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Answers(found={}).found = {}  # type: ignore[misc]
+        Answers(found={}).found = {}  # type: ignore[misc]  # what mypy forbids is what is tried
 
 
 def test_a_members_partitions_are_counted_over_its_topics() -> None:

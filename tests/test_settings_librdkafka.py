@@ -44,7 +44,7 @@ def test_brokers_are_told_as_librdkafka_reads_them() -> None:
 
 def test_a_flag_beats_the_environment_which_beats_the_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("bootstrap.servers=f:1")
-    named = {"config": str(tmp_path / "f"), "bootstrap": None}
+    named: dict[str, Any] = {"config": str(tmp_path / "f"), "bootstrap": None}
     assert resolve(**named).properties["bootstrap.servers"] == "f:1"
     named["environment"] = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "e:1", "KAFKA_GROUPS_TIMEOUT": "9s"}
     found = resolve(**named)

@@ -18,7 +18,8 @@ class LagPoint(NamedTuple):
 class Rebalance:
     """One rebalance. `duration_quality` is exact, bound (no longer than that), overtaken (until the next) or open.
 
-    `joined` and `left` count members; None where that is not known.
+    An open one had not ended by the end of the day after it began (UTC), from when on nothing is looked at. Where not
+    even that is known, the quality is unknown. `joined` and `left` count members; None where that is not known.
     """
 
     started_ms: int
@@ -36,11 +37,13 @@ class GroupHistory:
 
     `verdict` is OK, WARN, STOP, STALL or REWIND, `rule` the rule that gave it; without commits to judge it is OK, by
     `no_commits`. Both are None without a lag: where no log end is known of what it committed on, or where all that it
-    committed was removed. `evaluated_ms` is the time that they and the lag are of (None without them). A group with
-    `removed_ms` was removed then (with `removed_is_bound` at some time before: the first sample that missed it is of
-    then) and not seen since. Rates are records a second. `time_lag_quality` is one of the contract's names. With
-    `lagging_since_is_bound` the lag is older than what is known of the period, or begins with it. `rebalances` are None
-    where they are not known: no record of the cluster was read in the period, or the group's kind tells none.
+    committed was removed. `lag_quality` is exact, lower_bound (the log ends of some partitions are not known), outdated
+    (its coordinator did not answer: the commits are from before) or unknown (no lag). `evaluated_ms` is the time that
+    they and the lag are of (None without them). A group with `removed_ms` was removed then (with `removed_is_bound` at
+    some time before: the first sample that missed it is of then) and not seen since. Rates are records a second.
+    `time_lag_quality` is one of the contract's names. With `lagging_since_is_bound` the lag is older than what is known
+    of the period, or begins with it. `rebalances` are None where they are not known: no record of the cluster was read
+    in the period, or the group's kind tells none.
     """
 
     cluster_id: str
@@ -53,6 +56,7 @@ class GroupHistory:
     removed_ms: int | None
     removed_is_bound: bool
     lag: int | None
+    lag_quality: str
     time_lag_ms: int | None
     time_lag_quality: str
     consume_rate: float | None

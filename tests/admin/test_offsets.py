@@ -106,7 +106,7 @@ def test_an_unstable_offset_is_asked_for_again_until_its_transaction_ends() -> N
 
 
 def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_told() -> None:
-    unstable = {("payments", 0): Commit(offset=-1, error=88), ("payments", 1): 7}
+    unstable: dict[tuple[str, int], int | Commit] = {("payments", 0): Commit(offset=-1, error=88), ("payments", 1): 7}
     groups = {"stuck": Group(commits=unstable), "fine": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         admin.brokers()

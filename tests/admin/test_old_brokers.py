@@ -108,7 +108,9 @@ def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
         assert cluster.asked("OffsetFetch")[0].version == version
         assert cluster.asked("OffsetFetch")[0].body["topics"] is None
         assert {key: commit and commit.offset for key, commit in offsets.rows()} == {("t", 0): 5, ("t", 1): 7}
-        assert offsets[TopicPartition("t", 1)].metadata == "by hand"  # type: ignore[union-attr]
+        told = offsets[TopicPartition("t", 1)]
+        assert told is not None
+        assert told.metadata == "by hand"
         assert offsets.refused == {TopicPartition("u", 0): 29}
 
 

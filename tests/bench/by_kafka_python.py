@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kafka.admin import KafkaAdminClient, OffsetSpec  # type: ignore[import-untyped]
+from kafka.admin import KafkaAdminClient, OffsetSpec
 
 
 def main(question: str, bootstrap: str) -> None:

@@ -15,7 +15,8 @@ import selectors
 import sys
 from collections import Counter
 from collections.abc import Coroutine, Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Protocol
 
 from .frames import Conversation, Splitter
 
@@ -29,11 +30,7 @@ async def serve(delay_s: float, brokers: list[int]) -> None:
     ports: dict[int, int] = {}
     for broker in brokers:
         server = await asyncio.start_server(
-            lambda reader, writer, broker=broker: _serve_client(  # type: ignore[misc]
-                (reader, writer), broker=broker, delay_s=delay_s, tally=tally, ports=ports
-            ),
-            _HOST,
-            0,
+            partial(_serve_client, broker=broker, delay_s=delay_s, tally=tally, ports=ports), _HOST, 0
         )
         ports[broker] = server.sockets[0].getsockname()[1]
     _say([ports[broker] for broker in brokers])
@@ -44,9 +41,15 @@ async def serve(delay_s: float, brokers: list[int]) -> None:
         tally.clear()
 
 
-async def delay_frames(
-    frames: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter, *, delay_s: float
-) -> None:
+class Sink(Protocol):
+    """What takes frames: as much of a StreamWriter as that needs."""
+
+    def write(self, data: bytes, /) -> None: ...
+
+    async def drain(self) -> None: ...
+
+
+async def delay_frames(frames: asyncio.Queue[tuple[float, bytes]], writer: Sink, *, delay_s: float) -> None:
     """Write each frame `delay_s` after the time it came at, however many are under way."""
     loop = asyncio.get_running_loop()
     while True:
@@ -58,14 +61,14 @@ async def delay_frames(
 
 
 async def _serve_client(
-    client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
     *,
     broker: int,
     delay_s: float,
     tally: Counter[int],
     ports: Mapping[int, int],
 ) -> None:
-    reader, writer = client
     try:
         upstream_reader, upstream_writer = await asyncio.open_connection(_HOST, broker)
     except OSError:

@@ -94,7 +94,7 @@ class TestDelay:
 
         all_taken = asyncio.Event()
 
-        class Sink:
+        class Taking:
             def write(self, frame: bytes) -> None:
                 taken.append((asyncio.get_running_loop().time(), frame))
                 if len(taken) == count:
@@ -108,7 +108,7 @@ class TestDelay:
             start = asyncio.get_running_loop().time()
             for number in range(count):
                 frames.put_nowait((start, bytes([number])))
-            task = asyncio.ensure_future(delay_frames(frames, Sink(), delay_s=delay_s))  # type: ignore[arg-type]
+            task = asyncio.ensure_future(delay_frames(frames, Taking(), delay_s=delay_s))
             await all_taken.wait()
             task.cancel()
             return start

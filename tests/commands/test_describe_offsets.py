@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin import EARLIEST
-from kafka_groups.model import CommittedOffset
+from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.fake_admin import Commits, FakeCluster, member, run
 
 
@@ -21,7 +21,7 @@ def a_busy_and_an_empty_group(cluster: FakeCluster) -> None:
     cluster.add("busy", state="Stable", members=members, commits=commits)
     cluster.add("idle", commits={("t", 1): 7})
     cluster.end("t", 10, 10, 10, starts=(0, 0, 2))
-    cluster.ends |= {("u", 9): 1}  # type: ignore[dict-item]
+    cluster.ends[TopicPartition("u", 9)] = 1
 
 
 BUSY = dedent("""\
@@ -195,7 +195,7 @@ def test_a_group_without_anything_is_a_note_and_no_block(cluster: FakeCluster) -
 
 
 def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: FakeCluster) -> None:
-    del cluster.ends["t", 0]  # type: ignore[arg-type]
+    del cluster.ends[TopicPartition("t", 0)]
     outcome = run("describe", "busy", "--format", "csv")
     assert outcome.stdout.splitlines()[1] == "busy,t,0,3,,,m-two,/10.0.0.1,client"
 

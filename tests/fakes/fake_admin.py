@@ -187,8 +187,12 @@ class FakeCluster:
 
     def _count_partitions(self, topics: Iterable[str], **_: Any) -> Answers[str, tuple[int, ...]]:
         wanted = list(topics)
-        unknown = {"code": 3, "name": "UNKNOWN_TOPIC_OR_PARTITION", "message": "the topic does not exist"}
-        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
+        unknown: dict[str, Any] = {
+            "code": 3,
+            "name": "UNKNOWN_TOPIC_OR_PARTITION",
+            "message": "the topic does not exist",
+        }
+        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}
         return Answers(found={t: self.partitions[t] for t in wanted if t not in failed}, failed=failed)
 
 

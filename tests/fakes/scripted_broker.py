@@ -105,12 +105,12 @@ class ScriptedBroker:
         self,
         answer: Answer = lambda _asked: {},
         *,
-        id: int = 1,  # noqa: A002
+        number: int = 1,
         versions: Mapping[str, tuple[int, int]] | None = None,
         host: str = "127.0.0.1",
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.id = id
+        self.id = number
         self.asked: list[Asked] = []
         self.faults: list[str] = []
         self.versions = {**NEWEST, **(versions or {})}

@@ -76,7 +76,7 @@ class ScriptedCluster:
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
         self.brokers = {
-            number: ScriptedBroker(self._answer, id=number, versions=versions) for number in range(1, brokers + 1)
+            number: ScriptedBroker(self._answer, number=number, versions=versions) for number in range(1, brokers + 1)
         }
         self.addresses = {number: broker.endpoint for number, broker in self.brokers.items()} | dict(advertised or {})
 
@@ -126,7 +126,7 @@ class ScriptedCluster:
         answer: Struct = getattr(self, f"_answer_{asked.api}")(asked)
         return answer
 
-    def _answer_Metadata(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_Metadata(self, asked: Asked) -> Struct:
         return {
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
             "cluster_id": "scripted",
@@ -149,7 +149,7 @@ class ScriptedCluster:
             ],
         }
 
-    def _answer_FindCoordinator(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_FindCoordinator(self, asked: Asked) -> Struct:
         rows = [self._coordinator(group) for group in asked.body["coordinator_keys"] or [asked.body["key"]]]
         return {**rows[0], "coordinators": rows}
 
@@ -158,7 +158,7 @@ class ScriptedCluster:
         number = self.groups.get(group, Group()).coordinator
         return {"key": group, "node_id": number, **_address(self.addresses[number])}
 
-    def _answer_ListGroups(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_ListGroups(self, asked: Asked) -> Struct:
         states = {state.lower() for state in asked.body["states_filter"]}
         types = {kind.lower() for kind in asked.body["types_filter"]}
         rows = [
@@ -175,7 +175,7 @@ class ScriptedCluster:
         ]
         return {"groups": rows}
 
-    def _answer_OffsetFetch(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_OffsetFetch(self, asked: Asked) -> Struct:
         wanted = asked.body["groups"] or [asked.body]
         rows = [self._offsets(asked.broker, group["group_id"], group["topics"]) for group in wanted]
         return {**rows[0], "groups": rows}
@@ -192,7 +192,7 @@ class ScriptedCluster:
             rows.setdefault(topic, []).append(_commit_row(partition, commit))
         return {"group_id": name, "topics": [{"name": topic, "partitions": rows[topic]} for topic in rows]}
 
-    def _answer_ConsumerGroupDescribe(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_ConsumerGroupDescribe(self, asked: Asked) -> Struct:
         return {"groups": [self._consumer_group(asked.broker, name) for name in asked.body["group_ids"]]}
 
     def _consumer_group(self, broker: int, name: str) -> Struct:
@@ -205,7 +205,7 @@ class ScriptedCluster:
         epochs = {"group_epoch": group.epoch, "assignment_epoch": group.epoch}
         return {**row, **epochs, "group_state": group.state, "assignor_name": group.assignor, "members": group.members}
 
-    def _answer_DescribeGroups(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_DescribeGroups(self, asked: Asked) -> Struct:
         return {"groups": [self._classic_group(asked, name) for name in asked.body["groups"]]}
 
     def _classic_group(self, asked: Asked, name: str) -> Struct:
@@ -235,7 +235,7 @@ class ScriptedCluster:
             return _NOT_COORDINATOR
         return group.error if group.type == of_type else _GROUP_NOT_FOUND
 
-    def _answer_ListOffsets(self, asked: Asked) -> Struct:  # noqa: N802
+    def _answer_ListOffsets(self, asked: Asked) -> Struct:
         named = Counter(
             (topic["name"], row["partition_index"]) for topic in asked.body["topics"] for row in topic["partitions"]
         )

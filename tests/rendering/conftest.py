@@ -20,7 +20,7 @@ class Tty(io.StringIO):
 
 @pytest.fixture
 def make_screen() -> Callable[..., Screen]:
-    """A pipe, unless told otherwise; what is written stands in `screen.out.getvalue()`."""
+    """A pipe, unless told otherwise; `written(screen.out)` is what stands there."""
 
     def make(**told: Any) -> Screen:
         known: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,7 +17,7 @@ class Row(NamedTuple):
     """A row of two cells."""
 
     name: str | None
-    size: int | None
+    size: int | str | None
 
 
 COLUMNS = (Column("NAME", "name"), Column("SIZE", "size", is_number=True))
@@ -30,6 +30,14 @@ def test_columns_take_the_width_of_their_widest_cell_and_numbers_stand_right() -
         a           5
         longer  12345
         """)
+
+
+def test_a_number_with_a_sign_in_front_is_as_wide_as_its_text() -> None:
+    """Whichever way texts and numbers would sort."""
+    both: tuple[list[int | str | None], ...] = (["≥1234", 5, None], ["9", "≥1234", "-"])
+    for sizes in both:
+        lines = Grid(COLUMNS).text_of([Row("a", size) for size in sizes]).splitlines()
+        assert {len(line) for line in lines} == {len("NAME  ≥1234")}
 
 
 def test_the_last_column_is_not_padded() -> None:
@@ -71,10 +79,10 @@ def test_escaped_cells_are_measured_as_they_are_shown() -> None:
     assert Grid(COLUMNS, escaped=True).text_of([Row("a\nb", 1)]) == "NAME  SIZE\na\\nb     1\n"
 
 
-def offset_row(**values: object) -> OffsetRow:
+def offset_row(**values: Any) -> OffsetRow:
     """A row of `describe`, all of it known but what is told otherwise."""
     known = OffsetRow("g", "t", 0, 3, 5, 9, 4, "m", "/10.0.0.1", "client", 0, "note")
-    return known._replace(**values)  # type: ignore[arg-type]
+    return known._replace(**values)
 
 
 # %-15s+ %-15s+ %-10s %-15s %-15s %-15s %-15s+ %-15s+ %s, where s+ widens to the longest value.

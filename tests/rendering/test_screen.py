@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from kafka_groups.model import Failure, GroupDescription
 from kafka_groups.rendering.notices import describe_failure, note, tell_states
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, escape_controls, look_at_streams
+from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]
 
@@ -79,7 +81,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
 def test_talk_goes_to_stderr_a_line_each(make_screen: MakeScreen) -> None:
     screen = make_screen(err=io.StringIO())
     note(screen, "one\ntwo")
-    assert (screen.out.getvalue(), screen.err.getvalue()) == ("", "one\\ntwo\n")  # type: ignore[attr-defined]
+    assert (written(screen.out), written(screen.err)) == ("", "one\\ntwo\n")
 
 
 @pytest.mark.parametrize(
@@ -95,8 +97,8 @@ def test_talk_goes_to_stderr_a_line_each(make_screen: MakeScreen) -> None:
         ({"broker": 0}, "broker 0: refused (X)"),
     ],
 )
-def test_a_failure_says_what_and_where_and_why(where: dict[str, object], told: str) -> None:
-    failure = Failure(code=1, name="X", message="refused", **where)  # type: ignore[arg-type]
+def test_a_failure_says_what_and_where_and_why(where: dict[str, Any], told: str) -> None:
+    failure = Failure(code=1, name="X", message="refused", **where)
     assert describe_failure(failure) == told
 
 
@@ -107,7 +109,7 @@ def test_states_are_told_empty_ones_first(make_screen: MakeScreen) -> None:
         for group, state in (("a", "PreparingRebalance"), ("b", "Empty"), ("c", "Stable"), ("d", None))
     ]
     tell_states(screen, groups, named=frozenset())
-    assert screen.err.getvalue() == (  # type: ignore[attr-defined]
+    assert written(screen.err) == (
         "Consumer group 'b' has no active members.\nWarning: Consumer group 'a' is rebalancing.\n"
     )
 
@@ -123,11 +125,11 @@ def test_a_bar_is_drawn_on_a_terminals_stderr_and_wiped_away(make_screen: MakeSc
     bar = bar_after(screen, 0.8)
     bar("fetching offsets", 3, 10)
     bar.stop()
-    drawn = screen.err.getvalue()  # type: ignore[attr-defined]
+    drawn = written(screen.err)
     assert "fetching offsets" in drawn
     assert "3/10" in drawn
     assert drawn.endswith("\x1b[2K")
-    assert screen.out.getvalue() == ""  # type: ignore[attr-defined]
+    assert written(screen.out) == ""
 
 
 @pytest.mark.parametrize(("is_terminal", "seconds"), [(True, 0.6), (False, 60.0)])
@@ -138,7 +140,7 @@ def test_a_bar_is_silent_in_the_first_moments_and_in_pipes(
     bar = bar_after(screen, seconds)
     bar("fetching offsets", 3, 10)
     bar.stop()
-    assert screen.err.getvalue() == ""  # type: ignore[attr-defined]
+    assert written(screen.err) == ""
 
 
 def test_without_colour_the_bar_has_none(make_screen: MakeScreen) -> None:
@@ -146,7 +148,7 @@ def test_without_colour_the_bar_has_none(make_screen: MakeScreen) -> None:
     bar = bar_after(screen, 5)
     bar("fetching offsets", 3, 10)
     bar.stop()
-    assert "\x1b[3" not in screen.err.getvalue()  # type: ignore[attr-defined]
+    assert "\x1b[3" not in written(screen.err)
 
 
 def test_a_bar_for_what_takes_seconds_is_drawn_at_once(make_screen: MakeScreen) -> None:
@@ -154,7 +156,7 @@ def test_a_bar_for_what_takes_seconds_is_drawn_at_once(make_screen: MakeScreen) 
     bar = bar_after(screen, 0)
     bar.begin("starting Spark")
     bar.stop()
-    drawn = screen.err.getvalue()  # type: ignore[attr-defined]
+    drawn = written(screen.err)
     assert "starting Spark" in drawn
     assert drawn.endswith("\x1b[2K")
 
@@ -162,7 +164,7 @@ def test_a_bar_for_what_takes_seconds_is_drawn_at_once(make_screen: MakeScreen) 
 def test_a_bar_in_a_pipe_does_not_begin(make_screen: MakeScreen) -> None:
     screen = make_screen(err_is_terminal=False)
     ProgressBar(screen).begin("starting Spark")
-    assert screen.err.getvalue() == ""  # type: ignore[attr-defined]
+    assert written(screen.err) == ""
 
 
 def test_a_bar_goes_on_while_the_descriptor_of_stderr_is_a_log(make_screen: MakeScreen, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from kafka_groups.rendering.columns import list_columns, offsets_columns
 from kafka_groups.rendering.formats import BlockWriter, CsvWriter, Entry, TableWriter, write_table
 from kafka_groups.rendering.rows import CommitRow
 from kafka_groups.rendering.screen import Screen
+from tests.rendering.streams import written
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -46,7 +47,7 @@ def entry(rows: list[Any], columns: Any = OFFSETS) -> Entry:
 
 def text_of(screen: Screen) -> str:
     """What was drawn, without the blanks that end its lines."""
-    drawn: str = screen.out.getvalue()  # type: ignore[attr-defined]
+    drawn = written(screen.out)
     return "\n".join(line.rstrip() for line in drawn.split("\n"))
 
 

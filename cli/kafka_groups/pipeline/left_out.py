@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.pipeline.sentences import few
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-_NAMED: Final = 5
 _DAY_MS: Final = 86_400_000
 
 
@@ -62,10 +62,9 @@ def _was_cut(row: Row, dates: Sequence[date], lookback_days: int) -> bool:
 
 
 def _told(cluster: str, names: list[str], last: date, lookback_days: int) -> str:
-    listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
     noun = "group has" if len(names) == 1 else "groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (
         f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and so no row from then on: "
-        f"{listed}."
+        f"{few(names)}."
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.pipeline.sentences import capital, of_cluster, spell
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 
@@ -96,12 +96,16 @@ def _fill(found: dict[str, dict[tuple[str, str], int]], parts: Collection[DataFr
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Sentences about clusters of which no commit was read; `so` says what follows from that."""
     told = f"no commits were read from __consumer_offsets: {so}."
-    return lacking(reach, told, OFFSET_COMMITS, "topic")
+    return lacking(reach, told, (OFFSET_COMMITS, "topic"))
 
 
-def lacking(reach: Mapping[str, Reach], told: str, table: Table, *origins: str) -> Iterator[str]:
-    """The sentence `told`, once if no cluster has such facts, else of each that has none."""
-    without = [cluster for cluster, each in sorted(reach.items()) if each.of(table, *origins) is None]
+def lacking(reach: Mapping[str, Reach], told: str, *facts: tuple[Table, str]) -> Iterator[str]:
+    """The sentence `told`, once if no cluster has any such facts, of a table and an origin, else of each without."""
+    without = [
+        cluster
+        for cluster, each in sorted(reach.items())
+        if all(each.of(table, origin) is None for table, origin in facts)
+    ]
     if len(without) == len(reach):
         yield capital(told)
     else:
@@ -118,18 +122,3 @@ def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
                 f"{spell(sampled_ms)}: if anything was committed in between, ingest is behind, and only samples tell."
             )
             yield of_cluster(told, cluster, reach)
-
-
-def of_cluster(told: str, cluster: str, clusters: Collection[str]) -> str:
-    """The sentence, with the cluster that it is about where there are several."""
-    return f"Cluster {cluster}: {told}" if len(clusters) > 1 else capital(told)
-
-
-def capital(told: str) -> str:
-    """A sentence that stands alone."""
-    return told[:1].upper() + told[1:]
-
-
-def spell(ms: int) -> str:
-    """2026-11-20T10:03Z."""
-    return time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(ms // 1_000))

@@ -10,6 +10,8 @@ from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import escape_controls
 
 MISSING: Final = "-"
+# A column of numbers may have none for a row, or one with a sign in front, which is text.
+_NUMBERS: Final = frozenset({int, float})
 
 
 class Grid:
@@ -95,7 +97,7 @@ class Grid:
         if values and values.count(values[0]) == len(values):
             (text,) = _texts(values[:1], escaped=self._escaped)
             return (text,), self._width_of(text)
-        if is_number and self._width_of is len and values and None not in values:
+        if is_number and self._width_of is len and values and _NUMBERS.issuperset(map(type, values)):
             return values, max(len(str(max(values))), len(str(min(values))))
         texts = _texts(values, escaped=self._escaped)
         return texts, max(map(self._width_of, texts), default=0)

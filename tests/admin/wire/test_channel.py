@@ -6,6 +6,7 @@ import selectors
 import socket
 import struct
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -216,7 +217,7 @@ def test_a_peer_that_sends_without_pause_does_not_keep_the_loop(piece: bytes, mo
         channel = _open(endpoint)
         channel.socket.close()
     hose = _Firehose(piece)
-    channel.socket = hose  # type: ignore[assignment]
+    channel.socket = cast("socket.socket", hose)
     channel.is_connected = channel.is_open = True
     channel._frames = 1
     channel.advance()

@@ -125,7 +125,8 @@ def _built(directory: Path) -> dict[str, Any]:
     if done.returncode:
         msg = f"build ended with {done.returncode}: {done.stderr.strip()[-2000:]}"
         raise RuntimeError(msg)
-    return json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 def _build(directory: Path) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Final
 from kafka_groups import sandbox
 from tests.bench.fill import make_groups, make_topic
 
-_NAME: Final = "bench-pipeline"
 _HEAP_MB: Final = 1536
 # The cluster of whose day the bench tells: 500 groups commit on 50 partitions each, again and again.
 _GROUPS: Final = 500
@@ -39,16 +38,16 @@ class Filling:
 
 
 @contextmanager
-def one_broker(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]:
+def one_broker(tell: Callable[[str], None], *, name: str = "bench-pipeline") -> Iterator[tuple[Filling, Path]]:
     """A broker with a topic and no commit yet, and a directory for scratch files; both gone at the end."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         wanted = sandbox.Wanted(
-            name=_NAME, brokers=1, port=0, heap_mb=_HEAP_MB, optimised=True, seed=False, profile=False, home=home
+            name=name, brokers=1, port=0, heap_mb=_HEAP_MB, optimised=True, seed=False, profile=False, home=home
         )
         try:
             started = sandbox.up(wanted, tell=tell)
             make_topic(started.bootstrap, _PARTITIONS)
             yield Filling(started.bootstrap, tell), home
         finally:
-            sandbox.down(_NAME, home=home)
+            sandbox.down(name, home=home)

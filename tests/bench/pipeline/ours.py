@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
+from unittest import mock
 
+from kafka_groups.pipeline.records import decode
 from kafka_groups.pipeline.session import start_session
 from kafka_groups.pipeline.source import reading
 from kafka_groups.pipeline.source.brokers import Brokers
@@ -78,7 +80,6 @@ def _to_nowhere(rows: Any) -> int:
 def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     """What a task does, in this process: how much of its processor time goes into decoding."""
     spent = 0.0
-    decode = reading.decode
 
     def timed(*arguments: Any) -> Any:
         nonlocal spent
@@ -87,7 +88,6 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
         spent += time.process_time() - before
         return rows
 
-    reading.decode = timed
     stage = directory / "stage"
     options = read_options({"kafka.bootstrap.servers": bootstrap, "stage": stage.as_uri()})
     brokers = Brokers(options.client, options.timeout_s)
@@ -95,7 +95,8 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     earliest, latest = brokers.earliest(there), brokers.latest(there)
     ranges = ranges_between(chosen(None, earliest, latest, default=-2), latest)
     before = time.process_time()
-    files = list(reading.write_files(options, brokers.cluster_id(), tuple(ranges)))
+    with mock.patch.object(reading, "decode", timed):
+        files = list(reading.write_files(options, brokers.cluster_id(), tuple(ranges)))
     return {"share": spent / (time.process_time() - before), "files": len(files)}
 
 

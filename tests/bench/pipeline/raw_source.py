@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from kafka_groups.pipeline.records import RawRecords
 from kafka_groups.pipeline.source.brokers import new_consumer
-from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
+from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, _Task
 from kafka_groups.pipeline.source.options import read_options
 from kafka_groups.pipeline.source.ranges import Hole, RangeReader
 
@@ -36,6 +37,7 @@ class RawSource(KafkaGroupsSource):
                 return list(planner.partitions())
 
             def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+                assert isinstance(partition, _Task)
                 consumer = new_consumer(options.client)
                 try:
                     for wanted in partition.ranges:
@@ -48,7 +50,7 @@ class RawSource(KafkaGroupsSource):
         return Reader()
 
 
-def _rows(found) -> pa.RecordBatch:
+def _rows(found: RawRecords) -> pa.RecordBatch:
     size = len(found.offsets)
     return pa.RecordBatch.from_arrays(
         [

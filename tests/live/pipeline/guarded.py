@@ -75,7 +75,7 @@ class Guarded:
         admin.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
 
     def _admin(self) -> AdminClient:
-        return AdminClient(quiet(self.secured) | self.client("operator"))
+        return AdminClient({**quiet(self.secured), **self.client("operator")})
 
 
 @contextmanager

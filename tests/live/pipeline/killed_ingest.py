@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.storage import Storage, open_storage
@@ -25,10 +26,10 @@ def main(bootstrap: str, into: str, moment: str) -> None:
         if moment == "before":
             publish(self, batch, files)
 
-    Storage.publish = killing  # type: ignore[method-assign]
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1").getOrCreate()
-    ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
+    with mock.patch.object(Storage, "publish", killing):
+        ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class Place:
 @pytest.fixture(scope="module")
 def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
     """What a classic session in this process reads, after all that happened to the cast."""
-    assert told.storage
+    assert told.storage.into
     storage = open_storage(str(tmp_path_factory.mktemp("here") / _INTO), create=True)
     ingest(spark, storage, {"bootstrap.servers": broker})
     return storage
@@ -69,7 +69,7 @@ def place(
     request: pytest.FixtureRequest, told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     """An ingest, and on Connect another command at the same time: most of either is its start, which uses one core."""
-    assert here
+    assert here.into
     home = tmp_path_factory.mktemp(request.param)
     (home / "ingest").mkdir()
     # To a server of one's own or of somebody else's, a build is the same.

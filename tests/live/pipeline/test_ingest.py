@@ -33,7 +33,7 @@ def topic(broker: str) -> str:
 
 
 def _ingest(spark: SparkSession, storage: Storage, broker: str, **settings: int) -> Ingested:
-    return ingest(spark, storage, {"bootstrap.servers": broker}, **settings)  # type: ignore[arg-type]
+    return ingest(spark, storage, {"bootstrap.servers": broker}, **settings)
 
 
 @pytest.mark.usefixtures("topic")

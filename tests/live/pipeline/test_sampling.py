@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -65,7 +66,7 @@ def rows_of(storage: Storage, table: Table, **wanted: str) -> list[dict[str, Any
     return rows
 
 
-def ms(moment: Any) -> int:
+def ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -81,7 +82,7 @@ def denied(_asked: object, answer: Any) -> Any:
     return {"topics": told}
 
 
-def _ms(time: Any) -> int:
+def _ms(time: datetime) -> int:
     return round(time.timestamp() * 1000)
 
 

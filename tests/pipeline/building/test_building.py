@@ -74,8 +74,9 @@ def without_compiling(spark: SparkSession) -> Iterator[None]:
     for name, value in wanted.items():
         spark.conf.set(name, value)
     yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    for name, was in before.items():
+        assert was is not None, name
+        spark.conf.set(name, was)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,8 @@ def test_many_facts_are_worked_on_in_another_way_and_a_compaction_meanwhile_chan
     facts = two_days()
     for part in range(3):
         put_all(storage, f"b{part}", {name: rows[part::3] for name, rows in facts.items()})
-    read, listed = storage.read, []
+    read = storage.read
+    listed: list[str] = []
 
     def compacted_once(session: SparkSession, table: Table) -> DataFrame:
         rows = read(session, table)

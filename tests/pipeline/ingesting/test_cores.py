@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -24,4 +25,5 @@ from kafka_groups.pipeline.ingesting import _cores
 )
 def test_a_batch_has_a_part_for_each_core_that_the_masters_name_tells(master: str | None, parts: int) -> None:
     told = {"spark.master": master}
-    assert _cores(SimpleNamespace(conf=SimpleNamespace(get=told.get))) == parts  # type: ignore[arg-type]
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=told.get))
+    assert _cores(spark) == parts

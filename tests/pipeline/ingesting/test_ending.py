@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JNetworkError
 
 from kafka_groups.errors import PipelineError, SourceError, UnreachableError, WorkerLateError
 from kafka_groups.pipeline.ingesting import Ingestion, _ending
@@ -126,7 +126,7 @@ def test_spark_connect_tries_again_until_the_end_is_asked_for(mocker: MockerFixt
     import grpc
     from pyspark.sql.connect.session import SparkSession
 
-    class AwayError(grpc.RpcError):  # type: ignore[misc]
+    class AwayError(grpc.RpcError):  # type: ignore[misc]  # grpc has no types
         def code(self) -> grpc.StatusCode:
             return grpc.StatusCode.UNAVAILABLE
 

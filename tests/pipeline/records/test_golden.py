@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -108,7 +108,7 @@ def test_a_value_with_bytes_left_over_is_kept_as_unknown(golden: Golden) -> None
     _are_kept_as_unknown(golden, [(golden.key_bytes, golden.value_bytes + b"\x00")])
 
 
-def _are_kept_as_unknown(golden: Golden, pairs: list[tuple[bytes | None, bytes | None]]) -> None:
+def _are_kept_as_unknown(golden: Golden, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> None:
     whole = _row(golden)
     for row, (key, value) in zip(rows_of(pairs), pairs, strict=True):
         assert row["kind"] == "unknown"

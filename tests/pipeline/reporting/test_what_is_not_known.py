@@ -130,7 +130,8 @@ def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun
 def test_partitions_that_count_nowhere_are_told(told: History) -> None:
     """Besides, the group committed on a topic of which nothing was ever seen."""
     group = group_of(told, "silent")
-    assert (group.lag, group.verdict) == (0, "OK")
+    assert (group.lag, group.lag_quality, group.verdict) == (0, "lower_bound", "OK")
+    assert (group.consume_rate, group.produce_rate, group.catch_up_ms) == (None, None, None)
     assert (group.time_lag_ms, group.time_lag_quality) == (None, "unknown")
     assert [sentence for sentence in told.missing if "without them" in sentence] == [
         (
@@ -143,14 +144,18 @@ def test_partitions_that_count_nowhere_are_told(told: History) -> None:
 def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(spark: SparkSession, storage: Storage) -> None:
     until = START + (AFTER[5] + 2 * MINUTE) * 1_000
     told = report(spark, storage, since_ms=START, until_ms=until)
-    assert (group_of(told, "silent").lag or 0) > 900_000
+    group = group_of(told, "silent")
+    assert ((group.lag or 0) > 900_000, group.lag_quality) == (True, "exact")
     assert [sentence for sentence in told.missing if "without them" in sentence] == []
 
 
 def test_groups_whose_coordinator_is_away_are_told_where_only_samples_tell(told: History) -> None:
     """Their commits seem to stand still while logs go on."""
     (unheard,) = (group for group in told.groups if (group.cluster_id, group.group) == ("away", "unheard"))
-    assert (unheard.lag or 0) > 0
+    assert ((unheard.lag or 0) > 0, unheard.lag_quality) == (True, "outdated")
+    assert (unheard.time_lag_ms, unheard.time_lag_quality, unheard.consume_rate) == (None, "unknown", None)
+    others = [group for group in told.groups if group.cluster_id in {"away", "read"} and group != unheard]
+    assert [(group.group, group.lag_quality) for group in others] == [("heard", "exact"), ("unheard", "exact")]
     assert [sentence for sentence in told.missing if "coordinator" in sentence] == [
         (
             "Cluster away: the coordinator of 1 group did not answer samples for ten minutes, so that lag and verdict "

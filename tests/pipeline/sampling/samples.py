@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -68,4 +69,5 @@ def rows_of(storage: Storage, table: Table) -> list[dict[str, Any]]:
 
 def ms(row: dict[str, Any], column: str) -> int:
     """A time of a row, in milliseconds since 1970."""
-    return round(row[column].timestamp() * 1000)
+    time: datetime = row[column]
+    return round(time.timestamp() * 1000)

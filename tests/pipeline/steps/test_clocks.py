@@ -26,7 +26,7 @@ def backfilled(minute: float, end: int, *, point: tuple[int, float] | None = Non
 
 def ahead(cluster: str, seconds: int) -> list[Row]:
     """Ten records a second, each processed at once and committed each ten seconds; the sampler's clock is ahead."""
-    own = {"cluster_id": cluster}
+    own: dict[str, Any] = {"cluster_id": cluster}
     return [
         *(commit(10 * n, 100 * n, source=n, **own) for n in range(6 * len(MINUTES))),
         *(commit(60 * m + seconds, 600 * m, **own) for m in MINUTES),
@@ -36,7 +36,7 @@ def ahead(cluster: str, seconds: int) -> list[Row]:
 
 def read_until(cluster: str, *, reads: int, gap: int = 0) -> list[Row]:
     """Ingest ended after `reads` commits, three seconds apart; samples see how the group goes on."""
-    own = {"cluster_id": cluster}
+    own: dict[str, Any] = {"cluster_id": cluster}
     last = 3 * (reads - 1)
     times = range(-60, last + gap, 60) if not gap else [last + gap]
     return [

@@ -73,6 +73,7 @@ NEW = [*joins(0, 4, "d", "a", "b", "c"), *joins(100, 5, "e", "a", "b", "c", "d")
 STORIES: Mapping[str, Sequence[Row]] = {
     "joined": NEW,
     "nobody told yet": joins(0, 4, "d"),
+    "overtaken, and nobody told": [*joins(0, 4, "d"), *joins(10, 5, "e")],
     "alone for long": [*joins(0, 4, "d"), epoch(3_600, 5), stable(3_600, 5, "d", since=4)],
     "left": [left(0, "d"), epoch(0, 4), *(stable(30, 4, name, since=3) for name in "abc")],
     "all left": [left(0, "a"), left(0, "b"), epoch(0, 4)],
@@ -142,7 +143,12 @@ def test_where_nobody_else_has_written_yet_no_number_and_no_duration_is_told(fou
     row = found["nobody told yet", 4, 0]
 
     assert told(row) == (None, None, None, None)
-    assert took(row) == ("open", None)
+    assert took(row) == ("unknown", None)
+
+
+def test_where_nobody_knows_who_had_to_reach_it_the_next_epoch_is_a_bound(found: dict[Any, Any]) -> None:
+    assert told(found["overtaken, and nobody told", 4, 0]) == (None, None, None, None)
+    assert took(found["overtaken, and nobody told", 4, 0]) == ("bound", 10_000)
 
 
 def test_members_that_are_silent_while_the_group_writes_on_are_not_there(found: dict[Any, Any]) -> None:

@@ -61,7 +61,7 @@ class Log(NamedTuple):
     """What happened on some partitions: commits, times that are looked at, and log ends."""
 
     points: list[tuple[int, str, int, int, int | None, bool, int | None]]
-    looks: list[tuple[int, int, int]]
+    looks: list[tuple[int, int, int | None]]
     ends: list[tuple[int, int, int]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,7 @@ LEFT = 10  # the last minute at which the group was there
 
 def sampled(cluster: str, minute: int, *, listed: bool = True, seen: bool = True) -> list[Row]:
     """One sample: the listing, the commits and, a second later each, the log ends."""
-    own = {"cluster_id": cluster}
+    own: dict[str, Any] = {"cluster_id": cluster}
     told = event(60 * minute, "state_seen", "Snapshot", source=0, origin="sample", **own) | {"source_offset": None}
     there = commit(60 * minute + 1, minute, **own)
     return [*([told] if listed else []), *([there] if seen else []), ends(60 * minute + 2, 500, **own)]
@@ -92,7 +93,7 @@ def facts() -> dict[str, list[Row]]:
 def last_minute(spark: SparkSession, stories: Stories, cluster: str) -> int:
     """Until when the group has lag."""
     rows = stories.read(spark, LAG_HISTORY).where(f"cluster_id = '{cluster}' and group = 'g' and partition = 0")
-    newest = max(row["observed_at"] for row in rows.collect())
+    newest: datetime = max(row["observed_at"] for row in rows.collect())
     return round((newest.replace(tzinfo=NOON.tzinfo) - NOON).total_seconds()) // 60
 
 

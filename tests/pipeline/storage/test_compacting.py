@@ -4,6 +4,7 @@ import datetime as dt
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -165,9 +166,9 @@ def test_a_broken_file_is_told_and_left(filled: Storage) -> None:
 def test_a_batch_published_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     join = joining.join
 
-    def slow_join(*given: object) -> str:
+    def slow_join(*given: Any) -> str:
         ingest(filled, 11, commits([500]))
-        return join(*given)  # type: ignore[arg-type]
+        return join(*given)
 
     monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
     compact(filled, now=NOW)
@@ -179,9 +180,9 @@ def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
 ) -> None:
     join = joining.join
 
-    def slow_join(*given: object) -> str:
+    def slow_join(*given: Any) -> str:
         ingest(filled, 9, commits([500]))
-        return join(*given)  # type: ignore[arg-type]
+        return join(*given)
 
     monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
     assert compact(filled, now=NOW).dates == 0
@@ -209,8 +210,8 @@ def test_where_directories_cannot_be_exchanged_nothing_is_compacted(
 def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
     for day in range(4):
         ingest(storage, day, commits([day], day=day))
-    for day in ("2026-10-01", "2026-10-02"):
-        folder = Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build")
+    for date in ("2026-10-01", "2026-10-02"):
+        folder = Path(storage.into, LAG_HISTORY.name, f"date={date}", "batch=build")
         folder.mkdir(parents=True)
         pq.write_table(LAG_HISTORY.arrow().empty_table(), folder / "part-0.parquet")
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)

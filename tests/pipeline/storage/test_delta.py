@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,10 +80,10 @@ def test_a_batch_killed_between_two_tables_is_finished_by_its_repeat(
 
     commit = DeltaLog.commit
 
-    def commit_but_one(log: DeltaLog, **named: object) -> None:
+    def commit_but_one(log: DeltaLog, **named: Any) -> None:
         if log._table == OFFSET_COMMITS:
             raise KilledError
-        commit(log, **named)  # type: ignore[arg-type]
+        commit(log, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(DeltaLog, "commit", commit_but_one)

@@ -144,7 +144,7 @@ def test_spark_counts_the_same_while_files_are_joined(
         finally:
             over.set()
 
-    counts = set()
+    counts: set[int] = set()
     with ThreadPoolExecutor(max_workers=1) as pool:
         joined = pool.submit(work)
         while not over.is_set() or not counts:

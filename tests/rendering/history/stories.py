@@ -45,6 +45,7 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "removed_ms": None,
         "removed_is_bound": False,
         "lag": None,
+        "lag_quality": "unknown" if told.get("lag") is None else "exact",
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
         "consume_rate": None,

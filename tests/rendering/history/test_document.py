@@ -72,6 +72,7 @@ def test_a_small_history_key_by_key() -> None:
         "removed_at": None,
         "removed_at_is_bound": False,
         "lag": 3,
+        "lag_quality": "exact",
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
         "consume_rate": None,

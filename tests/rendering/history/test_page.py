@@ -249,6 +249,18 @@ def test_a_chart_gets_numbers_and_texts_made_of_numbers() -> None:
     assert (second["timeLag"], second["marks"]) == (None, [])
 
 
+def test_a_rebalance_that_had_not_ended_is_drawn_to_the_end_of_the_day_after_it_began() -> None:
+    """Nothing is looked at any more from then on. One of which it is not known whether it ended has no width."""
+    marks = (rebalance(FROM + HOUR, None), rebalance(FROM + HOUR, None, duration_quality="unknown"))
+    (chart,) = charts_of(page_of(history(group(rebalances=marks), to_ms=FROM + 7 * DAY)))
+    assert [mark[:2] for mark in chart["marks"]] == [[FROM + HOUR, FROM + 2 * DAY], [FROM + HOUR, FROM + HOUR]]
+
+
+def test_a_lag_that_is_not_whole_says_so_wherever_it_stands() -> None:
+    text = page_of(history(group(lag=1_234, lag_quality="lower_bound", points=points(1)))).text
+    assert (text.count("at least 1,234"), text.count("1,234")) == (2, 2)
+
+
 def test_a_chart_of_very_many_points_keeps_its_peaks_and_says_how_many_it_has() -> None:
     dense = tuple(LagPoint(FROM + DAY * at // 50_000, 999 if at == 31_234 else at % 5, None) for at in range(50_000))
     page = page_of(history(group(points=dense)))

@@ -11,10 +11,12 @@ from kafka_groups.rendering.history.words import (
     longest_rebalance,
     show_duration,
     show_instant,
+    show_lag,
     show_longest_rebalance,
     show_minute,
     show_time_lag,
     spell_changes,
+    spell_lag,
     spell_minute,
     spell_rebalance_time,
     spell_time_lag,
@@ -78,12 +80,28 @@ def test_a_time_lag_tells_how_good_it_is(quality: str, ms: int | None, shown: st
 
 
 @pytest.mark.parametrize(
+    ("quality", "lag", "shown", "spelled"),
+    [
+        ("exact", 12_345, "12345", "12,345"),
+        ("exact", 0, "0", "0"),
+        ("lower_bound", 12_345, "≥12345", "at least 12,345"),
+        ("outdated", 12_345, "?12345", "outdated: 12,345"),
+        ("unknown", None, None, None),
+    ],
+)
+def test_a_lag_tells_how_good_it_is(quality: str, lag: int | None, shown: str | None, spelled: str | None) -> None:
+    told = group(lag=lag, lag_quality=quality)
+    assert (show_lag(told), spell_lag(told)) == (shown, spelled)
+
+
+@pytest.mark.parametrize(
     ("quality", "ms", "spelled"),
     [
         ("exact", 3_200, "3.2s"),
         ("bound", 3_200, "at most 3.2s"),
         ("overtaken", 3_200, "overtaken after 3.2s"),
         ("open", None, "had not ended"),
+        ("unknown", None, "when it ended is not known"),
         ("exact", None, "duration unknown"),
     ],
 )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _MS = 1000
 _LEAST_STEP_S = 1.0
-_NAMED = 5  # topics of a note
 _COMPACTED = "{count:,} topics are compacted and left out, for their logs do not tell what they held: {listed}."
 _COMPACTED_ONE = "1 topic is compacted and left out, for its log does not tell what it held: {listed}."
 _UNKNOWN = (
@@ -130,8 +129,9 @@ def _compacted(run: Run, connection: Connection, names: Sequence[str]) -> Sequen
 
 
 def _tell(run: Run, found: Policies) -> None:
+    from kafka_groups.pipeline.sentences import few
+
     if count := len(found.compacted):
-        listed = ", ".join(found.compacted[:_NAMED]) + (", …" if count > _NAMED else "")
-        run.note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, listed=listed))
+        run.note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, listed=few(found.compacted)))
     if count := len(found.unknown):
         run.note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, why=found.why.rstrip(".")))

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import KafkaException
 
 # Its type hints do not say that it passes these on.
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from kafka_groups.pipeline.source.brokers import hidden
 

@@ -6,26 +6,32 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_groups.pipeline.building.changes import State
 from kafka_groups.pipeline.left_out import days_of_clusters, left_out
-from kafka_groups.pipeline.reached import behind, capital, lacking, reached
+from kafka_groups.pipeline.reached import behind, lacking, reached
+from kafka_groups.pipeline.sentences import capital
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Each with the facts of which any would do.
 _SENTENCES: Final = (
     (
-        OFFSET_COMMITS,
-        ("topic",),
         "no commits were read from __consumer_offsets: commit rates are unknown, verdicts rest on samples.",
+        (OFFSET_COMMITS, "topic"),
     ),
-    (GROUP_EVENTS, ("topic",), "no group records were read from __consumer_offsets: rebalances are unknown."),
     (
-        PARTITION_OFFSETS,
-        ("sample", "backfill"),
-        "no log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+        # A group with commits and without a record of its own has had no rebalance.
+        "no group records were read from __consumer_offsets: rebalances are unknown.",
+        (GROUP_EVENTS, "topic"),
+        (OFFSET_COMMITS, "topic"),
     ),
-    (GROUP_EVENTS, ("sample",), "no group states were sampled: states of KIP-848 groups are unknown."),
+    (
+        "no log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+        (PARTITION_OFFSETS, "sample"),
+        (PARTITION_OFFSETS, "backfill"),
+    ),
+    ("no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS, "sample")),
 )
 
 
@@ -33,9 +39,9 @@ def missing(spark: SparkSession, storage: Storage, now: State, lookback_days: in
     """In sentences, of each cluster that lacks what others have: from footers, newest facts, and few older ones."""
     reach = reached(spark, storage, days_of_clusters(spark, storage))
     told: list[str] = []
-    for table, origins, sentence in _SENTENCES:
-        if now.origins(table).isdisjoint(origins):
-            told.append(capital(sentence))
+    for sentence, *facts in _SENTENCES:
+        if any(origin in now.origins(table) for table, origin in facts):
+            told += lacking(reach, sentence, *facts)
         else:
-            told += lacking(reach, sentence, table, *origins)
+            told.append(capital(sentence))
     return (*told, *behind(reach), *left_out(spark, storage, lookback_days))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 # Its type hints do not say that it passes these on.
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (
     AdminClient,
     ConfigResource,
     OffsetSpec,
@@ -87,7 +87,7 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
                     continue
                 error = found.error()
                 # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
-                if error is None or error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 librdkafka's own code
+                if error is None or error.code() == KafkaError._PARTITION_EOF:
                     return Check(name, OK, f"a record of partition {filled[0]} was read")
                 return Check(name, FAILED, str(source_error(error, client)))
     except SourceError as error:

@@ -21,7 +21,7 @@ _FULL: Final = "java.io.IOException: No space left on device"
 @contextmanager
 def told_in_python() -> Iterator[None]:
     """What Spark throws becomes the error that was raised in Python at its bottom, without any trace."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:

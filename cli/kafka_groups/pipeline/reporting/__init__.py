@@ -11,9 +11,9 @@ from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import Key, Period, Tables, Wanted
 from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
 from kafka_groups.pipeline.reporting.findings import findings
-from kafka_groups.pipeline.reporting.holes import gaps, missing, silent, unseen
+from kafka_groups.pipeline.reporting.holes import gaps, missing, unseen
 from kafka_groups.pipeline.reporting.standing import Roster, Standing, roster, with_last_rows
-from kafka_groups.pipeline.reporting.unheard import unheard
+from kafka_groups.pipeline.reporting.unheard import unheard, with_coordinators
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.rereading import reread
 
@@ -56,7 +56,8 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
 def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step: _Steps) -> History:
     known = step.after(roster(tables))
     chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
-    standing = sorted(step.after(with_last_rows(tables, chosen, wanted)), key=Standing.badness)
+    last = with_coordinators(tables, known, with_last_rows(tables, chosen, wanted))
+    standing = sorted(step.after(last), key=Standing.badness)
     there, gone = ([one for one in standing if (one.gone is not None) is is_gone] for is_gone in (False, True))
     histories = _histories(tables, known.reach, [*there[:top], *gone[:top]], step)
     removed = {one.key for one in gone} | known.past
@@ -124,6 +125,8 @@ def _history(
     one: Standing, lags: tuple[LagPoint, ...], since: tuple[int, bool] | None, turns: tuple[Rebalance, ...] | None
 ) -> GroupHistory:
     time_lag_ms, quality = one.time_lag()
+    # Rates of some partitions would look like the group's.
+    rates = one.last if one.lag_quality == "exact" else {}
     return GroupHistory(
         cluster_id=one.key[0],
         group=one.key[1],
@@ -135,11 +138,12 @@ def _history(
         removed_ms=None if one.gone is None else one.gone.at_ms,
         removed_is_bound=one.gone is not None and one.gone.is_bound,
         lag=one.lag,
+        lag_quality=one.lag_quality,
         time_lag_ms=time_lag_ms,
         time_lag_quality=quality,
-        consume_rate=one.last.get("consume_rate"),
-        produce_rate=one.last.get("produce_rate"),
-        catch_up_ms=None if one.last.get("never") else one.last.get("catch_up_ms"),
+        consume_rate=rates.get("consume_rate"),
+        produce_rate=rates.get("produce_rate"),
+        catch_up_ms=None if rates.get("never") else rates.get("catch_up_ms"),
         lagging_since_ms=None if since is None else since[0],
         lagging_since_is_bound=since is not None and since[1],
         points=lags,
@@ -149,8 +153,7 @@ def _history(
 
 def _missing(tables: Tables, known: Roster, standing: Sequence[Standing], wanted: Wanted) -> tuple[str, ...]:
     judged = None if wanted.is_all() else {one.key for one in standing if one.evaluated_ms is not None}
-    counted_short = (*silent(known, standing), *unheard(tables, known, standing))
-    told = (*counted_short, *missing(tables, known, judged), *unseen(tables, wanted))
+    told = (*unheard(known, standing), *missing(tables, known, judged), *unseen(tables, wanted))
     if known.evaluated_ms and standing and judged is not None and not judged:
         return ("No lag is known of the selected groups in this period.", *told)
     return told

@@ -60,16 +60,11 @@ def behind_since(tables: Tables, keys: Collection[Key]) -> dict[Key, tuple[int, 
     """Since when groups have had a lag, and whether that is only a bound.
 
     It is one where nothing shows them without a lag before, or only what is older than ten minutes then.
-    A group is behind as long as a partition of it is, whatever the sum says.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    mixed = _with_partitions_below_zero(tables, keys)
-    times = _sums(tables, keys).select(*GROUP, "at_ms", (F.col("lag") <= 0).alias("is_caught_up"))
-    if mixed:
-        plain = set(keys) - mixed
-        times = _by_partitions(tables, mixed).unionByName(times.where(among(plain)))
+    times = _sums(tables, keys).select(*GROUP, "at_ms", (F.col("lag") == 0).alias("is_caught_up"))
     in_group = Window.partitionBy(*GROUP)
     told = (
         times.select(*GROUP, "at_ms", F.max(F.when(F.col("is_caught_up"), F.col("at_ms"))).over(in_group).alias("last"))
@@ -117,30 +112,6 @@ def turns(tables: Tables) -> DataFrame:
 def _count(members: Sequence[str] | None) -> int | None:
     """Nobody knows is not nobody."""
     return None if members is None else len(members)
-
-
-def _with_partitions_below_zero(tables: Tables, keys: Collection[Key]) -> set[Key]:
-    """Groups whose sums tell nothing. They are rare, and files say what their lowest lag is."""
-    from pyspark.sql import functions as F
-
-    rows = tables.read(LAG_HISTORY, "observed_at", period=tables.period.with_carried())
-    found = rows.where((F.col("lag") < 0) & among(keys)).select(*GROUP).distinct().collect()
-    return {(row["cluster_id"], row["group"]) for row in found}
-
-
-def _by_partitions(tables: Tables, keys: Collection[Key]) -> DataFrame:
-    """Whether groups were caught up at each of their times: none of their partitions was behind."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    spans = _spans(tables, keys).where(F.col("lag") > 0)
-    begins = spans.select(*GROUP, F.col("from_ms").alias("at_ms"), F.lit(1).alias("change"))
-    ends = spans.select(*GROUP, F.col("until_ms").alias("at_ms"), F.lit(-1).alias("change"))
-    marks = _sums(tables, keys).select(*GROUP, "at_ms", F.lit(0).alias("change"), F.lit(1).alias("is_mark"))
-    events = begins.unionByName(ends).withColumn("is_mark", F.lit(0)).unionByName(marks)
-    behind = F.sum("change").over(Window.partitionBy(*GROUP).orderBy("at_ms", "is_mark"))
-    counted = events.select(*GROUP, "at_ms", "is_mark", (behind == 0).alias("is_caught_up"))
-    return counted.where(F.col("is_mark") == 1).drop("is_mark")
 
 
 def _sums(tables: Tables, keys: Collection[Key]) -> DataFrame:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.pipeline.left_out import left_out
-from kafka_groups.pipeline.reached import behind, capital, commits_missing, of_cluster, spell
+from kafka_groups.pipeline.reached import behind, commits_missing
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, Key, Tables, Wanted, among
-from kafka_groups.pipeline.reporting.standing import Roster, Standing
+from kafka_groups.pipeline.reporting.standing import Roster
+from kafka_groups.pipeline.sentences import capital, of_cluster, spell
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, TOPIC_DAILY
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
 _HOUR_MS: Final = 3_600_000
-_NAMED: Final = 5
 _NOTHING: Final = "the tables hold no lag for this period: sample or backfill log ends, then build."
 _SAMPLED: Final = (
     "the tables hold no lag for this period, though log ends were sampled: no group had a commit then, or it was not "
@@ -57,23 +57,6 @@ def missing(tables: Tables, known: Roster, judged: Collection[Key] | None) -> tu
         return tuple(without)
     commits = commits_missing(known.reach, "verdicts rest on samples, rebalances are unknown")
     return (*without, *_ended(tables, known), *_of_lag(tables, known, judged), *commits, *behind(known.reach))
-
-
-def silent(known: Roster, standing: Iterable[Standing]) -> Iterator[str]:
-    """Of each cluster, the groups of which some partitions count nowhere, for their log ends are not known."""
-    found: dict[str, list[Standing]] = {}
-    for one in standing:
-        if one.silent:
-            found.setdefault(one.key[0], []).append(one)
-    for cluster, groups in sorted(found.items()):
-        listed = ", ".join(f"{one.key[1]} ({one.silent:,} of {one.committed:,})" for one in groups[:_NAMED])
-        more = ", …" if len(groups) > _NAMED else ""
-        noun = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
-        told = (
-            f"{noun} partitions whose log end was not known for ten minutes, so that lag and verdict are without them: "
-            f"{listed}{more}."
-        )
-        yield of_cluster(told, cluster, known.reach)
 
 
 def unseen(tables: Tables, wanted: Wanted) -> list[str]:

@@ -31,7 +31,7 @@ class Standing:
     `evaluated_ms` is the last time that it had a lag and a verdict. It has none any more if it was removed, or if
     `has_ended`: all its commits were removed since. Without `tells_rebalances` its records would not show any.
     `committed` counts the partitions that it has a commit on, but for those that are there no longer; None where the
-    tables know of later times than the period.
+    tables know of later times than the period. With `is_unheard` its coordinator did not answer of late.
     """
 
     key: Key
@@ -44,6 +44,7 @@ class Standing:
     has_ended: bool = False
     tells_rebalances: bool = True
     committed: int | None = None
+    is_unheard: bool = False
     last: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,9 +59,8 @@ class Standing:
 
     @property
     def behind(self) -> int:
-        """Records that are still to be read: a partition whose log was cut does not make up for another's."""
-        has_negative = (self.last.get("least") or 0) < 0
-        return self.last["behind"] if has_negative else max(0, self.lag or 0)
+        """Records that are still to be read, as far as that is known."""
+        return self.lag or 0
 
     @property
     def silent(self) -> int:
@@ -68,8 +68,19 @@ class Standing:
         there = self.last.get("there")
         return 0 if there is None or self.committed is None else max(0, self.committed - there)
 
+    @property
+    def lag_quality(self) -> str:
+        """What is not seen makes the lag a lower bound, or commits from before make it outdated."""
+        if self.lag is None:
+            return "unknown"
+        if self.is_unheard:
+            return "outdated"
+        return "lower_bound" if self.silent else "exact"
+
     def time_lag(self) -> tuple[int | None, str]:
         """The longest of its partitions', with a quality; where one is unknown, the others are a lower bound."""
+        if self.is_unheard:
+            return None, "unknown"
         known_ms, qualities = self.last.get("time_lag_ms"), [*(self.last.get("qualities") or ["unknown"])]
         qualities += ["unknown"] * bool(self.silent)
         quality = max(qualities, key=_QUALITIES.index)
@@ -228,8 +239,6 @@ def _last_rows(tables: Tables, judged: Collection[Standing], keys: Collection[Ke
         .groupBy(*GROUP)
         .agg(
             F.count(F.when(F.col("removed_ms").isNull(), 1)).alias("there"),
-            F.min("lag").alias("least"),
-            F.sum(F.greatest(F.lit(0), "lag")).alias("behind"),
             F.max("time_lag_ms").alias("time_lag_ms"),
             F.collect_set("time_lag_quality").alias("qualities"),
             *(_whole_sum(name) for name in ("consume_rate", "produce_rate")),

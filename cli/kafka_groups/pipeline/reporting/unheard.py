@@ -1,17 +1,18 @@
-"""Groups whose coordinator did not answer the last samples: their commits may have moved on unseen."""
+"""Partitions and coordinators that were not heard of: what lag and verdict of their groups are without."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.reached import Reach, of_cluster
+from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, Period, Tables
 from kafka_groups.pipeline.reporting.standing import Roster, Standing
+from kafka_groups.pipeline.sentences import few, of_cluster
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
-_NAMED: Final = 5
 # Who did not answer for longer is found away in less, too.
 _LOOKED_AT_MS: Final = 3_600_000
 
@@ -21,22 +22,51 @@ class _Away(NamedTuple):
     away: frozenset[int]
 
 
-def unheard(tables: Tables, known: Roster, standing: Iterable[Standing]) -> Iterator[str]:
-    """Of each cluster of which only samples tell, the groups whose coordinator was not heard of for ten minutes.
+def with_coordinators(tables: Tables, known: Roster, standing: Sequence[Standing]) -> list[Standing]:
+    """The same groups; `is_unheard` are those whose coordinator did not answer samples for ten minutes.
 
+    Only on clusters of which samples alone tell: their commits may have moved on unseen.
     The leader of a group's partition of `__consumer_offsets` is its coordinator; a sample keeps no log end of those
     whose listing failed. Without the right to describe that topic nothing is known of it.
     """
     sampled = {cluster for cluster, reach in known.reach.items() if _is_told_by_samples(reach)}
-    judged = [one for one in standing if one.is_judged and one.key[0] in sampled]
-    if not judged:
-        return
-    away = _coordinators_away(tables, known, {one.key[0] for one in judged})
-    for cluster, each in sorted(away.items()):
-        groups = [group for of, group in (one.key for one in judged) if of == cluster]
-        lost = [group for group in groups if partition_of(group, each.partitions) in each.away]
-        if lost:
-            yield of_cluster(_told(lost), cluster, known.reach)
+    asked = {one.key[0] for one in standing if one.is_judged} & sampled
+    if not asked:
+        return list(standing)
+    away = _coordinators_away(tables, known, asked)
+
+    def is_unheard(one: Standing) -> bool:
+        cluster, group = one.key
+        each = away.get(cluster) if one.is_judged else None
+        return each is not None and partition_of(group, each.partitions) in each.away
+
+    return [replace(one, is_unheard=True) if is_unheard(one) else one for one in standing]
+
+
+def unheard(known: Roster, standing: Sequence[Standing]) -> Iterator[str]:
+    """Of each cluster, the groups that have such partitions, then those that have such a coordinator."""
+    for cluster, groups in _by_cluster(one for one in standing if one.silent):
+        listed = few([f"{one.key[1]} ({one.silent:,} of {one.committed:,})" for one in groups])
+        noun = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
+        told = (
+            f"{noun} partitions whose log end was not known for ten minutes, so that lag and verdict are without them: "
+            f"{listed}."
+        )
+        yield of_cluster(told, cluster, known.reach)
+    for cluster, groups in _by_cluster(one for one in standing if one.is_unheard):
+        whose = "the coordinator of 1 group" if len(groups) == 1 else f"the coordinators of {len(groups):,} groups"
+        told = (
+            f"{whose} did not answer samples for ten minutes, so that lag and verdict rest on the commits from before: "
+            f"{few([one.key[1] for one in groups])}."
+        )
+        yield of_cluster(told, cluster, known.reach)
+
+
+def _by_cluster(standing: Iterable[Standing]) -> list[tuple[str, list[Standing]]]:
+    found: dict[str, list[Standing]] = {}
+    for one in standing:
+        found.setdefault(one.key[0], []).append(one)
+    return sorted(found.items())
 
 
 def _is_told_by_samples(reach: Reach) -> bool:
@@ -67,13 +97,3 @@ def _coordinators_away(tables: Tables, known: Roster, clusters: Collection[str])
         )
         for cluster, told in found.items()
     }
-
-
-def _told(groups: list[str]) -> str:
-    listed = ", ".join(groups[:_NAMED]) + (", …" if len(groups) > _NAMED else "")
-    one = len(groups) == 1
-    whose = "the coordinator of 1 group" if one else f"the coordinators of {len(groups):,} groups"
-    return (
-        f"{whose} did not answer samples for ten minutes, so that lag and verdict rest on the commits from before: "
-        f"{listed}."
-    )

@@ -39,16 +39,16 @@ _READING: Final = {
     "fetch.queue.backoff.ms": 5,
 }
 _POLL_S: Final = 0.01
-_LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})  # noqa: SLF001 librdkafka's own codes
-_VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # noqa: SLF001 it follows what says which and why
+_LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
+_VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # it follows what says which and why
 # What passes by itself: librdkafka goes on after these, and says them again and again.
 PASSING: Final = frozenset(
     {
-        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
-        KafkaError._TRANSPORT,  # noqa: SLF001
-        KafkaError._RESOLVE,  # noqa: SLF001
-        KafkaError._TIMED_OUT,  # noqa: SLF001
-        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TRANSPORT,
+        KafkaError._RESOLVE,
+        KafkaError._TIMED_OUT,
+        KafkaError._MSG_TIMED_OUT,
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.REQUEST_TIMED_OUT,
@@ -56,7 +56,7 @@ PASSING: Final = frozenset(
 )
 # What is an answer, but may be another one soon.
 _NOT_NOW: Final = PASSING | {
-    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 of a topic that has just been made
+    KafkaError._UNKNOWN_PARTITION,
     KafkaError.BROKER_NOT_AVAILABLE,
     KafkaError.REPLICA_NOT_AVAILABLE,
     KafkaError.OFFSET_NOT_AVAILABLE,
@@ -64,7 +64,7 @@ _NOT_NOW: Final = PASSING | {
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.NETWORK_EXCEPTION,
 }
-_NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})  # noqa: SLF001 public
+_NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 _CREDENTIALS: Final = (
     "the brokers refused the credentials. Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
 )
@@ -76,7 +76,7 @@ _REFUSED: Final = {
     ),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "this user may not describe the cluster. Have Describe allowed on it",
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
-    KafkaError._AUTHENTICATION: _CREDENTIALS,  # noqa: SLF001 librdkafka's own codes
+    KafkaError._AUTHENTICATION: _CREDENTIALS,
 }
 
 
@@ -134,20 +134,20 @@ class Brokers:
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
         """The first offset of each partition that can still be read."""
-        return _plain(self._offsets(partitions, OffsetSpec.earliest()))  # type: ignore[no-untyped-call]
+        return _plain(self._offsets(partitions, OffsetSpec.earliest()))
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Where a reader of committed records has to stop: the last stable offset of each partition."""
-        return _plain(self._offsets(partitions, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
+        return _plain(self._offsets(partitions, OffsetSpec.latest()))
 
     def written(self, partitions: Sequence[int]) -> dict[int, int]:
         """Where each partition ends for a reader that takes open transactions, too."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()
         return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
 
     def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
         """What `latest` tells, with the epochs of the leaders that told it."""
-        found = self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        found = self._offsets(partitions, OffsetSpec.latest())
         epochs = {number: told.leader_epoch for number, told in found.items() if told.leader_epoch is not None}
         return Log(topic_id, _plain(found), epochs)
 

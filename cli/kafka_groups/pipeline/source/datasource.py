@@ -62,7 +62,7 @@ class KafkaGroupsSource(DataSource):
         """All that there is now."""
         return _BatchReader(read_options(self.options))
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 Spark's name
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What has come since the checkpoint. SourceError with endingOffsets, for a stream has no end."""
         options = read_options(self.options)
         if options.ending is not None:
@@ -137,7 +137,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._target: Log | None = None
         self._limit: int | None = None
 
-    def initialOffset(self) -> Position:  # noqa: N802 Spark's name
+    def initialOffset(self) -> Position:
         """Where the first batch begins."""
         brokers = self._brokers()
         log = self.log(brokers)
@@ -147,16 +147,16 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
             self._cluster(), started(self.options.starting, earliest, log.ends), Log(log.topic_id, log.ends)
         )
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> ReadLimit:
         """As many as maxRecordsPerBatch says; an automatic limit is found when the backlog is known."""
         limit = self.options.records_per_batch
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+    def prepareForTriggerAvailableNow(self) -> None:
         """What comes after this call is left for the next run."""
         self._target = self._log()
 
-    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
         """Where the next batch ends."""
         require_same_cluster(start, self._cluster())
         starts = offsets_of(start)

@@ -124,11 +124,11 @@ class RangeReader:
 
     def _take_in(self, message: Message, error: KafkaError) -> None:
         code = error.code()
-        if code == KafkaError._PARTITION_EOF:  # noqa: SLF001
+        if code == KafkaError._PARTITION_EOF:
             # Short of the end it is a leader that does not yet know how far the records are stable: go on waiting.
             self._is_done = self._is_done or (message.offset() or 0) >= self._wanted.end
             self._trouble = f"the partition ends at {message.offset()}"
-        elif code == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001
+        elif code == KafkaError._AUTO_OFFSET_RESET:
             self._pass_over_lost()
         elif code in PASSING:
             self._trouble = hidden(error.str(), self._client)

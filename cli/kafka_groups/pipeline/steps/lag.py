@@ -17,20 +17,7 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
     there is no row until the next commit. A sample that would be left with a commit beyond its log end was taken by
     another clock: then the commit is the one that the sample itself saw. `removals` counts those before the row.
     """
-    recent = observed.where(F.unix_millis("observed_at") >= F.unix_date("day").cast("long") * DAY_MS - since_ms)
-    readers = points.select(*COMMIT_KEY).distinct()
-    looked = recent.where(F.col("log_end_offset").isNotNull()).join(readers, list(PARTITION_KEY))
     commit = F.struct("commit_time", "commit_origin", "committed_offset", "tombstone")
-    events = points.select(
-        *COMMIT_KEY,
-        F.col("commit_time").alias("at"),
-        F.lit(0).alias("kind"),
-        "commit_time",
-        F.col("origin").alias("commit_origin"),
-        "committed_offset",
-        "tombstone",
-        "source_offset",
-    ).unionByName(looked.withColumn("at", F.col("observed_at")).withColumn("kind", F.lit(1)), allowMissingColumns=True)
     so_far = (
         Window.partitionBy(*COMMIT_KEY)
         .orderBy(*order_of("at", "kind"))
@@ -44,7 +31,8 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
     is_of_round = (F.col("origin") == "sample") & (F.unix_millis("sampled.commit_time") > round_ms)
     known = F.when(surely(is_beyond & is_of_round), F.col("sampled")).otherwise(F.col("last"))
     return (
-        events.withColumn("last", last)
+        _in_turn(observed, points, since_ms)
+        .withColumn("last", last)
         .withColumn("sampled", sampled)
         .withColumn("removals", F.count(F.when(F.col("tombstone"), 1)).over(so_far))
         .where((F.col("kind") == 1) & ~F.col("last.tombstone"))
@@ -62,6 +50,26 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
             (F.col("log_end_offset") - F.col("known.committed_offset")).alias("lag"),
             (F.col("known.committed_offset") - F.col("log_start_offset")).alias("retention_margin"),
         )
+    )
+
+
+def _in_turn(observed: DataFrame, points: DataFrame, since_ms: int) -> DataFrame:
+    """Commits (`kind` 0) and, of groups that have some there, observations (`kind` 1), with their `at`."""
+    recent = observed.where(F.unix_millis("observed_at") >= F.unix_date("day").cast("long") * DAY_MS - since_ms)
+    readers = points.select(*COMMIT_KEY).distinct()
+    looked = recent.where(F.col("log_end_offset").isNotNull()).join(readers, list(PARTITION_KEY))
+    told = points.select(
+        *COMMIT_KEY,
+        F.col("commit_time").alias("at"),
+        F.lit(0).alias("kind"),
+        "commit_time",
+        F.col("origin").alias("commit_origin"),
+        "committed_offset",
+        "tombstone",
+        "source_offset",
+    )
+    return told.unionByName(
+        looked.withColumn("at", F.col("observed_at")).withColumn("kind", F.lit(1)), allowMissingColumns=True
     )
 
 

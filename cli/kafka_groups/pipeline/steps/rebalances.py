@@ -40,9 +40,9 @@ def tells_no_rebalance() -> Column:
 def consumer_rebalances(events: DataFrame, members: DataFrame, cut: DataFrame) -> DataFrame:
     """KIP-848: from the record of the group's epoch to the last member's assignment at that epoch that is STABLE.
 
-    Where the next epoch comes before all members have reached this one, it is `overtaken` and ends there; while
-    nothing came, it is open. Members whose coming is not among the records have to reach it, too; where it is not known
-    how many there were, nobody knows whether all did.
+    Where the next epoch comes before all members have reached this one, it is `overtaken` and ends there; where
+    nothing came by the end of the day after, it is open. Members whose coming is not among the records have to reach
+    it, too; where it is not known how many there were, nobody knows whether all did: the next epoch is a bound then.
     """
     in_order = Window.partitionBy(*GROUP).orderBy("source_offset")
     following = F.lead(F.struct("source_offset", "started_at")).over(in_order)
@@ -65,6 +65,12 @@ def consumer_rebalances(events: DataFrame, members: DataFrame, cut: DataFrame) -
     is_soon = F.coalesce(_days("started_at", "reached_at") <= 1, F.expr("true"))
     is_over = (F.size("counted") >= F.col("members_after")) & is_soon
     is_overtaken = F.coalesce(_days("started_at", "overtaken_at") <= 1, F.expr("false"))
+    is_told = F.col("members_after").isNotNull()
+    quality = (
+        F.when(is_over, "exact")
+        .when(is_overtaken, F.when(is_told, "overtaken").otherwise("bound"))
+        .otherwise(F.when(is_told, "open").otherwise("unknown"))
+    )
     ended = F.when(is_over, F.greatest("started_at", "reached_at")).when(is_overtaken, F.col("overtaken_at"))
     return found.withColumn("ended_at", ended).select(
         *GROUP,
@@ -73,7 +79,7 @@ def consumer_rebalances(events: DataFrame, members: DataFrame, cut: DataFrame) -
         "started_at",
         "ended_at",
         _milliseconds("started_at", "ended_at").alias("duration_ms"),
-        F.when(is_over, "exact").when(is_overtaken, "overtaken").otherwise("open").alias("duration_quality"),
+        quality.alias("duration_quality"),
         F.lit(None).cast("long").alias("sync_ms"),
         "members_before",
         "members_after",

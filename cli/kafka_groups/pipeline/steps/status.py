@@ -37,7 +37,8 @@ def group_status(partitions: DataFrame, removals: DataFrame) -> DataFrame:
     """The group's row for each time that one of its partitions has one: the worst rule, and the share of complete ones.
 
     Brokers answer at different times, and one may miss a round. So each partition counts with its last row until its
-    next one, for at most ten minutes, and only until its commit is removed. `removals` are (*COMMIT_KEY, at).
+    next one, for at most ten minutes, and only until its commit is removed. A partition whose log was cut below its
+    commit does not make up for what another has still to read. `removals` are (*COMMIT_KEY, at).
     """
     told = partitions.select(
         *COMMIT_KEY,
@@ -57,7 +58,7 @@ def group_status(partitions: DataFrame, removals: DataFrame) -> DataFrame:
             F.avg(F.when(F.col("is_complete"), 1.0).otherwise(0.0)).alias("complete"),
             F.min("window_start").alias("window_start"),
             F.max("window_end").alias("window_end"),
-            F.sum("lag").alias("lag"),
+            F.sum(F.when(F.col("lag") < 0, 0).otherwise(F.col("lag"))).alias("lag"),
         )
         .withColumn("rule", F.get(F.array(*map(F.lit, VERDICTS)), F.col("rank")))
         .withColumn("worst", verdict_of(F.col("rule")))

@@ -130,7 +130,7 @@ def _others(place: Place) -> list[str]:
 
 def _check_permission(place: Place) -> None:
     # What is not there yet is made, and the attempt tells.
-    if not place.local or not os.path.isdir(place.root):  # noqa: PTH112
+    if not place.local or not os.path.isdir(place.root):
         return
     with told("write", place.into):
         disk = os.statvfs(place.root)

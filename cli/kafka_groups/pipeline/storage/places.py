@@ -114,8 +114,8 @@ class Place:
                 self._move_files(source, target)
                 return
             flush(source)
-            os.rename(source, target)  # noqa: PTH104 - file systems of pyarrow speak strings
-            flush(os.path.dirname(target))  # noqa: PTH120
+            os.rename(source, target)
+            flush(os.path.dirname(target))
 
     def swap(self, new: str, target: str, old: str) -> None:
         """`new` becomes `target`, and what `target` was becomes `old`; in one step where that can be had.
@@ -129,8 +129,8 @@ class Place:
         with told("exchange a directory", target):
             flush(new)
             if exchange(new, target):
-                flush(os.path.dirname(target))  # noqa: PTH120
-                os.rename(new, old)  # noqa: PTH104
+                flush(os.path.dirname(target))
+                os.rename(new, old)
                 return
         self.move_in(target, old)
         self.move_in(new, target)
@@ -179,7 +179,7 @@ class Place:
 def split_uri(uri: str) -> tuple[Any, str]:
     """The file system of a path or URI, and the path in it."""
     if "://" not in uri:
-        return LocalFileSystem(), os.path.abspath(uri)  # noqa: PTH100
+        return LocalFileSystem(), os.path.abspath(uri)
     if uri.startswith("file://"):
         return LocalFileSystem(), _local_path(uri)
     fs, path = FileSystem.from_uri(uri)
@@ -193,7 +193,7 @@ def _local_path(uri: str) -> str:
         odd = f"a machine, {parts.netloc!r}, and files are read and written on this one" if parts.netloc else "no path"
         message = f"{uri} names {odd}: write a path, or file:/// and the whole path."
         raise StorageError(message)
-    return os.path.abspath(unquote(parts.path))  # noqa: PTH100
+    return os.path.abspath(unquote(parts.path))
 
 
 def open_place(into: str) -> Place:

@@ -69,7 +69,9 @@ GROUP_STATUS: Final = Table(
         Column("complete", REAL, "share of the window that is filled; of a group: share of complete partitions"),
         Column("window_start", TIME, "the first commit of the window; of samples, when its offset was first seen"),
         Column("window_end", TIME, "the last commit of the window, told likewise"),
-        Column("lag", LONG, "lag at that time; of a group: the sum, each partition as last seen within ten minutes"),
+        Column(
+            "lag", LONG, "lag at that time; of a group: the sum of those above 0, each as last seen within ten minutes"
+        ),
         Column("state", TEXT, "state of the group, where known"),
         Column("members", INT, "number of members, where known"),
     ),
@@ -99,9 +101,10 @@ REBALANCES: Final = Table(
             "duration_quality",
             TEXT,
             "exact (KIP-848), bound (classic: not longer than this, for it began after the record before, and at most "
-            "the members' rebalance timeout before all had joined), overtaken (KIP-848: until the next epoch, which "
-            "began before all members had reached this one) or open (not all members reached it); the last two also "
-            "where it is not known how many there were",
+            "the members' rebalance timeout before all had joined; KIP-848: until the next epoch, where it is not "
+            "known how many members there were), overtaken (KIP-848: until the next epoch, which began before all "
+            "members had reached this one), open (by the end of the day after not all members had reached it) or "
+            "unknown (nor is it known how many there were)",
         ),
         Column("sync_ms", LONG, "classic: how long the last phase took"),
         Column(
@@ -143,12 +146,13 @@ GROUP_DAILY: Final = Table(
         Column(
             "rebalances",
             INT,
-            "rebalances that began; null where no record of the cluster was read, and of share and streams groups",
+            "rebalances that began (classic: that may have begun); null where no record of the cluster was read, and "
+            "of share and streams groups",
         ),
         Column(
             "rebalance_ms",
             LONG,
-            "time spent in those whose duration is known; an upper bound where a classic one is among them",
+            "time spent in those whose duration is known; an upper bound where a bound is among them",
         ),
         Column("messages_consumed", LONG, "offsets that commits moved on (not bytes, and not exactly records)"),
         Column("max_lag", LONG, "largest lag, summed over partitions"),

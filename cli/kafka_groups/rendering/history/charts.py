@@ -13,6 +13,7 @@ from kafka_groups.rendering.history.words import (
     is_old,
     show_duration,
     spell_changes,
+    spell_lag,
     spell_minute,
     spell_rebalance_time,
     spell_since,
@@ -22,11 +23,13 @@ from kafka_groups.rendering.history.words import (
 # A chart is some thousand pixels wide at most; of more points, those that must be seen are kept.
 _MOST_POINTS: Final = 2_000
 _MOST_LISTED: Final = 100
+_DAY_MS: Final = 86_400_000
 _QUALITIES: Final = {
     "exact": "exact",
     "bound": "no longer than that",
     "overtaken": "until the next one",
     "open": "had not ended",
+    "unknown": "not known when it ended",
 }
 
 
@@ -53,14 +56,14 @@ def verdict_label(word: str | None) -> str:
 
 
 def _standing(history: History, group: GroupHistory) -> str:
-    time_lag, since = spell_time_lag(group), spell_since(group)
+    lag, time_lag, since = spell_lag(group), spell_time_lag(group), spell_since(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
         _removal(group),
         f"as of {spell_minute(group.evaluated_ms)}" if group.evaluated_ms and is_old(group, history) else None,
         None if group.state is None else text(group.state),
         None if group.members is None else counted(group.members, "member"),
-        None if group.lag is None else f"lag {group.lag:,}",
+        None if lag is None else f"lag {lag}",
         None if time_lag is None else f"time lag {time_lag}",
         None if since is None else f"behind since {since}",
         None if group.catch_up_ms is None else f"caught up in {show_duration(group.catch_up_ms)} at these rates",
@@ -114,10 +117,12 @@ def _mark(mark: Rebalance, history: History) -> list[int | str]:
 
 
 def _end_of(mark: Rebalance, history: History) -> int:
-    """Where its band ends: one that had not ended lasts as long as the period."""
+    """Where its band ends; one that had not ended is looked at until the end of the day after it began."""
     if mark.ended_ms is not None:
         return mark.ended_ms
-    return history.to_ms if mark.duration_quality == "open" else mark.started_ms + (mark.duration_ms or 0)
+    if mark.duration_quality != "open":
+        return mark.started_ms + (mark.duration_ms or 0)
+    return min(history.to_ms, (mark.started_ms // _DAY_MS + 2) * _DAY_MS)
 
 
 def _hover(mark: Rebalance) -> str:

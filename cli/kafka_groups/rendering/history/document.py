@@ -55,6 +55,7 @@ def _group(group: GroupHistory) -> Document:
         "removed_at": _instant(group.removed_ms),
         "removed_at_is_bound": group.removed_is_bound,
         "lag": group.lag,
+        "lag_quality": group.lag_quality,
         "time_lag_ms": group.time_lag_ms,
         "time_lag_quality": group.time_lag_quality,
         "consume_rate": group.consume_rate,

@@ -22,6 +22,7 @@ COLUMNS: Final = (
     Column("VERDICT", "verdict"),
     Column("RULE", "rule"),
     Column("LAG", "lag"),
+    Column("LAG-QUALITY", "lag_quality"),
     Column("TIME-LAG-MS", "time_lag_ms"),
     Column("TIME-LAG-QUALITY", "time_lag_quality"),
     Column("CONSUME-RATE", "consume_rate"),

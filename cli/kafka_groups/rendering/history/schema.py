@@ -12,6 +12,7 @@ Schema = dict[str, Any]
 
 _VERDICTS: Final = ("OK", "WARN", "STOP", "STALL", "REWIND")
 _TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
+_LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
 _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk")
 
 
@@ -70,12 +71,12 @@ def _object(keys: Mapping[str, Schema]) -> Schema:
 
 
 _LAG: Final = _number(
-    "Messages behind, may be negative; null if it is not known.", "integer", nullable=True, minimum=None
+    "Messages behind, the sum of those partitions that are behind; null if it is not known.", "integer", nullable=True
 )
 _TIME_LAG: Final = _number("The age of the oldest record not yet read; null if not known.", "integer", nullable=True)
 _POINT: Final = {
     "at": _instant("The time."),
-    "lag": {**_LAG, "description": "The sum over the partitions; null if it is not known."},
+    "lag": _LAG,
     "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
 }
 _REBALANCE: Final = {
@@ -84,8 +85,8 @@ _REBALANCE: Final = {
     "duration_ms": _number("How long it took; null if that is not known.", "integer", nullable=True),
     "duration_quality": _choice(
         "bound: no longer than that. overtaken: until the next one began, before all members had reached this one. "
-        "open: it had not ended.",
-        *("exact", "bound", "overtaken", "open"),
+        "open: it had not ended by the end of the day after it began. unknown: nor is it known whether it had.",
+        *("exact", "bound", "overtaken", "open", "unknown"),
     ),
     "generation": _number("The generation or epoch that it led to.", "integer", minimum=None),
     "joined": _number("How many members came; null if that is not known.", "integer", nullable=True),
@@ -113,6 +114,11 @@ _GROUP: Final = {
         "type": "boolean",
     },
     "lag": _LAG,
+    "lag_quality": _choice(
+        "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not answer, the "
+        "commits are from before. unknown: no lag is known.",
+        *_LAG_QUALITIES,
+    ),
     "time_lag_ms": _TIME_LAG,
     "time_lag_quality": _choice("How good the time lag is.", *_TIME_LAG_QUALITIES),
     "consume_rate": _number("Records read a second; null if not known.", "number", nullable=True, minimum=None),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.formats import write_table
 from kafka_groups.rendering.grid import cells_of
+from kafka_groups.rendering.history.remarks import MOST_FINDINGS, remarks
 from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkline, peaks_of
 from kafka_groups.rendering.history.words import (
-    TIME_LAG_SIGNS,
     counted,
     few_findings,
     is_old,
-    longest_rebalance,
     show_duration,
+    show_lag,
     show_longest_rebalance,
     show_minute,
     show_since,
@@ -27,14 +27,6 @@ from kafka_groups.rendering.screen import Screen
 
 _TREND_CELLS: Final = 20
 _GAP: Final = 2
-_MOST_NOTES: Final = 20
-# Of a kind.
-_MOST_FINDINGS: Final = 50
-_LEGEND: Final = {
-    "~": "~ is interpolated between sampled times",
-    "≥": "≥ is at least: older times were not sampled",
-    "!": "! is after data loss: records were deleted before they were read",
-}
 
 
 class HistoryRow(NamedTuple):
@@ -46,7 +38,7 @@ class HistoryRow(NamedTuple):
     members: int | None
     verdict: str | None
     rule: str | None
-    lag: int | None
+    lag: str | None
     time_lag: str | None
     trend: str | None
     consume_rate: float | None
@@ -119,9 +111,9 @@ def draw_history(screen: Screen, history: History) -> None:
         write_table(
             screen,
             [column for column in _FINDINGS if several or column.header != "CLUSTER"],
-            few_findings(history.findings, _MOST_FINDINGS),
+            few_findings(history.findings, MOST_FINDINGS),
         )
-    for text in _remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
+    for text in remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
         note(screen, text)
 
 
@@ -135,7 +127,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         # Not a verdict, but where one looks for it, and never left out.
         verdict=group.verdict if group.removed_ms is None else "removed",
         rule=group.rule,
-        lag=group.lag,
+        lag=show_lag(group, at_least="≥" if is_unicode else ">="),
         time_lag=show_time_lag(group, at_least="≥" if is_unicode else ">="),
         trend=draw_sparkline(peaks, blocks=BLOCKS if is_unicode else DIGITS),
         # A tenth is as fine as samples a minute apart are; with one decimal each, the points stand in line.
@@ -182,46 +174,6 @@ def _heading(history: History) -> str:
     clusters = f"{counted(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
     as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
     return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}, {clusters}"
-
-
-def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
-    longest = (longest_rebalance(group) for group in history.groups)
-    qualities = {found.duration_quality for found in longest if found is not None and found.duration_ms is not None}
-    if "bound" in qualities:
-        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: classic groups do not tell when a rebalance began."
-    if "overtaken" in qualities:
-        yield f"LONGEST: {'≥' if is_unicode else '>='} is at least: the next one came before all members had got there."
-
-
-def _remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
-    used = {TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups}
-    legend = "; ".join(told for sign, told in _LEGEND.items() if sign in used)
-    if legend and "TIME-LAG" in shown:
-        yield f"TIME-LAG: {legend if is_unicode else legend.replace('≥', '>=')}."
-    if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
-        sign = "≤" if is_unicode else "<="
-        yield f"SINCE: {sign} is at or before: it had a lag when what is known of it begins, or goes on after a hole."
-    if "LONGEST" in shown:
-        yield from _of_longest(history, is_unicode=is_unicode)
-    left = len(history.findings) - len(few_findings(history.findings, _MOST_FINDINGS))
-    if left:
-        yield f"{counted(left, 'more finding')}; --format json has them all."
-    yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
-    yield from _as_far_as_few(history.gaps, "Gap", "gaps")
-    yield from _as_far_as_few(history.missing, "Missing", "things are missing")
-
-
-def _removed(history: History, at_most: str) -> Iterator[str]:
-    for group in history.groups:
-        if group.removed_ms is not None:
-            where = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-            yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
-
-
-def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:
-    yield from (f"{label}: {text}" for text in told[:_MOST_NOTES])
-    if len(told) > _MOST_NOTES:
-        yield f"{len(told) - _MOST_NOTES:,} more {many}; --format json has them all."
 
 
 def _takes_blocks(screen: Screen) -> bool:

@@ -15,6 +15,9 @@ _TENTHS_BELOW_MS: Final = 10_000
 # Brokers are sampled one after the other, and a round may be missed: that does not make a row an old one.
 _OLD_MS: Final = 600_000
 
+# What stands in front of a lag that is not exact.
+LAG_SIGNS: Final = {"lower_bound": "≥", "outdated": "?"}
+LAG_WORDS: Final = {"lower_bound": "at least", "outdated": "outdated:"}
 # What stands in front of a time lag that is not exact. A lag of unknown quality has no value either.
 TIME_LAG_SIGNS: Final = {"interpolated": "~", "compacted": "~", "lower_bound": "≥", "data_loss": "!"}
 TIME_LAG_WORDS: Final = {
@@ -57,6 +60,19 @@ def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
     moment = _moment(ms)
     is_told = beside_ms is not None and _moment(beside_ms).year == moment.year
     return f"{moment.day} {moment:%b}{'' if is_told else f' {moment.year}'}, {moment:%H:%M}"
+
+
+def show_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
+    """The lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    sign = LAG_SIGNS.get(group.lag_quality, "")
+    return None if group.lag is None else f"{at_least if sign == '≥' else sign}{group.lag}"
+
+
+def spell_lag(group: GroupHistory) -> str | None:
+    """The lag with its quality in words."""
+    if group.lag is None:
+        return None
+    return " ".join(filter(None, (LAG_WORDS.get(group.lag_quality), f"{group.lag:,}")))
 
 
 def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
@@ -102,6 +118,8 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
     """How long a rebalance took, as far as that is known."""
     if rebalance.duration_quality == "open":
         return "had not ended"
+    if rebalance.duration_quality == "unknown":
+        return "when it ended is not known"
     if rebalance.duration_ms is None:
         return "duration unknown"
     took = show_duration(rebalance.duration_ms)

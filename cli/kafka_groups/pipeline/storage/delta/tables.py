@@ -148,7 +148,7 @@ class DeltaFormat:
         for info in reversed(found):  # what is below comes first
             if info.type == FileType.Directory and info.path not in used and "/_delta_log" not in info.path:
                 with suppress(OSError):  # it is in use again
-                    os.rmdir(info.path)  # noqa: PTH106
+                    os.rmdir(info.path)
 
 
 def _repeatable(batch: str) -> Repeatable | None:

@@ -1,9 +1,8 @@
-"""Our message tables against two others: the package kio by property, Kafka's own classes by golden bytes."""
+"""Our message tables against those of the package kio, by property."""
 
 from __future__ import annotations
 
 import io
-from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from kio.serial.writers import Writable, write_tagged_field, write_unsigned_varint
 from kio.static.primitive import uvarint
 
-from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
+from kafka_groups.admin.wire.messages import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
 from kafka_groups.admin.wire.messages.describe_groups import ASSIGNMENT
 from kafka_groups.codec import (
     BOOL,
@@ -19,14 +18,13 @@ from kafka_groups.codec import (
     INT64,
     STRING,
     Array,
-    CodecError,
     Cursor,
     Field,
     Struct,
     compile_reader,
     compile_writer,
 )
-from tests.admin.wire.golden_messages import BY_NAME, GOLDEN, Golden
+from tests.admin.wire.golden_messages import BY_NAME
 from tests.admin.wire.kio_bridge import (
     assignment_class,
     kio_bytes,
@@ -38,41 +36,11 @@ from tests.admin.wire.kio_bridge import (
     our_outline,
     said,
 )
+from tests.admin.wire.spoken import EVERY_VERSION, SPOKEN, id_of, written_by_us
 from tests.admin.wire.values import VALUES, integers, structs
 
-BY_API = {api.name: api for api in ALL}
-
-
-def _versions(api: Api) -> range:
-    return range(api.lowest, api.highest + 1)
-
-
-SPOKEN = [(api, version) for api in ALL for version in _versions(api)]
-TAGGED = [(api, version) for api, version in SPOKEN if api.is_flexible(version) and api.response_tags]
-MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
-
-
-def _id(part: Api | Golden | int) -> str:
-    match part:
-        case Golden():
-            return f"{part.api}-{part.kind}-v{part.version}-{part.variant}"
-        case Api():
-            return part.name
-    return f"v{part}"
-
-
-def _written(api: Api, kind: str, version: int, values: Struct) -> bytes:
-    out = bytearray()
-    compile_writer(getattr(api, kind), version=version, flexible=api.is_flexible(version))(out, values)
-    return bytes(out)
-
-
-def _write_raw(out: Writable, data: bytes) -> None:
-    out.write(data)
-
-
 BOTH_KINDS = pytest.mark.parametrize("kind", ["request", "response"])
-EVERY_VERSION = pytest.mark.parametrize(("api", "version"), SPOKEN, ids=_id)
+TAGGED = [(api, version) for api, version in SPOKEN if api.is_flexible(version) and api.response_tags]
 
 # The same examples on every run: a red test means a change of ours, not a new throw of the dice.
 STABLE = settings(
@@ -83,7 +51,9 @@ STABLE = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
-# ---- against kio
+
+def _write_raw(out: Writable, data: bytes) -> None:
+    out.write(data)
 
 
 @BOTH_KINDS
@@ -133,7 +103,7 @@ def test_a_field_left_out_is_written_as_kafka_would_but_topics_are_not_created_b
     ],
 )
 def test_a_request_that_says_little_asks_for_what_we_mean(api: Api, version: int, values: Struct, body: str) -> None:
-    assert _written(api, "request", version, values) == bytes.fromhex(body)
+    assert written_by_us(api, "request", version, values) == bytes.fromhex(body)
 
 
 @BOTH_KINDS
@@ -145,7 +115,7 @@ def test_our_bytes_are_kios_bytes_and_each_reads_what_the_other_wrote(
 ) -> None:
     fields = getattr(api, kind)
     values = data.draw(structs(fields, version))
-    ours = _written(api, kind, version, values)
+    ours = written_by_us(api, kind, version, values)
     theirs = kio_bytes(kio_class(api, kind, version), values)
     assert ours == theirs
     assert kio_values(kio_class(api, kind, version), ours) == values
@@ -166,8 +136,11 @@ def test_long_arrays_of_structs_are_those_of_kio(count: int) -> None:
     topics = [{"name": "orders", "partitions": [partition] * count}]
     compact = {"throttle_time_ms": 0, "groups": [{"group_id": "g", "topics": topics, "error_code": 0}]}
     wide = {"throttle_time_ms": 0, "topics": topics, "error_code": 0}
-    assert kio_values(kio_class(OFFSET_FETCH, "response", 8), _written(OFFSET_FETCH, "response", 8, compact)) == compact
-    assert kio_values(kio_class(OFFSET_FETCH, "response", 5), _written(OFFSET_FETCH, "response", 5, wide)) == wide
+    assert (
+        kio_values(kio_class(OFFSET_FETCH, "response", 8), written_by_us(OFFSET_FETCH, "response", 8, compact))
+        == compact
+    )
+    assert kio_values(kio_class(OFFSET_FETCH, "response", 5), written_by_us(OFFSET_FETCH, "response", 5, wide)) == wide
 
 
 @EVERY_VERSION
@@ -201,7 +174,7 @@ def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int
     assert said(api.response, version, api.read_reply(version, header + golden.data)) == golden.values
 
 
-@pytest.mark.parametrize(("api", "version"), TAGGED, ids=_id)
+@pytest.mark.parametrize(("api", "version"), TAGGED, ids=id_of)
 @STABLE
 @given(tags=st.dictionaries(st.integers(0, 2**31 - 1), st.binary(max_size=200), max_size=4))
 def test_tags_in_a_reply_header_are_skipped(api: Api, version: int, tags: dict[int, bytes]) -> None:
@@ -244,37 +217,6 @@ def test_tagged_fields_are_written_like_kios_and_read_back_and_skipped_by_who_do
     assert plain == {key: values[key] for key in ("error_code", "api_keys", "throttle_time_ms")}
 
 
-# ---- against Kafka's own classes
-
-
-def test_golden_bytes_hold_every_version_that_we_speak() -> None:
-    spoken = {(api.name, kind, version, "full") for api, version in SPOKEN for kind in ("request", "response")}
-    assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == spoken
-
-
-@pytest.mark.parametrize("golden", MESSAGES, ids=_id)
-def test_we_read_what_kafka_wrote(golden: Golden) -> None:
-    api = BY_API[golden.api]
-    cursor = Cursor(golden.data)
-    fields = getattr(api, golden.kind)
-    read = compile_reader(fields, version=golden.version, flexible=api.is_flexible(golden.version))(cursor)
-    assert said(fields, golden.version, read) == golden.values
-    assert cursor.left() == 0
-
-
-@pytest.mark.parametrize("golden", [golden for golden in MESSAGES if golden.variant != "tags"], ids=_id)
-def test_we_write_what_kafka_wrote(golden: Golden) -> None:
-    assert _written(BY_API[golden.api], golden.kind, golden.version, golden.values) == golden.data
-
-
-@pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.kind == "assignment"], ids=_id)
-def test_an_assignment_of_any_version_is_its_version_then_the_same_topics(golden: Golden) -> None:
-    cursor = Cursor(golden.data)
-    assert INT16.read(False, False)(cursor) == golden.version
-    read = compile_reader(ASSIGNMENT, version=golden.version, flexible=False)(cursor)
-    assert read == {"assigned_partitions": golden.values["assigned_partitions"]}
-
-
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 @STABLE
 @given(data=st.data())
@@ -282,42 +224,3 @@ def test_assignments_read_as_kio_writes_them(version: int, data: st.DataObject) 
     values = data.draw(structs(ASSIGNMENT, version))
     theirs = kio_bytes(assignment_class(version), values | {"user_data": b"of the client"})
     assert compile_reader(ASSIGNMENT, version=version, flexible=False)(Cursor(theirs)) == values
-
-
-@EVERY_VERSION
-def test_a_reply_begins_with_its_throttle_time_from_the_version_that_the_table_names(api: Api, version: int) -> None:
-    golden = BY_NAME[api.name, "response", version, "full"]
-    is_named = api.throttle_since is not None and version >= api.throttle_since
-    assert (next(iter(golden.values)) == "throttle_time_ms") == is_named
-
-
-# ---- what an old version lacks
-
-
-def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
-    oldest = {
-        api.name: api.read_response(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
-        for api in ALL
-    }
-    assert oldest["ApiVersions"]["throttle_time_ms"] == 0
-    assert oldest["ConsumerGroupDescribe"]["groups"][0]["members"][0]["member_type"] == -1
-    group = oldest["DescribeGroups"]["groups"][0]
-    assert (group["error_message"], group["authorized_operations"]) == (None, -2147483648)
-    assert group["members"][0]["group_instance_id"] is None
-    assert oldest["FindCoordinator"]["error_message"] is None
-    assert oldest["FindCoordinator"]["coordinators"] == ()
-    assert (oldest["ListGroups"]["groups"][0]["group_state"], oldest["ListGroups"]["groups"][0]["group_type"]) == (
-        "",
-        "",
-    )
-    assert oldest["ListOffsets"]["topics"][0]["partitions"][0]["leader_epoch"] == -1
-    topic = oldest["Metadata"]["topics"][0]
-    assert (topic["topic_id"], topic["topic_authorized_operations"]) == (UUID(int=0), -2147483648)
-    assert (topic["partitions"][0]["leader_epoch"], topic["partitions"][0]["offline_replicas"]) == (-1, ())
-    assert (oldest["OffsetFetch"]["error_code"], oldest["OffsetFetch"]["groups"]) == (0, ())
-    assert oldest["OffsetFetch"]["topics"][0]["partitions"][0]["committed_leader_epoch"] == -1
-
-
-def test_all_topics_cannot_be_asked_for_before_version_two_of_offset_fetch() -> None:
-    with pytest.raises(CodecError, match="topics may not be null in version 1"):
-        _written(OFFSET_FETCH, "request", 1, {"group_id": "g", "topics": None})

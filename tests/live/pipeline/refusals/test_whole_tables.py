@@ -1,0 +1,110 @@
+"""A checkpoint of another cluster, a full disk, records that are gone: each is told, and tables stay whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.source.brokers import Brokers
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
+from tests.fakes.fake_admin import run
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.waiting import wait_until
+from tests.live.pipeline.guarded import Guarded
+from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in
+from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
+from tests.pipeline.storage.disks import small_disk
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pytest_mock import MockerFixture
+
+pytestmark = [pytest.mark.live, pytest.mark.spark]
+
+
+@pytest.mark.usefixtures("committed")
+def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
+    guarded: Guarded, broker: str, storage: Storage, run_ingest: Ingest
+) -> None:
+    commit(broker, fresh("elsewhere"), make_topic(broker, records=8), 1, 2)
+    run_ingest("-b", broker)
+    before = files_of(storage)
+    other = Brokers(guarded.client("operator"), 10).cluster_id()
+    (home,) = Path(storage.into, ".checkpoints").iterdir()
+    shutil.copytree(home, home.with_name(other))
+
+    copied, document = run_ingest(*guarded.flags("operator"))
+    assert (copied.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
+    assert f"is of cluster {home.name}, and this is {other}: ask the other brokers, or name another" in copied.stderr
+
+    owner = home.with_name(other) / "owner.json"
+    owner.write_text(owner.read_text().replace(home.name, other))
+    changed, document = run_ingest(*guarded.flags("operator"))
+    assert (changed.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
+    assert f"the checkpoint is of cluster {home.name}, but the brokers are of cluster {other}: " in changed.stderr
+    assert changed.stderr.count("\n") == 1
+    assert files_of(storage) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize("room", [pytest.param(65_536, id="by our files"), pytest.param(16_384, id="by Spark's")])
+def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
+    guarded: Guarded, topic: str, committed: str, spark: SparkSession, tmp_path: Path, mocker: MockerFixture, room: int
+) -> None:
+    mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
+    with small_disk(tmp_path / "disk", megabytes=2) as disk:
+        into = str(disk / "tables")
+        storage = open_storage(into, create=True)
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(2**21 - room))
+        for offset in range(60):
+            commit(guarded.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
+        flags = ("--into", into, *guarded.flags("operator"), "--format", "json")
+        outcome = run("pipeline", "ingest", *flags, bootstrap=None)
+        document = json.loads(outcome.stdout)
+        ballast.unlink()
+
+        assert (outcome.exit_code, names_of(document), outcome.stderr.count("\n")) == (1, ["STORAGE_FAILED"], 1)
+        assert "no space left. Free some, and run the command again" in outcome.stderr
+        assert run("pipeline", "ingest", *flags, bootstrap=None).exit_code == 0
+        assert {key[2] for key in commits_in(spark, storage)} >= {committed}
+
+
+def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
+    guarded: Guarded, topic: str, storage: Storage, spark: SparkSession, run_ingest: Ingest
+) -> None:
+    group = fresh("late")
+    commit(guarded.bootstrap, group, topic, 1)
+    run_ingest(*guarded.flags("operator"))
+    (row,) = storage.read(spark, OFFSET_COMMITS).where(f"`group` = '{group}'").collect()
+    brokers = Brokers(guarded.client("operator"), 10)
+    place = row["source_partition"]
+    commit(guarded.bootstrap, group, topic, 2, 3, 4)
+    end = brokers.latest([place])[place]
+    with guarded.settings(TOPIC, {"cleanup.policy": "delete", "retention.ms": "1", "segment.ms": "100"}):
+        wait_until(lambda: brokers.earliest([place])[place] == end, lambda: "retention took nothing")
+    commit(guarded.bootstrap, group, topic, 5)
+
+    outcome, document = run_ingest(*guarded.flags("operator"))
+
+    assert (outcome.exit_code, document["status"]) == (0, "complete")
+    gaps = storage.read(spark, INGEST_GAPS).where(f"source_partition = {place} and reason = 'deleted'").collect()
+    assert [(gap["from_offset"], gap["until_offset"], gap["missing"]) for gap in gaps] == [
+        (row["source_offset"] + 1, end - 1, end - 1 - row["source_offset"])
+    ]
+    now = time.time_ns() // 1_000_000
+    told = report(spark, storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
+    assert (
+        f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['from_offset']} to {end - 1} were "
+        "deleted before they were read."
+    ) in told.gaps
