@@ -31,6 +31,7 @@ def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
         ("--master", "foo", "--master 'foo' is none of Spark's; write for example local[4] or spark://host:7077"),
         ("--master", "spark://h", "--master 'spark://h' is none of Spark's; "),
         ("--master", "local[x]", "--master 'local[x]' is none of Spark's; "),
+        ("--master", "local[0]", "--master 'local[0]' is none of Spark's; "),
         ("--master", "mesos://h:5050", "--master 'mesos://h:5050' is none of Spark's; "),
         ("--driver-memory", "1x", "--driver-memory '1x' is no size; write for example 512m or 4g"),
         ("--driver-memory", "0g", "--driver-memory '0g' is no size; "),

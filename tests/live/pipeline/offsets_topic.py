@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline.records import RawRecords, decode
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.topics import fresh, quiet
 from tests.live.groups.waiting import wait_until
 
@@ -69,22 +69,38 @@ def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Ite
         consumer.close()
 
 
+def delete(bootstrap: str, group: str) -> None:
+    """The group goes, with a record that says so and one for each of its commits."""
+    admin = AdminClient(quiet(bootstrap))  # nobody answers once it is gone
+    admin.delete_consumer_groups([group])[group].result(_TIMEOUT_S)
+
+
 def read_directly(bootstrap: str) -> Rows:
     """The commits that are there now, by a consumer that knows nothing of the pipeline."""
+    found = _records(bootstrap)
+    return Counter(tuple(row[name] for name in IDENTITY) for row in found if row["kind"] == "offset_commit")
+
+
+def places(bootstrap: str) -> Rows:
+    """Partition and offset of every record that is there now, whatever it says."""
+    return Counter((row["source_partition"], row["source_offset"]) for row in _records(bootstrap))
+
+
+def _records(bootstrap: str) -> list[dict[str, Any]]:
     settings = {"group.id": fresh("reader"), "enable.auto.commit": False, "enable.partition.eof": True}
     consumer = Consumer(quiet(bootstrap) | settings | {"isolation.level": "read_committed", "fetch.wait.max.ms": 10})
-    found: Rows = Counter()
+    found: list[dict[str, Any]] = []
     try:
         partitions = consumer.list_topics(TOPIC, timeout=_TIMEOUT_S).topics[TOPIC].partitions
         for partition in partitions:
             consumer.assign([TopicPartition(TOPIC, partition, 0)])
-            found += _commits(partition, consumer)
+            found += _rows_of(partition, consumer)
     finally:
         consumer.close()
     return found
 
 
-def _commits(partition: int, consumer: Consumer) -> Rows:
+def _rows_of(partition: int, consumer: Consumer) -> list[dict[str, Any]]:
     messages: list[Any] = []
     while (message := consumer.poll(_TIMEOUT_S)) is not None and message.error() is None:
         messages.append(message)
@@ -95,10 +111,22 @@ def _commits(partition: int, consumer: Consumer) -> Rows:
         keys=[message.key() for message in messages],
         values=[message.value() for message in messages],
     )
-    rows = decode(raw, "any").to_pylist()
-    return Counter(tuple(row[name] for name in IDENTITY) for row in rows if row["kind"] == "offset_commit")
+    rows: list[dict[str, Any]] = decode(raw, "any").to_pylist()
+    return rows
 
 
 def commits_in(spark: SparkSession, storage: Storage) -> Rows:
     """What the table holds of them."""
     return Counter(tuple(row) for row in storage.read(spark, OFFSET_COMMITS).select(*IDENTITY).collect())
+
+
+def places_in(spark: SparkSession, storage: Storage) -> Rows:
+    """Partition and offset of all that the tables hold of records."""
+    tables = [storage.read(spark, table) for table in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS)]
+    rows = [row for table in tables for row in table.select("source_partition", "source_offset").collect()]
+    return Counter(map(tuple, rows))
+
+
+def missing_in(spark: SparkSession, storage: Storage) -> int:
+    """How many offsets the tables say held no record."""
+    return sum(row["missing"] for row in storage.read(spark, INGEST_GAPS).collect())

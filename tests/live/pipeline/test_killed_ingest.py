@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.source.brokers import Brokers
 from tests.live.groups.topics import fresh, make_topic
-from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
+from tests.live.pipeline.offsets_topic import commit, delete, missing_in, places, places_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,13 +24,21 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+def offsets_of(broker: str) -> int:
+    """How many there are in all partitions."""
+    brokers = Brokers({"bootstrap.servers": broker}, 30.0)
+    there = brokers.partitions()
+    return sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())
+
+
+@pytest.mark.parametrize("moment", ["before", "amid", "after"])
 def test_the_next_run_makes_it_as_if_it_had_never_died(
     spark: SparkSession, storage: Storage, broker: str, moment: str
 ) -> None:
     topic = make_topic(broker, records=8)
-    for _ in range(30):
-        commit(broker, fresh("dying"), topic, *range(8))
+    for _ in range(20):
+        commit(broker, group := fresh("dying"), topic, *range(8))
+        delete(broker, group)
 
     died = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("killed_ingest.py")), broker, storage.into, moment],
@@ -38,10 +47,12 @@ def test_the_next_run_makes_it_as_if_it_had_never_died(
         check=False,
         timeout=300,
     )
-    half = commits_in(spark, storage)
+    half = places_in(spark, storage)
     ingest(spark, storage, {"bootstrap.servers": broker})
 
-    there = read_directly(broker)
+    there = places(broker)
     assert died.returncode == -signal.SIGKILL
     assert 0 < half.total() < there.total()
-    assert commits_in(spark, storage) == there
+    assert places_in(spark, storage) == there
+    # Each other offset is part of one gap, and no gap is told twice.
+    assert missing_in(spark, storage) + there.total() == offsets_of(broker)

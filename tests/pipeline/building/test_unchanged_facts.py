@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from kafka_groups.pipeline.building.changes import dates_to_build, save_state, state_of
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Rules
 from tests.pipeline.steps.making import NOON, commit, new_storage, put_all
 
@@ -53,3 +55,48 @@ def test_as_many_rows_that_say_something_else_make_their_date_anew_also_if_files
     join_files(built)
 
     assert dates_of(built) == ["2026-11-20"]
+
+
+def make_derived(storage: Storage, *dates: str) -> None:
+    """Rows of a derived table, as a build leaves them."""
+    for date in dates:
+        Path(storage.into, LAG_HISTORY.name, f"date={date}", "batch=build").mkdir(parents=True)
+    save_state(storage, state_of(storage, Rules(), _LOOKBACK_DAYS))
+
+
+def test_a_date_that_a_derived_table_lost_is_made_anew_with_all_after_it(built: Storage) -> None:
+    make_derived(built, "2026-11-20")
+    assert dates_of(built) == []
+    shutil.rmtree(Path(built.into, LAG_HISTORY.name))
+
+    assert dates_of(built) == ["2026-11-20"]
+
+
+def test_what_retention_removed_is_not_lost(built: Storage) -> None:
+    make_derived(built, "2026-11-10", "2026-11-20")
+    done = compact(built, keep=timedelta(days=8), now=NOON)
+
+    assert done.removed == (("lag_history", "2026-11-10"),)
+    assert dates_of(built) == []
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        '{"facts": 3, "settings": 1}',
+        '{"facts": {"2026-11-20": 1}}',
+        '{"facts": {"2026-11-20": {"offset_commits": {}}}}',
+    ],
+)
+def test_a_note_that_is_none_of_ours_has_all_made_anew(built: Storage, note: str) -> None:
+    Path(built.into, ".notes", "build.json").write_text(note)
+
+    assert dates_of(built) == ["2026-11-20"]
+
+
+def test_a_directory_that_is_no_date_is_none_of_ours(built: Storage) -> None:
+    for odd in ("2026-02-30", "2026-13-45"):
+        Path(built.into, "offset_commits", f"date={odd}").mkdir()
+
+    assert compact(built, keep=timedelta(days=8), now=NOON + timedelta(days=30)).removed == ()
+    assert dates_of(built) == []

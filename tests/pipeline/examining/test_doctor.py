@@ -34,6 +34,12 @@ def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist([{**empty, table.dated_by: NOW, **row} for row in found], schema=table.arrow())
 
 
+def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
+    """Offsets of partition 0 that held no record."""
+    found = {"cluster_id": "c", "source_partition": 0, "from_offset": start, "until_offset": until}
+    return found | {"missing": missing, "reason": reason}
+
+
 def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Check]:
     """What is found in a directory, by the name of the check."""
     return {check.check: check for check in examine_tables(storage.into, cluster)}
@@ -86,18 +92,41 @@ def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage
 
 
 def test_unknown_records_are_told_by_type(storage: Storage) -> None:
-    kinds = [{"record_type": 24, "value_version": 0}] * 2 + [{"record_type": 1, "value_version": 9}]
-    storage.append(UNKNOWN_RECORDS, "sample-x", rows(UNKNOWN_RECORDS, *kinds))
-    found = checks_of(storage)["unknown records"]
-    assert found.status == "warning"
-    assert found.detail.startswith("3 are kept as they are (type 24 version 0: 2, type 1 version 9: 1)")
+    kinds = [(24, 0), (24, 0), (1, 9)]
+    found = [
+        {"cluster_id": "c", "source_partition": 0, "source_offset": at, "record_type": kind, "value_version": version}
+        for at, (kind, version) in enumerate(kinds)
+    ]
+    storage.append(UNKNOWN_RECORDS, "sample-x", rows(UNKNOWN_RECORDS, *found))
+    # What was read anew does not count twice.
+    storage.append(UNKNOWN_RECORDS, "sample-y", rows(UNKNOWN_RECORDS, *found[:2]))
+    check = checks_of(storage)["unknown records"]
+    assert check.status == "warning"
+    assert check.detail.startswith("3 are kept as they are (type 24 version 0: 2, type 1 version 9: 1)")
 
 
 def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_none(storage: Storage) -> None:
-    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}))
+    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, gap(0, 99, 5, "compacted")))
     assert checks_of(storage)["gaps"] == Check("gaps", "ok", "compacted: 5 offsets")
-    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, {"missing": 1200, "reason": "deleted"}))
+    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, gap(0, 1_199, 1_200, "deleted")))
     assert checks_of(storage)["gaps"] == Check("gaps", "warning", "compacted: 5 offsets, deleted: 1,200 offsets")
+
+
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        ([(0, 49, 50), (50, 99, 50)], "100"),  # the same, cut otherwise
+        ([(0, 149, 150)], "150"),
+        ([(50, 149, 100)], "150"),
+        ([(100, 149, 50)], "150"),
+    ],
+)
+def test_a_range_that_is_told_again_counts_once(storage: Storage, again: list[tuple[int, int, int]], told: str) -> None:
+    """A topic that is read anew is cut into other pieces."""
+    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, gap(0, 99, 100, "deleted")))
+    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, *(gap(*each, "deleted") for each in again)))
+    storage.append(INGEST_GAPS, "sample-z", rows(INGEST_GAPS, gap(0, 9, 10, "deleted") | {"source_partition": 1}))
+    assert checks_of(storage)["gaps"].detail == f"deleted: {int(told) + 10} offsets"
 
 
 def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:

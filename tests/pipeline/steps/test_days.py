@@ -43,6 +43,8 @@ def commits() -> list[Row]:
         *of(
             "uneven", (commit(60, 4_000 if part == 2 else 1_000, source=9 + part, partition=part) for part in range(4))
         ),
+        *of("one in use", [commit(0, 0, source=1), commit(60, 8_000, source=2)]),
+        *of("one of others", [commit(0, 0, source=1), commit(60, 8_000, source=2)]),
         *of("caught up", [commit(0, 10, source=1), commit(60, 90, source=2)]),
         *of("below", [commit(0, 10, source=1)]),
         *of("removed meanwhile", [commit(0, 10, source=1), commit(30, None, source=2)]),
@@ -65,6 +67,8 @@ def log_ends() -> list[Row]:
         *of("not to be described", (ends(seconds, 10) for seconds in ROUNDS)),
         *of("commit removed with its topic", (ends(seconds, 110) for seconds in ROUNDS)),
         *of("commit removed with its topic", (ends(seconds, 1, topic="gone") for seconds in range(0, 300, MINUTE))),
+        *of("one in use", (ends(at, 8_000 if part == 0 else 3, partition=part) for at in (1, 61) for part in range(4))),
+        *of("one of others", (ends(at, 100 * at, partition=part) for at in (1, 61) for part in range(4))),
         *of("caught up", (ends(seconds, 100, start=20) for seconds in (1, 61))),
         *of("below", (ends(seconds, 100, start=20) for seconds in (1, 61))),
         *of("removed meanwhile", (ends(seconds, 100, start=20) for seconds in (1, 901))),
@@ -141,6 +145,9 @@ def test_only_a_partition_that_brokers_do_not_know_any_more_leaves_an_orphan(gro
 def test_skew_is_that_between_partitions_of_one_topic(groups: Told) -> None:
     assert groups["even", "g", TODAY]["skew"] == 1.0
     assert groups["uneven", "g", TODAY]["skew"] == 4_000 / 1_750
+    # Clients that commit only what they read have no commit on the three that are empty; others may read what is not.
+    assert groups["one in use", "g", TODAY]["skew"] == 4.0
+    assert groups["one of others", "g", TODAY]["skew"] == 1.0
     # Of so few records it says nothing.
     assert groups["caught up", "g", TODAY]["skew"] is None
 

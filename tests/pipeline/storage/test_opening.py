@@ -101,7 +101,16 @@ def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
         open_storage(storage.into)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"what": 1}', '{"schema_version": "x"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"what": 1}', '{"schema_version": "x"}'),
+        *(
+            f'{{"what": "tables of kafka-groups pipeline", "table_format": "parquet", "schema_version": {version}}}'
+            for version in ("Infinity", "-3", "0", "true", "1.5", "null")
+        ),
+    ],
+)
 def test_a_broken_marker_is_told(storage: Storage, text: str) -> None:
     Path(storage.into, MARKER).write_text(text)
     with pytest.raises(StorageError, match="cannot be understood"):

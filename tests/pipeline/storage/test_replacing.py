@@ -22,7 +22,7 @@ DATE = "2026-11-01"
 
 def replace(storage: Storage, *parts: range) -> None:
     files = [file.path for part in parts for file in staged(storage, commits(part))]
-    storage.format.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place))
+    storage.format.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place), batch="build")
 
 
 @pytest.mark.parametrize("kind", ["storage", "delta"])

@@ -25,7 +25,7 @@ def compact(*, into: str, keep: float | None, output_format: str, colour: str) -
     began before may end with an error of a missing file: run it again (build and report do by themselves). Delta tables
     keep what was replaced or removed for a day, for readers under way; the next run after that deletes it.
 
-    Members of a KIP-848 group that came on a removed date are counted from its next rebalance or sample on.
+    Of what groups and members said of themselves the last record stays, however old: it tells who is there today.
 
     \b
     kafka-groups pipeline compact --into history --keep 90d

@@ -16,7 +16,7 @@ from kafka_groups.commands.options import gathered
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LOCAL: Final = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
+_LOCAL: Final = re.compile(r"local(\[\s*(0*[1-9]\d*|\*)\s*(,\s*\d+\s*)?\])?")
 _MASTERS: Final = re.compile(
     r"""local-cluster\[[\d\s,]+\] | yarn | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""", re.VERBOSE
 )

@@ -11,11 +11,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import KEPT, Storage
 from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.storage.swapping import COMPACTED
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, TABLES, Table
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
@@ -50,13 +51,17 @@ class State:
 
 
 def state_of(storage: Storage, rules: Rules, lookback_days: int) -> State:
-    """How it is now. Footers are read only of dates whose files are others than at the last build."""
-    known = storage.note(_NOTE).get("facts", {})
+    """How it is now. Footers are read only of dates whose files are others than at the last build.
+
+    What retention left of old dates is no news: it is read, and makes nothing anew.
+    """
+    known = _last_time(storage).get("facts", {})
     facts: dict[str, dict[str, Any]] = {}
     for table in SOURCES:
         files: dict[str, list[DataFile]] = {}
         for file in storage.format.files(table.name):
-            files.setdefault(file.date, []).append(file)
+            if file.batch != KEPT:
+                files.setdefault(file.date, []).append(file)
         for day, found in files.items():
             facts.setdefault(day, {})[table.name] = _told(storage, table, found, known.get(day, {}).get(table.name, {}))
     settings = [_STEPS_VERSION, rules.intervals, rules.allowed_lag, rules.minimum_complete, rules.min_distance_ms]
@@ -65,18 +70,20 @@ def state_of(storage: Storage, rules: Rules, lookback_days: int) -> State:
 
 def save_state(storage: Storage, state: State) -> None:
     """The next build begins from here."""
-    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates})
+    made = {table.name: storage.format.dates(table.name) for table in TABLES.values() if table.derived}
+    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates, "made": made})
 
 
 def dates_to_build(storage: Storage, now: State) -> list[date]:
-    """Dates with facts, from the first change on."""
-    before = storage.note(_NOTE)
+    """Dates with facts, from the first change on, or from the first date that a derived table has lost."""
+    before = _last_time(storage)
     known = before.get("facts", {}) if before.get("settings") == now.settings else {}
     changed = [
         day
         for day, tables in now.dates.items()
         if any(not _is_same(known.get(day, {}).get(name), told) for name, told in tables.items())
     ]
+    changed += _lost(storage, before.get("made", {}))
     if not changed:
         return []
     return [date.fromisoformat(day) for day in now.dates if day >= min(changed)]
@@ -90,6 +97,24 @@ def date_before(now: State, dates: Sequence[date]) -> list[date]:
     before = {day - timedelta(days=1): GROUP_EVENTS.name in now.dates.get(day.isoformat(), {}) for day in sorted(dates)}
     return [
         day for day, may_begin in before.items() if day not in dates and (may_begin or day.isoformat() in now.dates)
+    ]
+
+
+def _last_time(storage: Storage) -> Mapping[str, Any]:
+    """What the last build noted; nothing, so that all is built, if there was none or somebody has changed the note."""
+    note = storage.note(_NOTE)
+    facts, made = note.get("facts", {}), note.get("made", {})
+    parts = [facts, made, *facts.values()] if isinstance(facts, dict) else [None]
+    told = [each for tables in parts[2:] if isinstance(tables, dict) for each in tables.values()]
+    is_ours = all(isinstance(part, dict) for part in (*parts, *told))
+    return note if is_ours and all({"batches", "rows", "columns"} <= each.keys() for each in told) else {}
+
+
+def _lost(storage: Storage, made: Mapping[str, Sequence[str]]) -> list[str]:
+    """Dates that a derived table had after the last build and has no more, but for those that retention removed."""
+    first = str(storage.note(RETENTION).get("first_date", ""))
+    return [
+        day for name, days in made.items() for day in {*days}.difference(storage.format.dates(name)) if day >= first
     ]
 
 

@@ -149,6 +149,7 @@ class Making:
             self._made(GROUP_STATUS),
             Told(self._made(REBALANCES), untold_groups(self._events), on_days(self._states, self._dates)),
             self._read,
+            self._partitions,
         )
 
     def _topic_daily(self) -> DataFrame:

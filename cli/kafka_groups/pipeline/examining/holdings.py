@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.storage import Storage
 
 _MOST_NAMED: Final = 5
+_RANGE: Final = ("cluster_id", "source_partition", "from_offset", "until_offset")
 
 
 class Size(NamedTuple):
@@ -51,8 +52,8 @@ def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
         return [
             Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held}"),
             Check("table format", OK, storage.table_format),
-            _unknown(_read(storage, UNKNOWN_RECORDS, ["record_type", "value_version"])),
-            _gaps(_read(storage, INGEST_GAPS, ["missing", "reason"])),
+            _unknown(_read(storage, UNKNOWN_RECORDS, [*UNKNOWN_RECORDS.identity, "record_type", "value_version"])),
+            _gaps(_read(storage, INGEST_GAPS, [*_RANGE, "reason", "missing"])),
             _behind(storage, cluster),
         ]
     except StorageError as error:
@@ -97,20 +98,28 @@ def _guarded(storage: Storage, table: Table, look: Any) -> Any:
 
 
 def _unknown(rows: pa.Table) -> Check:
+    # Each once, whatever was read twice.
+    once = rows.group_by(rows.column_names).aggregate([])
     kinds = Counter(
-        (row["record_type"], row["value_version"]) for row in rows.select(["record_type", "value_version"]).to_pylist()
+        zip(once["record_type"].to_pylist(), once["value_version"].to_pylist(), strict=True),
     )
     if not kinds:
         return Check("unknown records", OK, "none")
     named = ", ".join(f"type {kind} version {version}: {n:,}" for (kind, version), n in kinds.most_common(_MOST_NAMED))
-    told = f"{rows.num_rows:,} are kept as they are ({named}); a newer version of this tool may know them"
+    told = f"{once.num_rows:,} are kept as they are ({named}); a newer version of this tool may know them"
     return Check("unknown records", WARNING, told)
 
 
 def _gaps(rows: pa.Table) -> Check:
     lost: Counter[str] = Counter()
-    for row in rows.to_pylist():
-        lost[str(row["reason"])] += row["missing"] or 0
+    # Ranges without what others of their reason told before: a topic that is read anew is cut otherwise.
+    told_until: dict[tuple[str, int, str], int] = {}
+    order = [(name, "ascending") for name in _RANGE[:3]] + [("until_offset", "descending")]
+    columns = rows.sort_by(order).select([*_RANGE, "reason", "missing"]).columns
+    for cluster, partition, start, until, reason, missing in zip(*(each.to_pylist() for each in columns), strict=True):
+        last = told_until.get((cluster, partition, reason), -1)
+        lost[reason] += max(0, min(missing, until - max(start, last + 1) + 1))
+        told_until[cluster, partition, reason] = max(last, until)
     told = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in sorted(lost.items())) or "none"
     # Compaction and marks of transactions take nothing that was not said again or done with.
     return Check("gaps", WARNING if lost.get("deleted") else OK, told)

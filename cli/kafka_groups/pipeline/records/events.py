@@ -97,10 +97,17 @@ def _member_assignment(value: Struct) -> dict[str, Any]:
     return {
         "epoch": value["member_epoch"],
         "previous_epoch": value["previous_member_epoch"],
-        "member_state": _MEMBER_STATES.get(value["state"], _NEW_STATE),
+        "member_state": _MEMBER_STATES.get(_state(value), _NEW_STATE),
         "assignment": _partitions(value["assigned_partitions"]),
         "pending_revocation": None if pending is None else _partitions(pending),
     }
+
+
+def _state(value: Struct) -> int:
+    """Of a member; in the early access of 3.7 what it still has to give up, and then to get, told it."""
+    if "state" in value:
+        return int(value["state"])
+    return 1 if value["partitions_pending_revocation"] else 2 if value["partitions_pending_assignment"] else 0
 
 
 def _share_partitions(value: Struct) -> dict[str, Any]:

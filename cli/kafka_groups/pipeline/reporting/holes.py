@@ -14,7 +14,7 @@ from kafka_groups.pipeline.sentences import capital, of_cluster, spell
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, TOPIC_DAILY
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row
+    from pyspark.sql import DataFrame, Row
 
 _HOUR_MS: Final = 3_600_000
 _NOTHING: Final = "the tables hold no lag for this period: sample or backfill log ends, then build."
@@ -31,8 +31,7 @@ def gaps(tables: Tables, known: Roster) -> tuple[str, ...]:
     """
     from pyspark.sql import functions as F
 
-    columns = ("cluster_id", "source_partition", "from_offset", "until_offset", "missing", "reason")
-    rows = tables.read(INGEST_GAPS, "found_at").select(*columns).distinct()
+    rows = _told_once(tables.read(INGEST_GAPS, "found_at"))
     deleted = rows.where(F.col("reason") == "deleted")
     found = deleted.orderBy(F.desc("missing"), "source_partition", "from_offset").collect()
     others = rows.where(F.col("reason") != "deleted").groupBy("cluster_id").agg(F.sum("missing").alias("missing"))
@@ -70,6 +69,30 @@ def unseen(tables: Tables, wanted: Wanted) -> list[str]:
     rows = tables.storage.read(tables.spark, TOPIC_DAILY).where(F.col("date") == dates[-1])
     built = rows.select(F.max("lookback_days").alias("lookback_days")).collect()[0]
     return left_out(tables.spark, tables.storage, built["lookback_days"] or 0, is_wanted=wanted.has)
+
+
+def _told_once(gaps: DataFrame) -> DataFrame:
+    """Ranges without what others of their reason told before: a topic that is read anew is cut otherwise."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    in_order = Window.partitionBy("cluster_id", "source_partition", "reason").orderBy(
+        "from_offset", F.desc("until_offset"), "found_at"
+    )
+    told = F.max("until_offset").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    start = F.greatest("from_offset", told + 1)
+    return (
+        gaps.select("*", start.alias("start"))
+        .where(F.col("start") <= F.col("until_offset"))
+        .select(
+            "cluster_id",
+            "source_partition",
+            F.col("start").alias("from_offset"),
+            "until_offset",
+            F.least("missing", F.col("until_offset") - F.col("start") + 1).alias("missing"),
+            "reason",
+        )
+    )
 
 
 def _ended(tables: Tables, known: Roster) -> Iterator[str]:

@@ -36,12 +36,13 @@ def group_daily(
     statuses: DataFrame,
     told: Told,
     read: DataFrame,
+    partitions: DataFrame,
 ) -> DataFrame:
     """One row for each group that has a commit at the day's end, or had one that day.
 
     A cluster that nothing was read of has no rows of that day, whatever other clusters have.
     """
-    joined = _totals(keys).join(read.select(*CLUSTER_KEY, "read_at"), list(CLUSTER_KEY))
+    joined = _totals(keys, partitions).join(read.select(*CLUSTER_KEY, "read_at"), list(CLUSTER_KEY))
     for other in (_of_statuses(statuses), lags, *_counted(told.rebalances, gone), told.members):
         joined = joined.join(other, list(_GROUP_KEY), "left")
     joined = joined.join(told.untold.select(*GROUP, F.lit(1).alias("is_untold")), list(GROUP), "left")
@@ -98,17 +99,25 @@ def _counted(rebalances: DataFrame, gone: DataFrame) -> tuple[DataFrame, DataFra
     return turns, orphans
 
 
-def _totals(keys: DataFrame) -> DataFrame:
+def _totals(keys: DataFrame, partitions: DataFrame) -> DataFrame:
     amount = F.coalesce("consumed", F.lit(0))
+    # Many clients commit nothing on a partition that has no records. What only others read does not count.
+    quiet = partitions.where(F.col("is_observed") & (F.col("grown") == 0)).select(
+        *_TOPIC_KEY, "partition", F.lit(1).alias("is_quiet")
+    )
+    of_topics = quiet.groupBy(*_TOPIC_KEY).agg(F.count("*").alias("quiet"))
+    read = F.count("*") + F.coalesce(F.max("quiet"), F.lit(0)) - F.count("is_quiet")
     topics = (
         keys.where(F.col("lives") | (F.col("moves") > 0))
+        .join(quiet, [*_TOPIC_KEY, "partition"], "left")
+        .join(of_topics, list(_TOPIC_KEY), "left")
         .groupBy(*_GROUP_KEY, "topic")
         .agg(
             *(F.sum(name).alias(name) for name in ("commits", "moves")),
             *(F.max(name).alias(name) for name in ("moved_at", "sampled_at", "has_records", "last_commit_time")),
             F.count(F.when(F.col("lives"), 1)).alias("partitions"),
             F.sum(amount).alias("consumed"),
-            F.when(F.sum(amount) >= _ENOUGH_RECORDS, F.max(amount) / F.avg(amount)).alias("skew"),
+            F.when(F.sum(amount) >= _ENOUGH_RECORDS, F.max(amount) * read / F.sum(amount)).alias("skew"),
         )
     )
     return topics.groupBy(*_GROUP_KEY).agg(

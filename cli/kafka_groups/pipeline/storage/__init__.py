@@ -4,8 +4,18 @@
 """
 
 from kafka_groups.pipeline.storage.checkpoints import Checkpoint
-from kafka_groups.pipeline.storage.layout import BatchDirectory
+from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.layout import KEPT, BatchDirectory
 from kafka_groups.pipeline.storage.spark_tables import files_changed
 from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_storage
 
-__all__ = ["BatchDirectory", "Checkpoint", "Storage", "check_storage", "files_changed", "open_storage"]
+__all__ = [
+    "KEPT",
+    "BatchDirectory",
+    "Checkpoint",
+    "DataFile",
+    "Storage",
+    "check_storage",
+    "files_changed",
+    "open_storage",
+]

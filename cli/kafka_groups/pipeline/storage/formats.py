@@ -51,8 +51,8 @@ class TableFormat(Protocol):
         """Afterwards the batch holds exactly these files, in all of the tables."""
         ...
 
-    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str) -> None:
-        """Afterwards each of those dates holds exactly its files, which come from staging."""
+    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str, *, batch: str) -> None:
+        """Afterwards each of those dates holds exactly its files, which come from staging, in that batch."""
         ...
 
     def check_swap(self) -> None:

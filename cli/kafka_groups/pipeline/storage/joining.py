@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -72,6 +72,25 @@ def join(place: Place, table: Table, pile: Sequence[SmallFile], directory: str) 
         message = f"{written} rows came out of {expected} in {directory}: nothing was replaced. Report this, please."
         raise StorageError(message)
     return path
+
+
+def pick(
+    place: Place, table: Table, paths: Sequence[str], mask: Callable[[pa.Table], Sequence[bool]], directory: str
+) -> str | None:
+    """Writes those rows that the mask keeps as one file, sorted as `join` does it; None if it keeps none."""
+    path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
+    with told("join files", path):
+        # One after the other: a date may be larger than memory, what is kept of it is not.
+        rows = _in_order(table, [_masked(place, each, mask) for each in paths])
+        if rows.num_rows:
+            pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
+    return path if rows.num_rows else None
+
+
+def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:
+    with place.fs.open_input_file(path) as file:
+        rows = pq.read_table(file)
+    return rows.filter(pa.array(mask(rows), pa.bool_()))
 
 
 def _in_order(table: Table, parts: list[Any]) -> pa.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import uuid
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from pyarrow.fs import FileInfo, FileType
@@ -15,6 +16,8 @@ from pyarrow.fs import FileInfo, FileType
 from kafka_groups.pipeline.storage.places import Place
 
 STAGING: Final = ".staging"
+BUILD: Final = "build"  # the batch that all rows of a derived table are of
+KEPT: Final = "kept"  # the batch of what retention leaves of a date
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
 _DATE: Final = re.compile(r"date=(\d{4}-\d{2}-\d{2})")
 _NUMBERED: Final = re.compile(r"(?P<writer>.+)-(?P<number>\d{8})")
@@ -64,7 +67,15 @@ def batch_path(place: Place, table: str, date: str, batch: str) -> str:
 def dates_of(place: Place, table: str) -> list[str]:
     """Dates that a table has a directory of, in order."""
     found = (_DATE.fullmatch(info.base_name) for info in place.children(place.join(table)))
-    return [match[1] for match in found if match]
+    return [match[1] for match in found if match and _is_date(match[1])]
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def files_by_batch(place: Place, table: str, date: str) -> dict[str, list[FileInfo]]:

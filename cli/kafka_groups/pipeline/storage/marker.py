@@ -83,7 +83,7 @@ def _check(place: Place, text: str, wanted: str | None) -> str:
     try:
         content = json.loads(text)
         ours = content["what"] == _WHAT
-        version, found = int(content["schema_version"]), str(content["table_format"])
+        version, found = _version(content["schema_version"]), str(content["table_format"])
     except (ValueError, KeyError, TypeError) as error:
         message = f"{place.join(MARKER)} cannot be understood: restore it, or name another directory."
         raise StorageError(message) from error
@@ -107,6 +107,12 @@ def _check(place: Place, text: str, wanted: str | None) -> str:
         )
         raise StorageError(message)
     return found
+
+
+def _version(told: object) -> int:
+    if type(told) is not int or told < 1:
+        raise ValueError(told)
+    return told
 
 
 def _check_empty(place: Place, *, create: bool) -> None:

@@ -10,6 +10,7 @@ from kafka_groups.pipeline.storage.layout import checked_name
 from kafka_groups.pipeline.storage.places import Place
 
 NOTES: Final = ".notes"
+RETENTION: Final = "retention"  # {"first_date": …}: what is older was removed, or may be at any time
 
 
 def read_note(place: Place, name: str, *, helps: str = "delete it, and the command starts anew") -> dict[str, Any]:

@@ -44,10 +44,10 @@ class ParquetFormat:
         """Directory by directory, each in one step."""
         publishing.publish_batch(self._place, batch, files, tables)
 
-    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str) -> None:
+    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str, *, batch: str) -> None:
         """Date by date, each in one step."""
         for date, paths in sorted(found.items()):
-            spark_tables.replace_date(self._place, TABLES[table], date, paths, staging)
+            spark_tables.replace_date(self._place, TABLES[table], date, paths, staging, batch)
 
     def check_swap(self) -> None:
         """It needs directories that can be exchanged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -19,6 +20,9 @@ from kafka_groups.pipeline.storage.staging import StagedFile
 CHANGING: Final = "changing"
 CHANGING_WAIT_S: Final = 60.0
 JOINED: Final = "joined-batches"
+
+# And what Hadoop writes beside them.
+_OURS: Final = re.compile(r"\.?part-[^/]*\.parquet(\.crc)?|_SUCCESS|\._SUCCESS\.crc")
 
 Target = tuple[str, str]  # table, date
 
@@ -46,21 +50,37 @@ def publish_batch(place: Place, batch: str, files: Sequence[StagedFile], tables:
 
 
 def put_in(place: Place, new: str, target: str, staging: str) -> None:
-    """`new` becomes `target`, in one step, whether that is there or not."""
+    """`new` becomes `target`, in one step, whether that is there or not. Files that are not ours stay."""
     if place.info(target).type == FileType.NotFound:
         place.move_in(new, target)
-    else:
-        place.swap(new, target, f"{staging}/old-{uuid.uuid4().hex}")
+        return
+    old = f"{staging}/old-{uuid.uuid4().hex}"
+    if not place.local:  # what is there will be deleted
+        _move_strangers(place, target, old)
+    place.swap(new, target, old)
+    _move_strangers(place, old, target)
 
 
 def remove_directory(place: Place, target: str, staging: str) -> None:
-    """A directory goes in one step, if it is there."""
+    """A directory goes in one step, if it is there, unless it holds files that are not ours: those stay."""
     if place.info(target).type == FileType.NotFound:
         return
+    old = f"{staging}/old-{uuid.uuid4().hex}"
     if place.local:
-        place.move_in(target, f"{staging}/old-{uuid.uuid4().hex}")
+        place.move_in(target, old)
     else:
+        _move_strangers(place, target, old)
         place.delete(target)
+    _move_strangers(place, old, target)
+
+
+def _move_strangers(place: Place, source: str, target: str) -> None:
+    """Whoever put a file of their own beside ours finds it where it was."""
+    for info in place.children(source, recursive=True):
+        if info.type == FileType.File and not _OURS.fullmatch(info.base_name):
+            moved = target + str(info.path).removeprefix(source)
+            place.make(moved.rpartition("/")[0])
+            place.move_file(info.path, moved)
 
 
 def arrange(place: Place, directory: str, paths: Iterable[str]) -> None:

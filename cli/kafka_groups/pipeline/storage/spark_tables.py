@@ -18,7 +18,6 @@ from kafka_groups.pipeline.tables import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-BUILD: Final = "build"  # the batch that all rows of a derived table are of
 _DAY_US: Final = 86_400_000_000
 
 
@@ -89,12 +88,12 @@ def check_dates(table: Table, found: Collection[str], dates: Sequence[dt.date]) 
         raise ValueError(message)
 
 
-def replace_date(place: Place, table: Table, date: str, files: Sequence[str], staging: str) -> None:
+def replace_date(place: Place, table: Table, date: str, files: Sequence[str], staging: str, batch: str) -> None:
     """The date holds these files and no others, in one step. The caller holds the lock."""
     target = date_path(place, table.name, date)
     if not files:
         remove_directory(place, target, staging)
         return
     place.make(place.join(table.name))
-    arrange(place, f"{staging}/new/date={date}/batch={BUILD}", files)
+    arrange(place, f"{staging}/new/date={date}/batch={batch}", files)
     put_in(place, f"{staging}/new/date={date}", target, staging)

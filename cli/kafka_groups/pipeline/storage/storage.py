@@ -12,8 +12,8 @@ from kafka_groups.pipeline.storage import publishing, spark_tables
 from kafka_groups.pipeline.storage.checkpoints import Checkpoint, open_checkpoint
 from kafka_groups.pipeline.storage.delta import DeltaFormat, check_delta
 from kafka_groups.pipeline.storage.formats import DELTA, PARQUET, DataFile, TableFormat
-from kafka_groups.pipeline.storage.joining import count_rows
-from kafka_groups.pipeline.storage.layout import BatchDirectory, checked_name, new_staging
+from kafka_groups.pipeline.storage.joining import count_rows, pick
+from kafka_groups.pipeline.storage.layout import BUILD, KEPT, BatchDirectory, checked_name, new_staging
 from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.marker import check_marker, is_new, write_marker
 from kafka_groups.pipeline.storage.notes import read_note, save_note
@@ -121,9 +121,30 @@ class Storage:
             spark_tables.check_dates(table, found, dates)
             with self.changing():
                 wanted = {day.isoformat(): found.get(day.isoformat(), []) for day in dates}
-                self.format.replace(table.name, wanted, staging)
+                self.format.replace(table.name, wanted, staging, batch=BUILD)
         finally:
             place.delete(staging)
+
+    def thin_date(
+        self, table: Table, date: str, files: Sequence[DataFile], mask: Callable[[pa.Table], Sequence[bool]]
+    ) -> bool:
+        """Of those files of a date only the rows are left that the mask keeps, in the batch KEPT; no rows, no date.
+
+        False, and nothing done, if the date has other files by then.
+        """
+        staging = new_staging(self.place)
+        try:
+            left = pick(self.place, table, [file.path for file in files], mask, staging)
+            with self.changing():
+                if {file.path for file in self.format.files(table.name, [date])} != {file.path for file in files}:
+                    return False
+                if left is None:
+                    self.format.remove(table.name, date, staging)
+                else:
+                    self.format.replace(table.name, {date: [left]}, staging, batch=KEPT)
+            return True
+        finally:
+            self.place.delete(staging)
 
     def batches(self, table: Table) -> list[BatchDirectory]:
         """All that the table has, by date and batch."""

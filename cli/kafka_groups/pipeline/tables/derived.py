@@ -163,7 +163,8 @@ GROUP_DAILY: Final = Table(
             "skew",
             REAL,
             "largest partition's share of a topic's consumption over the mean share; 1 is even. Of topics of which "
-            "1,000 offsets were consumed, the most uneven one's; null if there is none",
+            "1,000 offsets were consumed, the most uneven one's; null if there is none. A partition without a commit "
+            "counts if nothing was written to it that day",
         ),
         Column("retention_margin", LONG, "least margin of a partition that day, in records"),
         Column("last_retention_margin", LONG, "least margin of a partition at the group's last observation"),

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.publishing import CHANGING, CHANGING_WAIT_S, arrange, check_there, forget_stages
 from kafka_groups.pipeline.storage.renaming import flush
-from kafka_groups.pipeline.storage.spark_tables import BUILD, frame_of
+from kafka_groups.pipeline.storage.spark_tables import frame_of
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.storage.swapping import next_compacted
 from kafka_groups.pipeline.tables import TABLES, Table
@@ -68,14 +68,14 @@ class DeltaFormat:
         finally:
             self._place.delete(staging)
 
-    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str) -> None:
+    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str, *, batch: str) -> None:
         """One commit for all of the dates."""
         log = self._log(table)
         old = [file for file in log.files if file.date in found]
         new = [
             file
             for date, paths in sorted(found.items())
-            for file in self._moved(table, date, BUILD, [(path, count_rows(self._place, path)) for path in paths])
+            for file in self._moved(table, date, batch, [(path, count_rows(self._place, path)) for path in paths])
         ]
         if old or new:
             log.commit(add=new, remove=old)

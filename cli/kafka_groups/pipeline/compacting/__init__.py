@@ -1,4 +1,7 @@
-"""`pipeline compact`: few large files in place of many small ones, and old dates go. Needs no Spark."""
+"""`pipeline compact`: few large files in place of many small ones, and old dates go. Needs no Spark.
+
+thinning.py  what is left of group_events when its old dates go
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from datetime import date as day_of
 from typing import Final
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.compacting.thinning import thin
+from kafka_groups.pipeline.storage import KEPT, Storage
 from kafka_groups.pipeline.storage.failing import is_gone
 from kafka_groups.pipeline.storage.formats import DataFile
 from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
 from kafka_groups.pipeline.storage.layout import new_staging, numbered
+from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
-from kafka_groups.pipeline.tables import TABLES, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
@@ -46,7 +51,8 @@ def compact(
 ) -> Compacted:
     """Joins small files of facts, date by date, and removes dates that ended more than `keep` ago (`now`: with a zone).
 
-    With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups.
+    With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
+    group_events the last record of each group and member stays, whatever its date: it tells who is there today.
     No row changes. A batch that a writer may repeat is left alone: its newest, and all of a backfill; so is the newest
     date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before a date
     changed goes on with them (delta), or may end with an error of a missing file and is right when run again (parquet).
@@ -105,8 +111,9 @@ def _small_files(
 
 
 def _may_come_again(batch: str, newest: dict[str, int]) -> bool:
+    """Or has to be known by its name: what retention left is no news to a build."""
     one = numbered(batch)
-    return one[1] >= newest.get(one[0], -1) if one else batch.startswith(_REPLACEABLE)
+    return one[1] >= newest.get(one[0], -1) if one else batch == KEPT or batch.startswith(_REPLACEABLE)
 
 
 def _rows_of(storage: Storage, file: DataFile) -> int | None:
@@ -148,11 +155,16 @@ def _note_joined(storage: Storage, gone: list[SmallFile]) -> None:
 def _remove_old(storage: Storage, keep: timedelta, now: datetime) -> tuple[tuple[str, str], ...]:
     removed = []
     first = (now - keep).astimezone(UTC).date()
+    # Before anything goes: a build makes nothing anew for being gone from before this date.
+    storage.save_note(RETENTION, {"first_date": first.isoformat()})
     for table in TABLES.values():
-        for date in storage.format.dates(table.name)[:-1]:
-            if day_of.fromisoformat(date) < first:
-                _remove_date(storage, table, date)
-                removed.append((table.name, date))
+        old = [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
+        if table == GROUP_EVENTS:
+            removed += [(table.name, date) for date in thin(storage, old)]
+            continue
+        for date in old:
+            _remove_date(storage, table, date)
+            removed.append((table.name, date))
     return tuple(removed)
 
 

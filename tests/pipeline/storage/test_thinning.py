@@ -1,0 +1,112 @@
+"""Old dates of group_events go but for the last record of each key, whatever came twice, and in both formats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
+from kafka_groups.pipeline.tables import GROUP_EVENTS
+from tests.pipeline.steps.making import NOON, Row, event, put
+
+DAY: Final = 86_400
+KEEP: Final = timedelta(days=8)
+MEMBER, EPOCH, PATTERN = "ConsumerGroupMemberMetadata", "ConsumerGroupMetadata", "ConsumerGroupRegularExpression"
+
+
+def of_day(age: int, source: int, meaning: str, kind: str, **others: Any) -> Row:
+    return event(-age * DAY, meaning, kind, source=source, **others)
+
+
+def pattern(age: int, source: int, text: str) -> Row:
+    return of_day(age, source, "regex_resolved", PATTERN, details=json.dumps({"regular_expression": text}))
+
+
+@pytest.fixture(params=TABLE_FORMATS)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return open_storage(str(tmp_path / "tables"), create=True, table_format=request.param)
+
+
+def offsets_in(storage: Storage) -> dict[str, list[int]]:
+    """Offsets of the records that are left, by date."""
+    found: dict[str, list[int]] = {}
+    for file in storage.format.files(GROUP_EVENTS.name):
+        with storage.place.fs.open_input_file(file.path) as opened:
+            found.setdefault(file.date, []).extend(pq.read_table(opened)["source_offset"].to_pylist())
+    return {date: sorted(offsets) for date, offsets in found.items()}
+
+
+def date_of(age: int) -> str:
+    return (NOON.date() - timedelta(days=age)).isoformat()
+
+
+def thinned(storage: Storage, rows: Sequence[Row]) -> dict[str, list[int]]:
+    put(storage, GROUP_EVENTS, "facts", [*rows, of_day(1, 9_000, "group_epoch", EPOCH, group="new", epoch=1)])
+    compact(storage, keep=KEEP, now=NOON)
+    left = offsets_in(storage)
+    assert left.pop(date_of(1)) == [9_000]
+    return left
+
+
+def test_the_last_record_of_each_member_and_group_stays(storage: Storage) -> None:
+    rows = [
+        of_day(20, 1, "group_epoch", EPOCH, epoch=1),
+        of_day(20, 2, "member_metadata", MEMBER, member_id="stays"),
+        of_day(20, 3, "member_metadata", MEMBER, member_id="goes"),
+        of_day(19, 4, "group_epoch", EPOCH, epoch=2),
+        of_day(19, 5, "member_left", MEMBER, member_id="goes", tombstone=True),
+        of_day(18, 6, "group_epoch", EPOCH, group="other", epoch=7),
+    ]
+    assert thinned(storage, rows) == {date_of(20): [2], date_of(19): [4], date_of(18): [6]}
+
+
+def test_records_of_later_dates_do_not_take_the_place_of_what_was_true_before(storage: Storage) -> None:
+    rows = [
+        of_day(20, 1, "member_metadata", MEMBER, member_id="m"),
+        of_day(2, 2, "member_metadata", MEMBER, member_id="m"),
+    ]
+    assert thinned(storage, rows) == {date_of(20): [1], date_of(2): [2]}
+
+
+def test_each_pattern_of_a_group_is_a_key_of_its_own(storage: Storage) -> None:
+    assert thinned(storage, [pattern(20, 1, "a.*"), pattern(20, 2, "b.*"), pattern(19, 3, "a.*")]) == {
+        date_of(20): [2],
+        date_of(19): [3],
+    }
+
+
+def test_a_record_that_was_read_twice_stays_once_and_samples_do_not_stay(storage: Storage) -> None:
+    twice = of_day(20, 1, "group_epoch", EPOCH, epoch=1)
+    put(storage, GROUP_EVENTS, "again", [twice])
+    seen = of_day(19, 0, "state_seen", "Snapshot", state="Stable") | {"origin": "sample", "source_offset": None}
+    assert thinned(storage, [twice, seen]) == {date_of(20): [1]}
+
+
+def test_of_a_topic_that_was_made_anew_the_newer_record_counts_though_its_offset_is_lower(storage: Storage) -> None:
+    rows = [of_day(20, 500, "group_epoch", EPOCH, epoch=9), of_day(15, 3, "group_epoch", EPOCH, epoch=1)]
+    assert thinned(storage, rows) == {date_of(15): [3]}
+
+
+def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage: Storage) -> None:
+    assert thinned(
+        storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]
+    ) == {date_of(20): [1], date_of(5): [2]}
+    done = compact(storage, keep=KEEP, now=NOON + timedelta(days=4))
+    assert done.removed == (("group_events", date_of(20)),)
+    assert offsets_in(storage) == {date_of(5): [2], date_of(1): [9_000]}
+
+
+def test_a_second_run_changes_no_file(storage: Storage) -> None:
+    rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
+    assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
+    files = storage.format.files(GROUP_EVENTS.name)
+    assert compact(storage, keep=KEEP, now=NOON).removed == ()
+    assert storage.format.files(GROUP_EVENTS.name) == files
