@@ -51,14 +51,13 @@ class RawSource(KafkaGroupsSource):
 
 
 def _rows(found: RawRecords) -> pa.RecordBatch:
-    size = len(found.offsets)
     return pa.RecordBatch.from_arrays(
         [
-            pa.array([found.partition] * size, pa.int32()),
-            pa.array(found.offsets, pa.int64()),
-            pa.array(found.timestamps_ms, pa.int64()),
-            pa.array(found.keys, pa.binary()),
-            pa.array(found.values, pa.binary()),
+            pa.repeat(pa.scalar(found.partition, pa.int32()), len(found)),
+            found.offsets,
+            found.timestamps_ms,
+            found.keys.cast(pa.binary()),
+            found.values.cast(pa.binary()),
         ],
         names=["partition", "offset", "timestamp", "key", "value"],
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.records import RawRecords, decode
+from kafka_groups.pipeline.records import decode, raw_records
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.topics import fresh, quiet
 from tests.live.groups.waiting import wait_until
@@ -104,7 +104,7 @@ def _rows_of(partition: int, consumer: Consumer) -> list[dict[str, Any]]:
     messages: list[Any] = []
     while (message := consumer.poll(_TIMEOUT_S)) is not None and message.error() is None:
         messages.append(message)
-    raw = RawRecords(
+    raw = raw_records(
         partition=partition,
         offsets=[message.offset() for message in messages],
         timestamps_ms=[message.timestamp()[1] for message in messages],

@@ -35,7 +35,7 @@ def _read(broker: str, wanted: Range, timeout_s: float = 20) -> tuple[list[int],
         found = list(RangeReader(consumer, wanted, client, timeout_s).read())
     finally:
         consumer.close()
-    offsets = [offset for part in found if isinstance(part, RawRecords) for offset in part.offsets]
+    offsets = [offset for part in found if isinstance(part, RawRecords) for offset in part.offsets.to_pylist()]
     return offsets, [part for part in found if isinstance(part, Hole)]
 
 

@@ -78,6 +78,8 @@ def test_what_retention_removed_is_not_lost(built: Storage) -> None:
 
     assert done.removed == (("lag_history", "2026-11-10"),)
     assert dates_of(built) == []
+    compact(built, keep=timedelta(days=90), now=NOON)
+    assert dates_of(built) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafka_groups.pipeline.records import RawRecords, decode
+from kafka_groups.pipeline.records import RawRecords, decode, raw_records
 
 Row = dict[str, Any]
 
@@ -60,7 +60,8 @@ def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> RawRecords:
     """These keys and values as a chunk of partition 7, a record a second."""
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
     offsets = range(100, 100 + len(pairs))
-    return RawRecords(7, offsets, [1_700_000_000_000 + 1000 * place for place in range(len(pairs))], keys, values)
+    times = [1_700_000_000_000 + 1000 * place for place in range(len(pairs))]
+    return raw_records(7, offsets=offsets, timestamps_ms=times, keys=keys, values=values)
 
 
 def rows_of(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> list[Row]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kafka_groups.pipeline.records import RawRecords, decode, gap_rows, partition_of
+from kafka_groups.pipeline.records import decode, gap_rows, partition_of, raw_records
 from kafka_groups.pipeline.records.columns import RECORD
 from tests.pipeline.records.golden_records import BY_NAME, GOLDEN, ROUTED, Routed, raw, rows_of
 
@@ -31,7 +31,8 @@ def test_a_batch_has_the_promised_columns(count: int) -> None:
 @pytest.mark.parametrize("timestamp", [-1, 2**63 - 1, -(2**63)])
 def test_a_record_without_a_sensible_timestamp_has_none(timestamp: int) -> None:
     key = BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes
-    [row] = decode(RawRecords(0, [5], [timestamp], [key], [None]), "c1").to_pylist()
+    records = raw_records(0, offsets=[5], timestamps_ms=[timestamp], keys=[key], values=[None])
+    [row] = decode(records, "c1").to_pylist()
     assert row["record_time"] is None
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.records import RawRecords, decode
+from kafka_groups.pipeline.records import decode
 from kafka_groups.pipeline.records.columns import RECORD
 from kafka_groups.pipeline.records.types import ALL
-from tests.pipeline.records.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
+from tests.pipeline.records.golden_records import BY_NAME, GOLDEN, Golden, raw, row_of, rows_of
 
 TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
 
@@ -120,6 +120,6 @@ def test_a_huge_count_costs_no_memory(name: str, value: bytes) -> None:
 
 
 def test_an_empty_chunk_is_an_empty_batch() -> None:
-    batch = decode(RawRecords(0, [], [], [], []), "c1")
+    batch = decode(raw([]), "c1")
     assert batch.num_rows == 0
     assert batch.schema == RECORD

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.records import RawRecords, decode, gap_rows
+from kafka_groups.pipeline.records import RawRecords, decode, gap_rows, raw_records
 from kafka_groups.pipeline.storage.staging import StagedWriter, split_records
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
 
@@ -27,7 +27,7 @@ def commit_value(offset: int, at_ms: int) -> bytes:
 
 
 def records(*rows: tuple[bytes | None, bytes | None], at_ms: int = NOON_MS) -> RawRecords:
-    return RawRecords(
+    return raw_records(
         partition=3,
         offsets=list(range(len(rows))),
         timestamps_ms=[at_ms] * len(rows),

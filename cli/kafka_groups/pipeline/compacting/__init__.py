@@ -155,8 +155,10 @@ def _note_joined(storage: Storage, gone: list[SmallFile]) -> None:
 def _remove_old(storage: Storage, keep: timedelta, now: datetime) -> tuple[tuple[str, str], ...]:
     removed = []
     first = (now - keep).astimezone(UTC).date()
-    # Before anything goes: a build makes nothing anew for being gone from before this date.
-    storage.save_note(RETENTION, {"first_date": first.isoformat()})
+    # Before anything goes: a build makes nothing anew for being gone from before this date. What went stays gone,
+    # however much the next run keeps.
+    known = str(storage.note(RETENTION).get("first_date", ""))
+    storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
     for table in TABLES.values():
         old = [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
         if table == GROUP_EVENTS:

@@ -44,7 +44,7 @@ def thin(storage: Storage, dates: Sequence[str]) -> list[str]:
     files: dict[str, list[DataFile]] = {}
     for file in storage.format.files(GROUP_EVENTS.name, dates):
         files.setdefault(file.date, []).append(file)
-    kept = _kept(storage, [file for found in files.values() for file in found])
+    kept = _kept(storage, [found for _, found in sorted(files.items())])
     for date, found in sorted(files.items()):
         if not _is_thin(storage, found, kept):
             _thin_date(storage, date, found, kept)
@@ -69,22 +69,23 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
             raise
 
 
-def _kept(storage: Storage, files: Sequence[DataFile]) -> frozenset[Place]:
-    """Where the last records are."""
+def _kept(storage: Storage, dates: Sequence[Sequence[DataFile]]) -> frozenset[Place]:
+    """Where the last records are; the dates' files in their order."""
     last: dict[Key, _Last] = {}
-    for batch in _records(storage, files):
-        for group, kind, member, tombstone, at_us, cluster, partition, offset, pattern in _tuples(batch):
-            key = (cluster, group, kind, member, pattern)
-            found = _Last(at_us, offset, bool(tombstone), (cluster, partition, offset))
-            if key not in last or last[key] < found:
-                last[key] = found
-    return frozenset(one.place for one in last.values() if not one.tombstone)
+    for files in dates:
+        for rows in _records(storage, files):
+            for group, kind, member, tombstone, at_us, cluster, partition, offset, pattern in _tuples(rows):
+                key = (cluster, group, kind, member, pattern)
+                found = _Last(at_us, offset, bool(tombstone), (cluster, partition, offset))
+                if key not in last or last[key] < found:
+                    last[key] = found
+        # Later dates have nothing older: members that went need not be remembered.
+        last = {key: one for key, one in last.items() if not one.tombstone}
+    return frozenset(one.place for one in last.values())
 
 
 def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
     """Rows of the topic, with their patterns behind them."""
-    if not files:
-        return
     paths = [file.path for file in files]
     with told("read the tables", storage.into):
         dataset = ds.dataset(paths, schema=GROUP_EVENTS.arrow(), format="parquet", filesystem=storage.place.fs)
@@ -93,11 +94,8 @@ def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
             rows = pa.table(batch.select(_READ))
             at = rows.schema.get_field_index("record_time")
             rows = rows.set_column(at, "record_time", pc.cast(rows["record_time"], pa.int64()))
-            kinds = batch["type"].to_pylist()
-            patterns = [
-                _pattern(text) if kind == _EXPRESSION else None
-                for kind, text in zip(kinds, batch["details"].to_pylist(), strict=True)
-            ]
+            said = pc.if_else(pc.equal(batch["type"], _EXPRESSION), batch["details"], None)
+            patterns = [_pattern(text) for text in said.to_pylist()]
             yield rows.append_column("pattern", pa.array(patterns, pa.string()))
 
 

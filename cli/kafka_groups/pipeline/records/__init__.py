@@ -3,7 +3,7 @@
 `decode` is the door; `columns` says what it hands out, `meanings` what the words in it mean.
 """
 
-from kafka_groups.pipeline.records.decoding import RawRecords, decode, gap_rows
+from kafka_groups.pipeline.records.decoding import RawRecords, decode, gap_rows, joined, raw_records
 from kafka_groups.pipeline.records.routing import partition_of
 
-__all__ = ["RawRecords", "decode", "gap_rows", "partition_of"]
+__all__ = ["RawRecords", "decode", "gap_rows", "joined", "partition_of", "raw_records"]

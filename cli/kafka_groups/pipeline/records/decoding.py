@@ -14,7 +14,7 @@ from kafka_groups.pipeline.records.columns import EVENT, GAP, GROUP_EVENT, HOLE,
 from kafka_groups.pipeline.records.commits import NAMES, Commits, as_times, columns_of
 from kafka_groups.pipeline.records.events import event_of
 from kafka_groups.pipeline.records.keys import Key, KeyColumns, read_keys
-from kafka_groups.pipeline.records.packed import Flags, Ints, Packed, overlaid, pack, spread
+from kafka_groups.pipeline.records.packed import Flags, Packed, overlaid, pack, spread
 from kafka_groups.pipeline.records.texts import microseconds
 from kafka_groups.pipeline.records.types import COMMITS, RecordType
 from kafka_groups.pipeline.records.values.shape import PREFIX_BYTES, read_value
@@ -25,13 +25,40 @@ _COMMIT, _EVENT, _UNKNOWN = range(len(_KINDS))
 
 @dataclass(frozen=True, slots=True)
 class RawRecords:
-    """One chunk of one source partition, in offset order; all sequences are of one length."""
+    """One chunk of one source partition, in offset order: Arrow columns of one length, which `raw_records` makes."""
 
     partition: int
-    offsets: Sequence[int]
-    timestamps_ms: Sequence[int]
-    keys: Sequence[bytes | None]
-    values: Sequence[bytes | None]  # None is a tombstone
+    offsets: Any  # int64
+    timestamps_ms: Any  # int64
+    keys: Any  # large_binary
+    values: Any  # large_binary; null is a tombstone
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def raw_records(
+    partition: int,
+    *,
+    offsets: Sequence[int],
+    timestamps_ms: Sequence[int],
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+) -> RawRecords:
+    """Records as a client has them; a value that is None is a tombstone."""
+    return RawRecords(
+        partition,
+        pa.array(offsets, pa.int64()),
+        pa.array(timestamps_ms, pa.int64()),
+        pa.array(keys, pa.large_binary()),
+        pa.array(values, pa.large_binary()),
+    )
+
+
+def joined(parts: Sequence[RawRecords]) -> RawRecords:
+    """These records, of which there are some, of one partition, end to end."""
+    columns = [[getattr(part, name) for part in parts] for name in ("offsets", "timestamps_ms", "keys", "values")]
+    return RawRecords(parts[0].partition, *map(pa.concat_arrays, columns))
 
 
 class _OddRow(NamedTuple):
@@ -49,9 +76,9 @@ def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
     Never fails for what is in a record: one that cannot be understood is a row of kind "unknown", with its bytes and a
     sentence about why, and with the names in its key if at least those were understood.
     """
-    count = len(records.keys)
+    count = len(records)
     keys = read_keys(records.keys)
-    values = pack(pa.array(records.values, pa.large_binary()))
+    values = pack(records.values)
     is_commit = keys.is_commit[keys.which]
     commits = Commits(values, is_commit & values.present)
     odd = _read_odd(records, keys, ~(commits.read | (is_commit & ~values.present)))
@@ -59,8 +86,8 @@ def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
         "cluster_id": _repeated(cluster_id, count),
         "kind": _kinds(odd, count),
         "source_partition": pa.array(np.full(count, records.partition, np.int32)),
-        "source_offset": pa.array(_integers(records.offsets)),
-        "record_time": as_times(_integers(records.timestamps_ms)),
+        "source_offset": records.offsets,
+        "record_time": as_times(records.timestamps_ms.to_numpy()),
         "record_type": keys.column("type_id"),
         "value_version": _versions(values, keys),
         "tombstone": pa.array(~values.present),
@@ -94,7 +121,8 @@ def gap_rows(
 def _read_odd(records: RawRecords, keys: KeyColumns, odd: Flags) -> dict[int, _OddRow]:
     """The records that no gather can read, by their place in the chunk."""
     return {
-        row: _read_one(keys.key(row), records.keys[row], records.values[row]) for row in np.flatnonzero(odd).tolist()
+        row: _read_one(keys.key(row), records.keys[row].as_py(), records.values[row].as_py())
+        for row in np.flatnonzero(odd).tolist()
     }
 
 
@@ -143,9 +171,3 @@ def _kinds(odd: Mapping[int, _OddRow], count: int) -> Any:
 
 def _repeated(text: str, count: int) -> Any:
     return pa.repeat(pa.scalar(text), count)
-
-
-def _integers(numbers: Sequence[int]) -> Ints:
-    # Arrow takes a list of ints twice as fast as numpy does.
-    integers: Ints = pa.array(numbers, pa.int64()).to_numpy()
-    return integers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -56,9 +56,9 @@ class KeyColumns:
         return read_key(self._packed[int(self.which[row])].as_py())
 
 
-def read_keys(keys: Sequence[bytes | None]) -> KeyColumns:
-    """The keys of a chunk; none is too odd to be read."""
-    encoded = pa.array(keys, pa.large_binary()).dictionary_encode(null_encoding="encode")
+def read_keys(keys: Any) -> KeyColumns:
+    """The keys of a chunk, a large_binary Arrow column; none is too odd to be read."""
+    encoded = keys.dictionary_encode(null_encoding="encode")
     distinct = pack(encoded.dictionary)
     is_commit, columns = _commit_keys(distinct)
     others = {place: read_key(encoded.dictionary[place].as_py()) for place in np.flatnonzero(~is_commit).tolist()}
