@@ -6,8 +6,6 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import repeat
-from operator import is_not
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -92,15 +90,12 @@ class RangeReader:
         """Put so many messages behind what was found; whether all came. They are gone when this comes back."""
         few = self._wanted.end - self._next <= _FEW
         messages = self._consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
-        errors = list(map(Message.error, messages))
-        # Not errors.count(None): a KafkaError cannot be compared with None.
-        if not any(map(is_not, errors, repeat(None))):
+        if not any(map(Message.error, messages)):
             self._gather(messages, found)
             return len(messages) == wanted
-        both = list(zip(messages, errors, strict=True))
-        self._gather([message for message, error in both if error is None], found)
-        for message, error in both:
-            if error is not None:
+        self._gather([message for message in messages if not message.error()], found)
+        for message in messages:
+            if error := message.error():
                 self._take_in(message, error)
         return False
 
