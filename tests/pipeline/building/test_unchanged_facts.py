@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.building.changes import dates_to_build, save_state, state_of
+from kafka_groups.pipeline.building.changes import date_before, dates_to_build, save_state, state_of
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Rules
-from tests.pipeline.steps.making import NOON, commit, new_storage, put_all
+from tests.pipeline.steps.making import NOON, commit, event, new_storage, put_all
 
 _LOOKBACK_DAYS = 7
 
@@ -59,8 +59,8 @@ def test_as_many_rows_that_say_something_else_make_their_date_anew_also_if_files
 
 def make_derived(storage: Storage, *dates: str) -> None:
     """Rows of a derived table, as a build leaves them."""
-    for date in dates:
-        Path(storage.into, LAG_HISTORY.name, f"date={date}", "batch=build").mkdir(parents=True)
+    for day in dates:
+        Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build").mkdir(parents=True)
     save_state(storage, state_of(storage, Rules(), _LOOKBACK_DAYS))
 
 
@@ -85,15 +85,36 @@ def test_what_retention_removed_is_not_lost(built: Storage) -> None:
 @pytest.mark.parametrize(
     "note",
     [
-        '{"facts": 3, "settings": 1}',
-        '{"facts": {"2026-11-20": 1}}',
-        '{"facts": {"2026-11-20": {"offset_commits": {}}}}',
+        {"facts": 3, "settings": 1},
+        {"facts": {"2026-11-20": 1}},
+        {"facts": {"2026-11-20": {"group_events": {}}}},
+        {"facts": {"2026-11-20": {"offset_commits": {"batches": [], "rows": 2, "columns": {}}}}},
     ],
 )
-def test_a_note_that_is_none_of_ours_has_all_made_anew(built: Storage, note: str) -> None:
-    Path(built.into, ".notes", "build.json").write_text(note)
+def test_a_note_that_is_none_of_ours_has_all_made_anew(built: Storage, note: dict[str, object]) -> None:
+    built.save_note("build", note)
 
     assert dates_of(built) == ["2026-11-20"]
+
+
+@pytest.mark.parametrize("made", [{"lag_history": None}, {"lag_history": [5]}, {"a newer one": ["2026-11-20"]}])
+def test_an_odd_list_of_what_was_made_is_no_fault(built: Storage, made: dict[str, object]) -> None:
+    built.save_note("build", {**built.note("build"), "made": made})
+    built.save_note("retention", {"first_date": None})
+
+    assert dates_of(built) == []
+
+
+def test_the_day_before_is_not_made_anew_once_retention_has_thinned_it(built: Storage) -> None:
+    def before() -> list[date]:
+        return date_before(state_of(built, Rules(), _LOOKBACK_DAYS), [NOON.date()])
+
+    member = event(0, "generation", "GroupMetadata", source=9, epoch=1, members=[{"member_id": "m"}])
+    put_all(built, "b3", {"group_events": [member]})
+    assert before() == [NOON.date() - timedelta(days=1)]
+
+    compact(built, keep=timedelta(days=8), now=NOON + timedelta(days=8))
+    assert before() == []
 
 
 def test_a_directory_that_is_no_date_is_none_of_ours(built: Storage) -> None:

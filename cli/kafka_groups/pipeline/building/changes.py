@@ -31,6 +31,7 @@ class State:
 
     settings: list[Any]
     dates: Mapping[str, Mapping[str, Any]]
+    first_date: str = ""  # what is older was removed by retention, or may be
 
     def rows_until(self, dates: Sequence[date], lookback_days: int) -> int:
         """Facts that a build of those dates reads: `dates` and those before them, members of all days."""
@@ -65,7 +66,7 @@ def state_of(storage: Storage, rules: Rules, lookback_days: int) -> State:
         for day, found in files.items():
             facts.setdefault(day, {})[table.name] = _told(storage, table, found, known.get(day, {}).get(table.name, {}))
     settings = [_STEPS_VERSION, rules.intervals, rules.allowed_lag, rules.minimum_complete, rules.min_distance_ms]
-    return State([*settings, lookback_days], dict(sorted(facts.items())))
+    return State([*settings, lookback_days], dict(sorted(facts.items())), _retained_since(storage))
 
 
 def save_state(storage: Storage, state: State) -> None:
@@ -83,7 +84,7 @@ def dates_to_build(storage: Storage, now: State) -> list[date]:
         for day, tables in now.dates.items()
         if any(not _is_same(known.get(day, {}).get(name), told) for name, told in tables.items())
     ]
-    changed += _lost(storage, before.get("made", {}))
+    changed += _lost(storage, before.get("made", {}), now.first_date)
     if not changed:
         return []
     return [date.fromisoformat(day) for day in now.dates if day >= min(changed)]
@@ -96,7 +97,9 @@ def date_before(now: State, dates: Sequence[date]) -> list[date]:
     """
     before = {day - timedelta(days=1): GROUP_EVENTS.name in now.dates.get(day.isoformat(), {}) for day in sorted(dates)}
     return [
-        day for day, may_begin in before.items() if day not in dates and (may_begin or day.isoformat() in now.dates)
+        day
+        for day, may_begin in before.items()
+        if day not in dates and (may_begin or day.isoformat() in now.dates) and day.isoformat() >= now.first_date
     ]
 
 
@@ -107,15 +110,30 @@ def _last_time(storage: Storage) -> Mapping[str, Any]:
     parts = [facts, made, *facts.values()] if isinstance(facts, dict) else [None]
     told = [each for tables in parts[2:] if isinstance(tables, dict) for each in tables.values()]
     is_ours = all(isinstance(part, dict) for part in (*parts, *told))
-    return note if is_ours and all({"batches", "rows", "columns"} <= each.keys() for each in told) else {}
+    return note if is_ours and all(map(_is_told, told)) else {}
 
 
-def _lost(storage: Storage, made: Mapping[str, Sequence[str]]) -> list[str]:
-    """Dates that a derived table had after the last build and has no more, but for those that retention removed."""
+def _is_told(facts: Mapping[str, Any]) -> bool:
+    kinds = {"batches": dict, "rows": int, "columns": dict}
+    return all(isinstance(facts.get(name), kind) for name, kind in kinds.items())
+
+
+def _retained_since(storage: Storage) -> str:
     first = str(storage.note(RETENTION).get("first_date", ""))
-    return [
-        day for name, days in made.items() for day in {*days}.difference(storage.format.dates(name)) if day >= first
-    ]
+    try:
+        return date.fromisoformat(first).isoformat()
+    except ValueError:
+        return ""
+
+
+def _lost(storage: Storage, made: Mapping[str, Any], first_date: str) -> list[str]:
+    """Dates that a derived table had after the last build and has no more, but for those that retention removed."""
+    lost: set[str] = set()
+    for table in TABLES.values():
+        had = made.get(table.name) if table.derived else None
+        if isinstance(had, list):
+            lost.update({str(day) for day in had} - {*storage.format.dates(table.name)})
+    return [day for day in lost if day >= first_date]
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:

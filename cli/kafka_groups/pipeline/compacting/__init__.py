@@ -162,12 +162,20 @@ def _remove_old(storage: Storage, keep: timedelta, now: datetime) -> tuple[tuple
     for table in TABLES.values():
         old = [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
         if table == GROUP_EVENTS:
-            removed += [(table.name, date) for date in thin(storage, old)]
+            whole = _may_change(storage)
+            removed += [(table.name, date) for date in thin(storage, [date for date in old if date not in whole])]
             continue
         for date in old:
             _remove_date(storage, table, date)
             removed.append((table.name, date))
     return tuple(removed)
+
+
+def _may_change(storage: Storage) -> set[str]:
+    """Dates of group_events with a batch that may be repeated: it would stand beside what was left of it."""
+    newest = _newest_batches(storage)
+    files = storage.format.files(GROUP_EVENTS.name)
+    return {file.date for file in files if (one := numbered(file.batch)) and one[1] >= newest.get(one[0], -1)}
 
 
 def _remove_date(storage: Storage, table: Table, date: str) -> None:

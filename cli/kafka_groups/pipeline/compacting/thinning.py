@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import date as day_of
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -19,21 +20,27 @@ from kafka_groups.pipeline.storage import KEPT, DataFile, Storage
 from kafka_groups.pipeline.storage.failing import is_gone, told
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 
+_DAY_US: Final = 86_400_000_000
 _EXPRESSION: Final = "ConsumerGroupRegularExpression"
-_PLACE: Final = ("cluster_id", "source_partition", "source_offset")
-_READ: Final = ("group", "type", "member_id", "tombstone", "record_time", *_PLACE)
+_PLACE: Final = ("cluster_id", "source_partition", "source_offset", "record_time")
+_READ: Final = ("group", "type", "member_id", "tombstone", *_PLACE)
+# Coordinators' clocks differ by less, and logs that were made anew begin later.
+_CLOCKS_US: Final = 600_000_000
 
 Key = tuple[str | None, ...]
-Place = tuple[str, int, int]  # cluster, partition and offset of a record
+Place = tuple[str, int, int, int]  # cluster, partition and offset of a record, and its time: logs may be made anew
 
 
 class _Last(NamedTuple):
-    """The newest record of a key; a topic that was made anew begins again with offset 0."""
+    """The newest record of a key."""
 
-    at_us: int
-    offset: int
     tombstone: bool
     place: Place
+
+    def is_before(self, other: _Last) -> bool:
+        """By offset; by time where they are too far apart, for a topic that was made anew begins again with 0."""
+        (*_, offset, at_us), (*_, other_offset, other_at_us) = self.place, other.place
+        return at_us < other_at_us if abs(at_us - other_at_us) > _CLOCKS_US else offset < other_offset
 
 
 def thin(storage: Storage, dates: Sequence[str]) -> list[str]:
@@ -44,7 +51,7 @@ def thin(storage: Storage, dates: Sequence[str]) -> list[str]:
     files: dict[str, list[DataFile]] = {}
     for file in storage.format.files(GROUP_EVENTS.name, dates):
         files.setdefault(file.date, []).append(file)
-    kept = _kept(storage, [found for _, found in sorted(files.items())])
+    kept = _kept(storage, sorted(files.items()))
     for date, found in sorted(files.items()):
         if not _is_thin(storage, found, kept):
             _thin_date(storage, date, found, kept)
@@ -57,9 +64,11 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
     def mask(rows: pa.Table) -> list[bool]:
         """Those of the places, each once, whatever was read twice."""
         found = []
-        for place in _tuples(rows.select(_PLACE)):
-            found.append(place in kept and place not in seen)
-            seen.add(place)
+        for place in _tuples(_in_microseconds(rows.select(_PLACE))):
+            is_kept = place in kept and place not in seen
+            found.append(is_kept)
+            if is_kept:
+                seen.add(place)
         return found
 
     try:
@@ -69,19 +78,20 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
             raise
 
 
-def _kept(storage: Storage, dates: Sequence[Sequence[DataFile]]) -> frozenset[Place]:
-    """Where the last records are; the dates' files in their order."""
+def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> frozenset[Place]:
+    """Where the last records are; the dates in their order."""
     last: dict[Key, _Last] = {}
-    for files in dates:
+    for date, files in dates:
         for rows in _records(storage, files):
-            for group, kind, member, tombstone, at_us, cluster, partition, offset, pattern in _tuples(rows):
+            for group, kind, member, tombstone, cluster, partition, offset, at_us, pattern in _tuples(rows):
                 key = (cluster, group, kind, member, pattern)
-                found = _Last(at_us, offset, bool(tombstone), (cluster, partition, offset))
-                if key not in last or last[key] < found:
+                found = _Last(bool(tombstone), (cluster, partition, offset, at_us))
+                if key not in last or last[key].is_before(found):
                     last[key] = found
-        # Later dates have nothing older: members that went need not be remembered.
-        last = {key: one for key, one in last.items() if not one.tombstone}
-    return frozenset(one.place for one in last.values())
+        # Later dates have nothing older, but for clocks that differ: members that went need not be remembered for long.
+        midnight_us = (day_of.fromisoformat(date) - day_of(1970, 1, 1)).days * _DAY_US
+        last = {key: one for key, one in last.items() if not one.tombstone or one.place[-1] >= midnight_us}
+    return frozenset(one.place for one in last.values() if not one.tombstone)
 
 
 def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
@@ -91,12 +101,15 @@ def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
         dataset = ds.dataset(paths, schema=GROUP_EVENTS.arrow(), format="parquet", filesystem=storage.place.fs)
         is_record = ds.field("origin") == "topic"
         for batch in dataset.to_batches(columns=[*_READ, "details"], filter=is_record):
-            rows = pa.table(batch.select(_READ))
-            at = rows.schema.get_field_index("record_time")
-            rows = rows.set_column(at, "record_time", pc.cast(rows["record_time"], pa.int64()))
+            rows = _in_microseconds(pa.table(batch.select(_READ)))
             said = pc.if_else(pc.equal(batch["type"], _EXPRESSION), batch["details"], None)
             patterns = [_pattern(text) for text in said.to_pylist()]
             yield rows.append_column("pattern", pa.array(patterns, pa.string()))
+
+
+def _in_microseconds(rows: pa.Table) -> pa.Table:
+    at = rows.schema.get_field_index("record_time")
+    return rows.set_column(at, "record_time", pc.cast(rows["record_time"], pa.int64()))
 
 
 def _pattern(details: str | None) -> str | None:

@@ -18,6 +18,7 @@ from kafka_groups.pipeline.source.planning import Range
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
+_CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
 # Messages are taken apart, and let go, while the processor's cache still has them: a third of a task's time.
 _AT_ONCE: Final = 2_048
 DELETED: Final = "deleted"
@@ -82,7 +83,8 @@ class RangeReader:
         found: list[RawRecords] = []
         while not self._is_done:
             left = min(self._wanted.end - self._next, CHUNK - sum(map(len, found)))
-            if left <= 0 or not self._consume(min(_AT_ONCE, left), found):
+            is_full = left <= 0 or sum(part.keys.nbytes + part.values.nbytes for part in found) >= _CHUNK_BYTES
+            if is_full or not self._consume(min(_AT_ONCE, left), found):
                 break
         return joined(found) if found else None
 

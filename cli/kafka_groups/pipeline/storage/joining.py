@@ -89,8 +89,12 @@ def pick(
 
 def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:
     with place.fs.open_input_file(path) as file:
-        rows = pq.read_table(file)
-    return rows.filter(pa.array(mask(rows), pa.bool_()))
+        opened = pq.ParquetFile(file)
+        found = [opened.schema_arrow.empty_table()]
+        for batch in opened.iter_batches():
+            rows = pa.table(batch)
+            found.append(rows.filter(pa.array(mask(rows), pa.bool_())))
+    return pa.concat_tables(found)
 
 
 def _in_order(table: Table, parts: list[Any]) -> pa.Table:

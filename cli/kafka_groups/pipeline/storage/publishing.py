@@ -21,8 +21,8 @@ CHANGING: Final = "changing"
 CHANGING_WAIT_S: Final = 60.0
 JOINED: Final = "joined-batches"
 
-# And what Hadoop writes beside them.
-_OURS: Final = re.compile(r"\.?part-[^/]*\.parquet(\.crc)?|_SUCCESS|\._SUCCESS\.crc")
+# What readers take for data, and what Hadoop writes beside it.
+_OURS: Final = re.compile(r".*/batch=[^/]+/[^._/][^/]*\.parquet|.*/(\.[^/]+\.crc|_SUCCESS)")
 
 Target = tuple[str, str]  # table, date
 
@@ -77,8 +77,10 @@ def remove_directory(place: Place, target: str, staging: str) -> None:
 def _move_strangers(place: Place, source: str, target: str) -> None:
     """Whoever put a file of their own beside ours finds it where it was."""
     for info in place.children(source, recursive=True):
-        if info.type == FileType.File and not _OURS.fullmatch(info.base_name):
-            moved = target + str(info.path).removeprefix(source)
+        moved = target + str(info.path).removeprefix(source)
+        # What waits in staging stands below another directory by then.
+        is_ours = _OURS.fullmatch(moved) or _OURS.fullmatch(str(info.path))
+        if info.type == FileType.File and not is_ours:
             place.make(moved.rpartition("/")[0])
             place.move_file(info.path, moved)
 
