@@ -121,7 +121,7 @@ def main() -> None:
         _open_missing_streams()
         for stream in (sys.stdout, sys.stderr):
             # A locale that cannot show a name must not end the command.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # those of Python can
         cli(prog_name="kafka-groups")
     except KeyboardInterrupt:
         # It came before or after everything that could be interrupted.

@@ -186,8 +186,8 @@ def gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str,
 
     wrapper.__name__ = function.__name__
     wrapper.__doc__ = function.__doc__
-    wrapper.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    return wrapper  # type: ignore[return-value]
+    wrapper.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]  # click's own mark
+    return wrapper  # type: ignore[return-value]  # it is called as the function is
 
 
 def _regex(_context: click.Context, parameter: click.Parameter, value: str | None) -> re.Pattern[str] | None:

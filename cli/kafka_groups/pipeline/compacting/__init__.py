@@ -53,10 +53,10 @@ def compact(
 
     With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
     group_events the last record of each group and member stays, whatever its date: it tells who is there today.
-    No row changes. A batch that a writer may repeat is left alone: its newest, and all of a backfill; so is the newest
-    date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before a date
-    changed goes on with them (delta), or may end with an error of a missing file and is right when run again (parquet).
-    StorageError leaves every date as it was or as it should be, and another run goes on from there.
+    No row changes. A batch that a writer may repeat is not joined: its newest, and all of a backfill; left alone is the
+    newest date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before
+    a date changed goes on with them (delta), or may end with an error of a missing file and is right when run again
+    (parquet). StorageError leaves every date as it was or as it should be, and another run goes on from there.
     """
     with storage.lock("compact"):
         removed = _remove_old(storage, keep, now) if keep is not None else ()

@@ -30,7 +30,7 @@ class Packed:
         # Every byte is the start of a number: they overlap, and only those asked for are looked at.
         windows = max(len(self.data) - width + 1, 0)
         numbers: Any = np.ndarray(windows, f">{layout}", self.data.data, strides=(1,))
-        return numbers[at].astype(np.int64)  # type: ignore[no-any-return]
+        return numbers[at].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
 
     def slices(self, at: Ints, sizes: Ints, *, known: Flags) -> Any:
         """A binary Arrow column of these stretches, null where they are not known."""
