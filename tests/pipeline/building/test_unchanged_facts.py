@@ -60,7 +60,9 @@ def test_as_many_rows_that_say_something_else_make_their_date_anew_also_if_files
 def make_derived(storage: Storage, *dates: str) -> None:
     """Rows of a derived table, as a build leaves them."""
     for day in dates:
-        Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build").mkdir(parents=True)
+        batch = Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build")
+        batch.mkdir(parents=True)
+        (batch / "part-0.parquet").touch()
     save_state(storage, state_of(storage, Rules(), _LOOKBACK_DAYS))
 
 
@@ -115,6 +117,21 @@ def test_the_day_before_is_not_made_anew_once_retention_has_thinned_it(built: St
 
     compact(built, keep=timedelta(days=8), now=NOON + timedelta(days=8))
     assert before() == []
+
+
+def test_what_retention_left_of_old_dates_counts_as_read(built: Storage) -> None:
+    members = [
+        event(0, "member_metadata", "ConsumerGroupMemberMetadata", source=at, group="kip", member_id=f"m{at}")
+        for at in range(9, 12)
+    ]
+    put_all(built, "b3", {"group_events": members})
+    put_all(built, "b4", {"group_events": [event(20 * 86_400, "group_epoch", "ConsumerGroupMetadata", source=20)]})
+    later = NOON.date() + timedelta(days=20)
+    compact(built, keep=timedelta(days=8), now=NOON + timedelta(days=20))
+
+    state = state_of(built, Rules(), _LOOKBACK_DAYS)
+    assert state.rows_until([later], _LOOKBACK_DAYS) == 1 + 3
+    assert state.rows_until([NOON.date() - timedelta(days=1)], _LOOKBACK_DAYS) == 0
 
 
 def test_a_directory_that_is_no_date_is_none_of_ours(built: Storage) -> None:

@@ -236,3 +236,5 @@ def test_files_that_are_not_ours_stay_where_somebody_put_them(filled: Storage, k
     assert (done.files_before, done.removed_dates) == ((10, 0) if keep is None else (0, 1))
     assert [path.read_text() for path in strangers] == ["mine"] * 3
     assert filled.rows(OFFSET_COMMITS) == (110 if keep is None else 5)
+    again = compact(filled, keep=keep, now=NOW)
+    assert (again.files_before, again.removed) == (0, ())

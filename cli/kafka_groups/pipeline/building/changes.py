@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -32,12 +33,14 @@ class State:
     settings: list[Any]
     dates: Mapping[str, Mapping[str, Any]]
     first_date: str = ""  # what is older was removed by retention, or may be
+    kept: Mapping[str, int] = field(default_factory=dict)  # rows that retention left of old dates
 
     def rows_until(self, dates: Sequence[date], lookback_days: int) -> int:
         """Facts that a build of those dates reads: `dates` and those before them, members of all days."""
         first, last = (min(dates) - timedelta(days=lookback_days)).isoformat(), max(dates).isoformat()
-        return sum(
-            told["rows"]
+        kept = sum(rows for day, rows in self.kept.items() if day <= last)
+        return kept + sum(
+            int(told["rows"])
             for day, tables in self.dates.items()
             for name, told in tables.items()
             if (day >= first or name == GROUP_EVENTS.name) and day <= last
@@ -58,15 +61,18 @@ def state_of(storage: Storage, rules: Rules, lookback_days: int) -> State:
     """
     known = _last_time(storage).get("facts", {})
     facts: dict[str, dict[str, Any]] = {}
+    kept: Counter[str] = Counter()
     for table in SOURCES:
         files: dict[str, list[DataFile]] = {}
         for file in storage.format.files(table.name):
-            if file.batch != KEPT:
+            if file.batch == KEPT:
+                kept[file.date] += storage.rows_of(file)
+            else:
                 files.setdefault(file.date, []).append(file)
         for day, found in files.items():
             facts.setdefault(day, {})[table.name] = _told(storage, table, found, known.get(day, {}).get(table.name, {}))
     settings = [_STEPS_VERSION, rules.intervals, rules.allowed_lag, rules.minimum_complete, rules.min_distance_ms]
-    return State([*settings, lookback_days], dict(sorted(facts.items())), _retained_since(storage))
+    return State([*settings, lookback_days], dict(sorted(facts.items())), _retained_since(storage), kept)
 
 
 def save_state(storage: Storage, state: State) -> None:

@@ -36,7 +36,7 @@ class TableFormat(Protocol):
     """
 
     def dates(self, table: str) -> list[str]:
-        """Dates that the table has, in order."""
+        """Dates that the table has files of, in order."""
         ...
 
     def files(self, table: str, dates: Collection[str] | None = None) -> list[DataFile]:

@@ -23,14 +23,14 @@ class ParquetFormat:
         self._place = place
 
     def dates(self, table: str) -> list[str]:
-        """Dates that the table has a directory of."""
-        return dates_of(self._place, table)
+        """Dates that the table has files of; a directory may hold somebody else's only."""
+        return sorted({file.date for file in self.files(table)})
 
     def files(self, table: str, dates: Collection[str] | None = None) -> list[DataFile]:
         """Files as they are listed; nobody has counted their rows."""
         return [
             DataFile(date, batch, info.path, info.size, None)
-            for date in self.dates(table)
+            for date in dates_of(self._place, table)
             if dates is None or date in dates
             for batch, files in sorted(files_by_batch(self._place, table, date).items())
             for info in files
