@@ -254,17 +254,9 @@ def test_a_value_may_hold_equals_signs_and_stands_without_its_outer_blanks() -> 
     assert _resolve(bootstrap="b", properties=[" client.id = a=b "]).client_id == "a=b"
 
 
-@pytest.mark.parametrize("protocol", ["SASL_SSL", "sasl_plaintext"])
-def test_sasl_is_told_to_be_not_supported_yet(protocol: str) -> None:
-    told = _refusal(bootstrap="b", properties=[f"security.protocol={protocol}"])
-    assert (
-        told == f"-X security.protocol={protocol.upper()} is not supported yet; this version speaks PLAINTEXT and SSL"
-    )
-
-
 def test_an_unknown_security_protocol_is_refused() -> None:
     told = _refusal(bootstrap="b", properties=["security.protocol=TLS"])
-    assert told == "-X security.protocol=TLS is unknown; write PLAINTEXT or SSL"
+    assert told == "-X security.protocol=TLS is unknown; write PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"
 
 
 def test_plaintext_is_no_tls() -> None:

@@ -85,9 +85,9 @@ def test_an_empty_profile_variable_is_no_profile() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
-def test_sasl_settings_are_refused_when_typed_and_let_be_in_a_file(file: Path, protocol: str) -> None:
+def test_a_login_without_its_protocol_is_refused_when_typed_and_let_be_in_a_file(file: Path, protocol: str) -> None:
     assert _refusal(bootstrap="b", properties=[f"security.protocol={protocol}", "sasl.mechanism=PLAIN"]) == (
-        "-X sasl.mechanism: SASL is not supported yet; this version speaks PLAINTEXT and SSL"
+        f"-X sasl.mechanism: nobody logs in by security.protocol={protocol}; write SASL_SSL or SASL_PLAINTEXT"
     )
     file.write_text(f"bootstrap.servers=b:1\nsasl.mechanism=PLAIN\nsecurity.protocol={protocol}\n")
     assert [str(endpoint) for endpoint in _resolve(config=str(file)).bootstrap] == ["b:1"]

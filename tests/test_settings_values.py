@@ -77,13 +77,13 @@ def test_what_is_no_bootstrap_server_is_refused_with_examples(text: str) -> None
     )
 
 
-@pytest.mark.parametrize("scheme", ["http", "SASL_SSL", "kafka"])
+@pytest.mark.parametrize("scheme", ["http", "SASL", "kafka"])
 def test_a_scheme_that_is_not_spoken_is_refused(scheme: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_bootstrap(f"a:1,{scheme}://b:1")
     assert str(caught.value) == (
         f"'{scheme}://b:1': {scheme.upper()}:// is not spoken here; "
-        "write host:port, PLAINTEXT://host:port or SSL://host:port"
+        "write host:port, SSL://host:port or SASL_SSL://host:port"
     )
 
 

@@ -48,7 +48,7 @@ def test_a_timeout_without_a_unit_is_refused_and_two_that_would_do_are_named(com
         (("--config", "/no/such"), "the config file /no/such cannot be read: No such file or directory"),
         (
             ("-X", "security.protocol=SASL"),
-            "-X security.protocol=SASL is unknown; write PLAINTEXT or SSL",
+            "-X security.protocol=SASL is unknown; write PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL",
         ),
     ],
 )

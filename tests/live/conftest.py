@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 import pytest
+from confluent_kafka.admin import AclOperation
 
 from kafka_groups import sandbox
+from tests.live.guarded import Guarded, guarded_broker
 
 _TOOL_TIMEOUT_S = 60
 _START_TIMEOUT_S = 240
@@ -90,6 +92,14 @@ def kafka_2_8(starting: dict[str, Future[Cluster]]) -> Cluster:
 def kafka_2_5(starting: dict[str, Future[Cluster]]) -> Cluster:
     """One broker with ZooKeeper, from before ListGroups knew states."""
     return starting["kafka_2_5"].result(_START_TIMEOUT_S)
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A broker on which only the operator may read the commits, and the describer may at least describe them."""
+    with guarded_broker(tmp_path_factory.mktemp("guarded")) as guarded:
+        guarded.allow("describer", AclOperation.DESCRIBE, "__consumer_offsets")
+        yield guarded
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.login import Login, login_of
 from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_properties, profiles_file
-from kafka_groups.settings.values import LONGEST_S, Endpoint, parse_bootstrap, parse_duration
+from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, parse_bootstrap, parse_duration
 
 __all__ = [
     "ConnectionSettings",
     "Endpoint",
+    "Login",
     "Tls",
     "parse_bootstrap",
     "parse_duration",
@@ -49,19 +51,22 @@ class ConnectionSettings:
     client_id: str = "kafka-groups"
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
+    login: Login | None = None
 
 
 def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
     """Merge all sources into what the admin layer needs. SettingsError names the source of what cannot be used."""
-    return _build(merge_sources(parse_properties(sources.get("properties", ())), sources))
+    typed = parse_properties(sources.get("properties", ()))
+    return _build(merge_sources(typed, sources), typed)
 
 
-def _build(merged: Merged) -> ConnectionSettings:
+def _build(merged: Merged, typed: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
     settings = merged.settings
-    tls = _tls(settings)
+    protocol = _protocol(settings.get("security.protocol"))
+    _check_login_is_wanted(typed, protocol)
     try:
-        endpoints = parse_bootstrap(servers.value, protocol="SSL" if tls else "PLAINTEXT")
+        endpoints = parse_bootstrap(servers.value, protocol=protocol.value)
     except SettingsError as error:
         msg = f"{servers.where}: {error}"
         raise SettingsError(msg) from None
@@ -70,7 +75,8 @@ def _build(merged: Merged) -> ConnectionSettings:
         timeout_s=merged.timeout_s(),
         client_id=_client_id(settings.get("client.id")),
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
-        tls=tls,
+        tls=_tls(settings) if protocol.value.endswith("SSL") else None,
+        login=login_of(settings, protocol) if protocol.value.startswith("SASL_") else None,
     )
 
 
@@ -102,19 +108,25 @@ def _milliseconds(setting: Setting | None, default: int) -> int:
     return int(text)
 
 
-def _tls(merged: Mapping[str, Setting]) -> Tls | None:
-    protocol, where = merged.get("security.protocol", Setting("PLAINTEXT", ""))
-    protocol = protocol.upper()
-    if protocol == "PLAINTEXT":
-        return None
-    if protocol != "SSL":
-        known = protocol in {"SASL_PLAINTEXT", "SASL_SSL"}
-        msg = (
-            f"{where}={protocol} is not supported yet; this version speaks PLAINTEXT and SSL"
-            if known
-            else f"{where}={protocol} is unknown; write PLAINTEXT or SSL"
-        )
+def _protocol(setting: Setting | None) -> Setting:
+    if setting is None:
+        return Setting(PROTOCOLS[0], "")
+    protocol = setting.value.upper()
+    if protocol not in PROTOCOLS:
+        msg = f"{setting.where}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
         raise SettingsError(msg)
+    return setting._replace(value=protocol)
+
+
+def _check_login_is_wanted(typed: Mapping[str, Setting], protocol: Setting) -> None:
+    """What a file says may be for other programs; what was typed now must have an effect."""
+    idle = next((setting for key, setting in typed.items() if key.startswith("sasl.")), None)
+    if idle is not None and not protocol.value.startswith("SASL_"):
+        msg = f"{idle.where}: nobody logs in by security.protocol={protocol.value}; write SASL_SSL or SASL_PLAINTEXT"
+        raise SettingsError(msg)
+
+
+def _tls(merged: Mapping[str, Setting]) -> Tls:
     values = {key: setting.value for key, setting in merged.items()}
     for key in ("ssl.truststore.type", "ssl.keystore.type"):
         if values.get(key, "PEM").upper() != "PEM":

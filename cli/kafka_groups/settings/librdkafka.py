@@ -1,4 +1,4 @@
-"""The same settings as the wire's, from the same sources, as librdkafka's properties: SASL and all it knows pass."""
+"""The same settings as the wire's, from the same sources, as librdkafka's properties: all that it knows passes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.login import jaas_login
 from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_pairs
 from kafka_groups.settings.values import parse_bootstrap
@@ -55,10 +56,6 @@ _JAVAS_OWN: Final = ("sasl.jaas.config", "ssl.truststore.type", "ssl.keystore.ty
 _NOT_TO_BE_SET: Final = frozenset(
     {"group.id", "group.instance.id", "group.protocol", "enable.auto.commit", "isolation.level", "enable.partition.eof"}
 )
-_LOGIN: Final = re.compile(
-    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<rest>.*)", re.DOTALL
-)
-_OPTION: Final = re.compile(r"""(\w+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;]+)""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,24 +122,7 @@ def _spell_tls(known: Mapping[str, Setting], client: dict[str, str]) -> None:
 
 
 def _spell_login(known: Mapping[str, Setting], client: dict[str, str]) -> None:
-    """The user and password of Java's `sasl.jaas.config`, for PLAIN and SCRAM."""
-    setting = known.get("sasl.jaas.config")
-    if setting is None:
-        return
-    login = _LOGIN.fullmatch(setting.value)
-    module = login["module"].rpartition(".")[2] if login else ""
-    if login is None or module not in {"PlainLoginModule", "ScramLoginModule"}:
-        # The text itself may hold a password, so it is not repeated.
-        told = f"{module} is not understood" if module else "it names no login module"
-        msg = f"{setting.where}: {told}; set librdkafka's own keys (sasl.mechanism, sasl.username, sasl.password, …)"
-        raise SettingsError(msg)
-    options = {name: _unquoted(value) for name, value in _OPTION.findall(login["rest"])}
-    for name in ("username", "password"):
-        if name not in options:
-            msg = f"{setting.where}: it has no {name}"
-            raise SettingsError(msg)
-        client.setdefault(f"sasl.{name}", options[name])
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[:1] in {'"', "'"} else text
+    """Java's `sasl.jaas.config` in librdkafka's words; its own come first."""
+    if setting := known.get("sasl.jaas.config"):
+        for name, value in jaas_login(setting).items():
+            client.setdefault(f"sasl.{name}", value)

@@ -13,11 +13,16 @@ _ALIASES = {
     "metadata.broker.list": "bootstrap.servers",
     "ssl.ca.location": "ssl.truststore.location",
     "ssl.certificate.location": "ssl.keystore.location",
+    "sasl.mechanisms": "sasl.mechanism",
 }
 _USED = frozenset(
     {
         "bootstrap.servers",
         "client.id",
+        "sasl.jaas.config",
+        "sasl.mechanism",
+        "sasl.password",
+        "sasl.username",
         "security.protocol",
         "socket.connection.setup.timeout.ms",
         "ssl.truststore.location",
@@ -98,9 +103,6 @@ def parse_properties(pairs: Sequence[str]) -> dict[str, Setting]:
     """The settings typed as -X: what was typed now must have an effect."""
     normalised = parse_pairs(pairs)
     for key, setting in normalised.items():
-        if key.startswith("sasl."):
-            msg = f"{setting.where}: SASL is not supported yet; this version speaks PLAINTEXT and SSL"
-            raise SettingsError(msg)
         if key not in _USED:
             msg = f"{setting.where}: this tool has no such setting; it uses {', '.join(sorted(_USED))}"
             raise SettingsError(msg)

@@ -9,6 +9,7 @@ from kafka_groups.errors import SettingsError
 
 DEFAULT_PORT = 9092
 _LAST_PORT = 65_535
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # No command runs for longer, and what waits for a time cannot wait for any time.
 LONGEST_S = 365 * 86_400.0
 
@@ -51,7 +52,8 @@ def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
 def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint, ...]:
     """Endpoints of `host:port,host:port`; a missing port is 9092, `[::1]:9092` is IPv6.
 
-    `PLAINTEXT://` or `SSL://` in front must be the security protocol, if one is given. SettingsError says what is odd.
+    `SSL://` in front, or another protocol's name, must be the security protocol, if one is given. SettingsError says
+    what is odd.
     """
     endpoints = tuple(_parse_endpoint(part.strip(), protocol) for part in text.split(",") if part.strip())
     if not endpoints:
@@ -81,8 +83,8 @@ def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
 
 
 def _check_scheme(text: str, scheme: str, protocol: str | None) -> None:
-    if scheme not in {"PLAINTEXT", "SSL"}:
-        msg = f"'{text}': {scheme}:// is not spoken here; write host:port, PLAINTEXT://host:port or SSL://host:port"
+    if scheme not in PROTOCOLS:
+        msg = f"'{text}': {scheme}:// is not spoken here; write host:port, SSL://host:port or SASL_SSL://host:port"
         raise SettingsError(msg)
     if protocol is not None and scheme != protocol:
         msg = f"'{text}' contradicts security.protocol={protocol}; make it {scheme}, or leave out {scheme}://"

@@ -24,7 +24,8 @@ from kafka_groups.admin.wire.messages import Api
 from kafka_groups.codec import Array, Field, Inline, Primitive, Struct
 
 ERROR_CODES = tuple(int(code) for code in ErrorCode)
-_PLAIN_TYPES = {"error_code": "int16", "timedelta_i32": "int32"}
+_DURATIONS = {"timedelta_i32": "int32", "timedelta_i64": "int64"}
+_PLAIN_TYPES = {"error_code": "int16", **_DURATIONS}
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -75,7 +76,7 @@ def kio_defaults(cls: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     for field in _untagged(cls):
         name = path + _our_name(field)
         if field.default not in (dataclasses.MISSING, ()):
-            yield name, field.default
+            yield name, _undress(field, field.default)
         yield from kio_defaults(inner, f"{name}.") if (inner := _inner_class(field)) else ()
 
 
@@ -137,7 +138,7 @@ def _untagged(cls: Any) -> list[Any]:
 
 
 def _our_name(field: Any) -> str:
-    return f"{field.name}_ms" if field.metadata.get("kafka_type") == "timedelta_i32" else str(field.name)
+    return f"{field.name}_ms" if field.metadata.get("kafka_type") in _DURATIONS else str(field.name)
 
 
 def _inner_class(field: Any) -> Any:
@@ -160,7 +161,7 @@ def _dress(field: Any, value: Any) -> Any:
             return _to_kio(inner, value)
         case int(), "error_code":
             return ErrorCode(value)
-        case int(), "timedelta_i32":
+        case int(), kind if kind in _DURATIONS:
             return value * _MILLISECOND
     return value
 

@@ -11,6 +11,7 @@ import pytest
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
+from kafka_groups.admin.wire.greeting import Greeting, agreed_version
 from kafka_groups.admin.wire.messages import API_VERSIONS, FIND_COORDINATOR, LIST_GROUPS, OFFSET_FETCH
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, BadAnswerError, ConnectionFailedError, UnsupportedVersionError
@@ -26,7 +27,7 @@ LISTED: Struct = {"groups": []}
 def _connect(endpoint: Endpoint, *, patience_s: float = 5.0) -> Connection:
     return Connection(
         endpoint,
-        client_id="tester",
+        greeting=Greeting("tester"),
         make_channel=lambda addresses, _host: Channel(addresses),
         patience_s=patience_s,
         now=time.monotonic(),
@@ -263,8 +264,7 @@ def test_a_full_pipeline_waits_for_answers_and_not_for_a_time() -> None:
     ("offered", "agreed"), [((0, 5), 5), ((0, 99), 5), ((3, 3), 3), ((5, 9), 5)], ids=["same", "newer", "one", "edge"]
 )
 def test_the_newest_version_of_both_sides_is_spoken(offered: tuple[int, int], agreed: int) -> None:
-    connection = _with_versions({LIST_GROUPS.key: offered})
-    assert connection.agreed_version(LIST_GROUPS) == agreed
+    assert agreed_version({LIST_GROUPS.key: offered}, LIST_GROUPS) == agreed
 
 
 @pytest.mark.parametrize(
@@ -276,12 +276,5 @@ def test_the_newest_version_of_both_sides_is_spoken(offered: tuple[int, int], ag
 )
 def test_without_a_common_version_both_ranges_are_told(versions: dict[int, tuple[int, int]], told: str) -> None:
     with pytest.raises(UnsupportedVersionError) as caught:
-        _with_versions(versions).agreed_version(LIST_GROUPS)
+        agreed_version(versions, LIST_GROUPS)
     assert str(caught.value) == told
-
-
-def _with_versions(versions: dict[int, tuple[int, int]]) -> Connection:
-    connection = _connect(Endpoint(host="127.0.0.1", port=9))
-    connection.abandon(ConnectionFailedError("not needed"))
-    connection.versions = versions
-    return connection

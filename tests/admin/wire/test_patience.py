@@ -14,6 +14,7 @@ import pytest
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
 from kafka_groups.admin.wire.fleet import Fleet
+from kafka_groups.admin.wire.greeting import Greeting
 from kafka_groups.admin.wire.messages import LIST_GROUPS
 from kafka_groups.admin.wire.resolving import Address
 from kafka_groups.admin.wire.watching import Watch
@@ -35,7 +36,7 @@ def _addresses(*endpoints: Endpoint) -> list[Address]:
 def _connect(*endpoints: Endpoint, patience_s: float) -> Connection:
     return Connection(
         NAME,
-        client_id="tester",
+        greeting=Greeting("tester"),
         make_channel=lambda addresses, _host: Channel(addresses),
         patience_s=patience_s,
         now=time.monotonic(),

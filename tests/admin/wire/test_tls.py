@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
+from tests.certificates import make_certificate
 from tests.fakes.raw_port import accepting_only, speaking
 from tests.fakes.scripted_broker import Asked, ScriptedBroker
 
@@ -23,16 +23,7 @@ pytestmark = pytest.mark.timeout(20)
 @pytest.fixture
 def certificate(tmp_path: Path, program: Callable[[str], str]) -> Callable[[str], Path]:
     """A self-signed certificate, with its key in the same file, for a name."""
-
-    def make(name: str) -> Path:
-        path, key = tmp_path / f"{name[:8]}.pem", tmp_path / "key.pem"
-        command = [program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-        command += ["-nodes", "-days", "2", "-subj", "/CN=test", "-addext", f"subjectAltName={name}"]
-        subprocess.run([*command, "-keyout", str(key), "-out", str(path)], check=True, capture_output=True)
-        path.write_text(path.read_text() + key.read_text())
-        return path
-
-    return make
+    return lambda name: make_certificate(program("openssl"), tmp_path, name)
 
 
 def _broker(certificate: Path) -> ScriptedBroker:

@@ -94,11 +94,6 @@ def test_what_cannot_be_used_is_a_usage_error_in_one_line(
     rooms.spark.assert_not_called()
 
 
-@pytest.mark.parametrize("command", ["sample", "backfill"])
-def test_help_says_what_does_not_speak_sasl_yet(command: str) -> None:
-    assert "SASL is not spoken" in " ".join(run("pipeline", command, "--help").stdout.split())
-
-
 @pytest.mark.parametrize("arguments", [("ingest", "--records-per-batch", "0"), ("report", "--top", "0")])
 @pytest.mark.usefixtures("rooms")
 def test_a_number_has_to_be_one_at_least(into: str, arguments: tuple[str, ...]) -> None:

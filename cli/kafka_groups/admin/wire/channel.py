@@ -36,6 +36,8 @@ class Channel:
     would_block: tuple[type[Exception], ...] = (BlockingIOError,)
     # What may be wrong with a peer that hangs up at once.
     suspicion = "perhaps the port wants TLS (-X security.protocol=SSL), or is not Kafka's"
+    # The security protocol that adds a login to what this channel speaks.
+    with_login = "SASL_PLAINTEXT"
 
     def __init__(self, addresses: list[Address]) -> None:
         self._addresses = list(addresses)

@@ -1,4 +1,4 @@
-"""One broker connection: resolve, connect, agree on versions, then any number of requests in flight."""
+"""One broker connection: resolve, connect, greet, then any number of requests in flight."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups import __version__
-from kafka_groups.admin.wire.messages import API_VERSIONS, Api
+from kafka_groups.admin.wire.greeting import Turn, Versions, agreed_version
+from kafka_groups.admin.wire.messages import METADATA, Api
 from kafka_groups.admin.wire.resolving import Resolution, numeric_addresses
-from kafka_groups.codec import INT16, INT32, CodecError, Cursor
+from kafka_groups.codec import INT32, CodecError, Cursor
 from kafka_groups.errors import (
     AdminError,
     BadAnswerError,
@@ -22,13 +22,15 @@ from kafka_groups.errors import (
 
 if TYPE_CHECKING:
     from kafka_groups.admin.wire.channel import Channel
+    from kafka_groups.admin.wire.greeting import Greeting
     from kafka_groups.admin.wire.resolving import Address, Resolve
     from kafka_groups.settings import Endpoint
 
-_UNSUPPORTED_VERSION: Final = 35
 # One connection is served in order, so more in flight only hides the round trip; a bound keeps the
 # broker's socket buffers from filling up while it answers old-style requests of one group each.
 _MOST_IN_FLIGHT: Final = 64
+# The token of what is said before the first question.
+_GREETING: Final = object()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,10 @@ class _Flight:
 class Connection:
     """A broker under one endpoint. It is driven by its owner, which waits on `channel` and calls `advance`.
 
-    `make_channel` opens a channel to one of the addresses of a host, plain or with TLS.
+    `greeting` is this connection's own: who asks, and the login, if there is one.
+
+    `make_channel` opens a channel to one of the addresses of a host, plain or with TLS. `versions` are known when the
+    broker was greeted, which is when it takes questions.
 
     The clock is the owner's: every `now` is seconds of one monotonic clock.
     """
@@ -73,7 +78,7 @@ class Connection:
         self,
         endpoint: Endpoint,
         *,
-        client_id: str,
+        greeting: Greeting,
         make_channel: Callable[[list[Address], str], Channel],
         patience_s: float,
         now: float,
@@ -82,9 +87,10 @@ class Connection:
     ) -> None:
         self.endpoint = endpoint
         self.channel: Channel | None = None
-        self.versions: dict[int, tuple[int, int]] | None = None
+        self.versions: Versions | None = None
         self.sent: list[tuple[str, int]] = []
-        self._client_id = client_id
+        self._greeting = greeting
+        self._has_answered = False
         self._make_channel = make_channel
         self._give_up_at = now + patience_s
         self._patience_s = patience_s
@@ -137,7 +143,7 @@ class Connection:
         except AdminError as error:
             # What was answered is told first, and the loss by the next call.
             if not replies:
-                raise
+                raise self._explained(error) from error
             self._loss = error
         return replies or self._check_patience(now)
 
@@ -156,7 +162,7 @@ class Connection:
         """Close, and answer everything that was not answered with this error."""
         if self.channel is not None:
             self.channel.close()
-        asked = [flight for flight in self._flights.values() if flight.request is not _HANDSHAKE]
+        asked = [flight for flight in self._flights.values() if flight.request.token is not _GREETING]
         flights = [*asked, *(flight for _, flight, _ in self._waiting)]
         lost = [Reply(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
         return lost + [
@@ -166,7 +172,7 @@ class Connection:
     def _open(self, addresses: list[Address], now: float) -> None:
         self.channel = self._make_channel(addresses, self.endpoint.host)
         self._share_patience(self.channel, now)
-        self._ask_versions(API_VERSIONS.highest)
+        self._greet(self._greeting.first())
 
     def _share_patience(self, channel: Channel, now: float) -> None:
         # An address that says nothing leaves the same time to each of those after it.
@@ -180,15 +186,14 @@ class Connection:
         if channel.is_connected or channel.addresses_left != self._addresses_left:
             self._share_patience(channel, now)
 
-    def _ask_versions(self, version: int) -> None:
-        body = {"client_software_name": "kafka-groups", "client_software_version": __version__}
-        flight = _Flight(request=_HANDSHAKE, part=None, version=version)
-        self._transmit(*self._framed(flight, body))
+    def _greet(self, turn: Turn) -> None:
+        request = Request(api=turn.api, bodies=lambda _version: [], token=_GREETING)
+        self._transmit(*self._framed(_Flight(request=request, part=turn, version=turn.version), turn.body))
 
     def _framed(self, flight: _Flight, body: Mapping[str, Any]) -> tuple[int, _Flight, bytes]:
         self._correlation += 1
         frame = flight.request.api.frame(
-            flight.version, correlation_id=self._correlation, client_id=self._client_id, body=body
+            flight.version, correlation_id=self._correlation, client_id=self._greeting.client_id, body=body
         )
         return self._correlation, flight, frame
 
@@ -211,31 +216,33 @@ class Connection:
         flight = self._flights.pop(INT32.read(False, False)(Cursor(payload)), None)
         if flight is None:
             raise BadAnswerError("an answer came to a question that was never asked")
-        if flight.request is _HANDSHAKE:
-            return self._learn_versions(flight, payload)
+        if flight.request.token is _GREETING:
+            return self._after_greeting(flight.part, payload)
+        self._has_answered = True
         self._throttled_until = max(self._throttled_until, now + _throttle_s(flight, payload))
         return [Reply(request=flight.request, part=flight.part, version=flight.version, payload=payload)]
 
-    def _learn_versions(self, flight: _Flight, payload: bytes) -> list[Reply]:
-        try:
-            # A broker that does not know our version of ApiVersions answers in version 0 (KIP-511).
-            refused = INT16.read(False, False)(Cursor(payload, 4)) == _UNSUPPORTED_VERSION
-            answer = API_VERSIONS.read_reply(0 if refused else flight.version, payload)
-        except CodecError as error:
-            raise BadAnswerError("what answers there does not speak Kafka's protocol") from error
-        if refused and flight.version > 0:
-            self._ask_versions(0)
+    def _after_greeting(self, turn: Turn, payload: bytes) -> list[Reply]:
+        further = self._greeting.after(turn, payload)
+        if further is not None:
+            self._greet(further)
             return []
-        if answer["error_code"]:
-            msg = f"it refused to tell its versions (error {answer['error_code']})"
-            raise BadAnswerError(msg)
-        self.versions = {api["api_key"]: (api["min_version"], api["max_version"]) for api in answer["api_keys"]}
+        self.versions = self._greeting.versions
         unversioned, self._unversioned = self._unversioned, deque()
         return [reply for request in unversioned for reply in self._plan(request)]
 
+    def _explained(self, error: AdminError) -> AdminError:
+        # Who needs no login to be told the versions is hung up on at the first question, which is for the brokers.
+        is_first = not self._has_answered and [flight.request.api for flight in self._flights.values()] == [METADATA]
+        has_login = self._greeting.login is not None
+        if self.channel is None or has_login or not is_first or not isinstance(error, ConnectionFailedError):
+            return error
+        setting = f"security.protocol={self.channel.with_login}"
+        return type(error)(f"{error}; perhaps it wants a login (-X {setting}, and sasl.mechanism)")
+
     def _plan(self, request: Request) -> list[Reply]:
         try:
-            version = self.agreed_version(request.api)
+            version = agreed_version(self.versions or {}, request.api)
             bodies = request.bodies(version)
         except UnsupportedVersionError as error:
             return [Reply(request=request, part=None, version=-1, payload=b"", error=error)]
@@ -248,16 +255,6 @@ class Connection:
                 refused.append(Reply(request=request, part=part, version=version, payload=b"", error=told))
         return refused
 
-    def agreed_version(self, api: Api) -> int:
-        """The highest version that both sides speak; UnsupportedVersionError if there is none."""
-        low, high = (self.versions or {}).get(api.key, (0, -1))
-        version = min(high, api.highest)
-        if version < max(low, api.lowest):
-            has = f"speaks {api.name} {low} to {high}" if high >= 0 else f"has no {api.name}"
-            msg = f"the broker {has}; this tool needs {api.lowest} to {api.highest}"
-            raise UnsupportedVersionError(msg)
-        return version
-
     def _check_patience(self, now: float) -> list[Reply]:
         if self.versions is None and now >= self._give_up_at:
             within = f"within {self._patience_s:g} s"
@@ -269,9 +266,6 @@ class Connection:
             msg = f"it {doing} {within}"
             raise ConnectionFailedError(msg)
         return []
-
-
-_HANDSHAKE: Final = Request(api=API_VERSIONS, bodies=lambda _version: [], token=None)
 
 
 def _throttle_s(flight: _Flight, payload: bytes) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.wire.channel import Channel
 from kafka_groups.admin.wire.connection import Connection, Reply, Request
+from kafka_groups.admin.wire.greeting import Greeting
 from kafka_groups.admin.wire.messages import METADATA
 from kafka_groups.admin.wire.resolving import Address, Resolve, resolve
 from kafka_groups.admin.wire.watching import Watch
@@ -210,7 +211,7 @@ class Fleet:
     def _connect(self, broker: int, endpoint: Endpoint, *, patience_s: float | None = None) -> Connection:
         connection = Connection(
             endpoint,
-            client_id=self._settings.client_id,
+            greeting=Greeting(self._settings.client_id, self._settings.login),
             make_channel=self._make_channel,
             patience_s=patience_s or self._patience_s(broker),
             now=self._clock(),

@@ -19,6 +19,7 @@ class TlsChannel(Channel):
 
     would_block = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
     suspicion = "perhaps it wants a client certificate (ssl.certificate.location), or is not Kafka's"
+    with_login = "SASL_SSL"
 
     def __init__(self, addresses: list[Address], *, context: ssl.SSLContext, server_name: str) -> None:
         self._context = context

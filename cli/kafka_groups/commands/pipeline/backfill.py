@@ -60,8 +60,8 @@ def backfill(
 
     Where older records are deleted, nothing is told of the times before the first one that is left; where none is, logs
     are told to have been empty. Topics that are compacted are left out, for their logs do not tell what they held. What
-    was looked up once stays as it is. Needs no Spark. SASL is not spoken here yet, other than by ingest. --timeout is
-    for each question, of up to 20,000 times of partitions.
+    was looked up once stays as it is. Needs no Spark. --timeout is for each question, of up to 20,000 times of
+    partitions.
 
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d

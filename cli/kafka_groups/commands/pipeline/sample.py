@@ -13,7 +13,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, takes_connection, takes_output
 from kafka_groups.commands.pipeline.options import FormatWanted, takes_duration, takes_table_format, takes_tables
 from kafka_groups.commands.pipeline.running import Run, moment, now_ms, running, wire_settings
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.pipeline.documents import Summary
 
@@ -41,10 +41,9 @@ def sample(
     """Ask the brokers for log ends, commits, states and members of all groups, and keep the answers.
 
     Lag needs log ends, which __consumer_offsets does not tell; without rights to read that topic, samples are enough
-    for lag and verdicts. Needs no Spark. SASL is not spoken here yet, other than by ingest. With --every, --timeout is
-    for each round. A round has a row for each commit of each group, also if it has not changed, of some 5 bytes: a
-    million commits each minute are 7 GB a day. Rounds that are further apart than ten minutes give no rates, and holes
-    in what a report draws.
+    for lag and verdicts. Needs no Spark. With --every, --timeout is for each round. A round has a row for each commit
+    of each group, also if it has not changed, of some 5 bytes: a million commits each minute are 7 GB a day. Rounds
+    that are further apart than ten minutes give no rates, and holes in what a report draws.
 
     \b
     kafka-groups pipeline sample --into history -b localhost:9092 --every 60s
@@ -90,6 +89,8 @@ def _go_on(run: Run, settings: ConnectionSettings, storage: Storage, every_s: fl
             try:
                 done, cluster_id = _ask(run, settings, storage)
             except AdminError as error:
+                if isinstance(error, AuthenticationFailedError) and not rounds:
+                    raise
                 # A cluster that is away for a while is what a history should outlive.
                 run.note(f"{moment()} Error: {error}")
                 failures = (Failure.of(error),)

@@ -71,8 +71,7 @@ _CREDENTIALS: Final = (
 _REFUSED: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
         "this user has no right to it. Have Describe and Read allowed on that topic, or do without: "
-        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples "
-        "(not over SASL yet: sample does not speak it)"
+        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples"
     ),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "this user may not describe the cluster. Have Describe allowed on it",
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,

@@ -51,7 +51,9 @@ public final class Golden {
             new Spoken("ListGroups", 0, 5),
             new Spoken("ListOffsets", 1, 10),
             new Spoken("Metadata", 4, 13),
-            new Spoken("OffsetFetch", 1, 9));
+            new Spoken("OffsetFetch", 1, 9),
+            new Spoken("SaslAuthenticate", 0, 2),
+            new Spoken("SaslHandshake", 1, 1));
 
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 

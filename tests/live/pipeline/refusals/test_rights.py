@@ -18,7 +18,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import fresh, make_topic
-from tests.live.pipeline.guarded import SECRET, Guarded
+from tests.live.guarded import SECRET, Guarded
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
 
@@ -42,7 +42,7 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     assert outcome.stderr == (
         f"Error: __consumer_offsets cannot be read from {guarded.bootstrap}: this user has no right to it. Have "
         "Describe and Read allowed on that topic, or do without: `kafka-groups pipeline sample` needs neither, and "
-        "build tells lag and verdicts from samples (not over SASL yet: sample does not speak it)\n"
+        "build tells lag and verdicts from samples\n"
     )
     assert files_of(storage) == set()
     started.assert_not_called()
@@ -82,8 +82,8 @@ def test_doctor_tells_of_rights_that_are_missing(guarded: Guarded, committed: st
     assert of_operator[f"settings of {TOPIC}"][1].endswith(
         "kept for delete.retention.ms, so ingest has to run more often than that"
     )
-    # What samples ask goes over our own wire, which speaks no SASL yet.
-    assert found["sample"][0] == "warning"
+    # The same login serves our own wire.
+    assert [of_operator[name][0] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
 
 
 def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(guarded: Guarded, committed: str) -> None:
@@ -108,6 +108,29 @@ def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storag
     assert (committed, topic, 3) in {(row["group"], row["topic"], row["committed_offset"]) for row in sampled}
     assert (outcome.exit_code, document["status"]) == (3, "partial")
     assert {(error["group"], error["name"]) for error in document["errors"]} == {(closed, "GROUP_AUTHORIZATION_FAILED")}
+
+
+def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
+    guarded: Guarded, storage: Storage, topic: str, committed: str
+) -> None:
+    """As on managed clusters."""
+    flags = (*guarded.flags("describer", mechanism="SCRAM-SHA-512"), "--into", storage.into)
+    sampled = run("pipeline", "sample", *flags, bootstrap=None)
+    filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
+
+    commits, ends = (
+        pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
+    )
+    # A group of another test may be closed to this user.
+    assert (sampled.exit_code in {0, 3}, filled.exit_code) == (True, 0), (sampled, filled)
+    assert (committed, topic, 3) in {(row["group"], row["topic"], row["committed_offset"]) for row in commits}
+    assert {"sample", "backfill"} <= {row["origin"] for row in ends if row["topic"] == topic}
+
+
+def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(guarded: Guarded, storage: Storage) -> None:
+    flags = (*guarded.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
+    told = run("pipeline", "sample", *flags, bootstrap=None)
+    assert (told.exit_code, "it refused the login of 'operator'" in told.stderr) == (1, True)
 
 
 def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(

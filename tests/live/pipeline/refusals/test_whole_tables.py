@@ -20,7 +20,7 @@ from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.groups.waiting import wait_until
-from tests.live.pipeline.guarded import Guarded
+from tests.live.guarded import Guarded
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
 from tests.pipeline.storage.disks import small_disk

@@ -9,6 +9,8 @@ from kafka_groups.admin.wire.messages.list_groups import LIST_GROUPS
 from kafka_groups.admin.wire.messages.list_offsets import LIST_OFFSETS
 from kafka_groups.admin.wire.messages.metadata import METADATA
 from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH
+from kafka_groups.admin.wire.messages.sasl_authenticate import SASL_AUTHENTICATE
+from kafka_groups.admin.wire.messages.sasl_handshake import SASL_HANDSHAKE
 
 ALL: tuple[Api, ...] = (
     API_VERSIONS,
@@ -19,6 +21,8 @@ ALL: tuple[Api, ...] = (
     LIST_OFFSETS,
     METADATA,
     OFFSET_FETCH,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
 )
 
 __all__ = [
@@ -31,5 +35,7 @@ __all__ = [
     "LIST_OFFSETS",
     "METADATA",
     "OFFSET_FETCH",
+    "SASL_AUTHENTICATE",
+    "SASL_HANDSHAKE",
     "Api",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,39 +18,52 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
 )
 
 from kafka_groups import sandbox
 from kafka_groups.sandbox.ports import HOST, free_ports
+from tests.certificates import make_certificate
 from tests.live.groups.topics import quiet
 
 SECRET = "hunter2-of-the-operator"
 _TIMEOUT_S = 30
 _NAME = "guarded"
+_SCRAM = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
+_SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+_ROUNDS = 4096
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _PASSWORDS = {"operator": SECRET, "describer": "hunter2-of-the-describer"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guarded:
-    """`bootstrap` takes everybody, as nobody by name; `secured` wants a user. The operator may do all."""
+    """`bootstrap` takes everybody, as nobody by name; `secured` wants a user. The operator may do all.
+
+    So does `encrypted`, by TLS with `certificate`; both are None where there is no openssl to make one.
+    """
 
     bootstrap: str
     secured: str
+    encrypted: str | None
+    certificate: Path | None
 
-    def client(self, user: str, password: str | None = None) -> dict[str, str]:
+    def client(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> dict[str, str]:
         """librdkafka's properties for a user."""
         return {
             "bootstrap.servers": self.secured,
             "security.protocol": "sasl_plaintext",
-            "sasl.mechanism": "PLAIN",
+            "sasl.mechanism": mechanism,
             "sasl.username": user,
             "sasl.password": password or _PASSWORDS[user],
         }
 
-    def flags(self, user: str, password: str | None = None) -> list[str]:
+    def flags(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> list[str]:
         """The same as options of the command line."""
-        client = self.client(user, password)
+        client = self.client(user, password, mechanism)
         return ["-b", client.pop("bootstrap.servers"), *(f"-X{name}={value}" for name, value in client.items())]
 
     def allow(self, user: str, operation: AclOperation, name: str, *, kind: ResourceType = ResourceType.TOPIC) -> None:
@@ -68,6 +82,17 @@ class Guarded:
         finally:
             self._alter(topic, dict.fromkeys(settings, ""), AlterConfigOpType.DELETE)
 
+    def let_scram_in(self) -> None:
+        """The same users and passwords for SCRAM, which the cluster keeps."""
+        admin = self._admin()
+        for mechanism in _SCRAM.values():
+            info = ScramCredentialInfo(mechanism, _ROUNDS)
+            wanted: list[UserScramCredentialAlteration] = [
+                UserScramCredentialUpsertion(user, info, password.encode()) for user, password in _PASSWORDS.items()
+            ]
+            for done in admin.alter_user_scram_credentials(wanted).values():
+                done.result(_TIMEOUT_S)
+
     def _alter(self, topic: str, settings: Mapping[str, str], how: AlterConfigOpType) -> None:
         entries = [ConfigEntry(name, value, incremental_operation=how) for name, value in settings.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
@@ -80,29 +105,55 @@ class Guarded:
 
 @contextmanager
 def guarded_broker(home: Path) -> Iterator[Guarded]:
-    """One broker with these two listeners."""
-    (port,) = free_ports(1)
+    """One broker with these three listeners, or two."""
+    secured, encrypted = (f"{HOST}:{port}" for port in free_ports(2))
+    openssl = shutil.which("openssl")
+    certificate = make_certificate(openssl, home, f"IP:{HOST}") if openssl else None
+    properties = _properties(secured) | (_encrypting(secured, encrypted, certificate) if certificate else {})
     wanted = sandbox.Wanted(
-        name=_NAME, port=0, heap_mb=512, seed=False, profile=False, home=home, properties=_properties(port)
+        name=_NAME, port=0, heap_mb=512, seed=False, profile=False, home=home, properties=properties
     )
     try:
-        yield Guarded(bootstrap=sandbox.up(wanted).bootstrap, secured=f"{HOST}:{port}")
+        guarded = Guarded(
+            bootstrap=sandbox.up(wanted).bootstrap,
+            secured=secured,
+            encrypted=encrypted if certificate else None,
+            certificate=certificate,
+        )
+        guarded.let_scram_in()
+        yield guarded
     finally:
         sandbox.down(_NAME, home=home)
 
 
-def _properties(port: int) -> dict[str, str]:
+def _properties(secured: str) -> dict[str, str]:
     users = " ".join(f'user_{user}="{password}"' for user, password in _PASSWORDS.items())
     return {
-        "listeners": f"SECURED://{HOST}:{port}",
-        "advertised.listeners": f"SECURED://{HOST}:{port}",
+        "listeners": f"SECURED://{secured}",
+        "advertised.listeners": f"SECURED://{secured}",
         "listener.security.protocol.map": "SECURED:SASL_PLAINTEXT",
-        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.sasl.enabled.mechanisms": ",".join(("PLAIN", *_SCRAM)),
         "listener.name.secured.plain.sasl.jaas.config": f"{_LOGIN} {users};",
+        **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": _SCRAM_LOGIN for name in _SCRAM},
+        # A login is good for two seconds (KIP-368).
+        "connections.max.reauth.ms": "2000",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
         "super.users": "User:operator",
         # Old records go within a second of the wish, not within five minutes.
         "log.retention.check.interval.ms": "300",
         "log.initial.task.delay.ms": "300",
+    }
+
+
+def _encrypting(secured: str, encrypted: str, certificate: Path) -> dict[str, str]:
+    listeners = f"SECURED://{secured},ENCRYPTED://{encrypted}"
+    return {
+        "listeners": listeners,
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": "SECURED:SASL_PLAINTEXT,ENCRYPTED:SASL_SSL",
+        "listener.name.encrypted.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.encrypted.scram-sha-512.sasl.jaas.config": _SCRAM_LOGIN,
+        "listener.name.encrypted.ssl.keystore.type": "PEM",
+        "listener.name.encrypted.ssl.keystore.location": str(certificate),
     }

@@ -1,0 +1,160 @@
+"""What is said before the first question: which turns a login has, and what a broker may answer to them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from scramp import ScramMechanism
+
+from kafka_groups.admin.wire.greeting import Greeting, Turn
+from kafka_groups.admin.wire.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kafka_groups.errors import AdminError, AuthenticationFailedError, BadAnswerError, UnsupportedVersionError
+from kafka_groups.settings import Login
+from tests.fakes.scripted_broker import encode_answer
+
+OFFERED = [(17, 0, 1), (36, 0, 2), (3, 0, 13)]
+PLAIN = Login(mechanism="PLAIN", username="mé", password="geheim,=")
+SCRAM = Login(mechanism="SCRAM-SHA-256", username="a,b=c", password="geheim")
+
+
+def answered(greeting: Greeting, turn: Turn, **values: Any) -> Turn | None:
+    """What is said after this answer."""
+    return greeting.after(turn, b"\0\0\0\0" + encode_answer(turn.api, turn.version, values))
+
+
+def begun(login: Login | None, offered: list[tuple[int, int, int]] = OFFERED) -> tuple[Greeting, Turn | None]:
+    greeting = Greeting("me", login)
+    keys = [dict(zip(("api_key", "min_version", "max_version"), each, strict=True)) for each in offered]
+    return greeting, answered(greeting, greeting.first(), api_keys=keys)
+
+
+def accepted(login: Login, offered: list[tuple[int, int, int]] = OFFERED) -> tuple[Greeting, Turn]:
+    """Up to the first message of the mechanism."""
+    greeting, turn = begun(login, offered)
+    assert turn is not None
+    said = answered(greeting, turn, mechanisms=["PLAIN"])
+    assert said is not None
+    return greeting, said
+
+
+def refusal(greeting: Greeting, turn: Turn | None, kind: type[AdminError], **values: Any) -> str:
+    assert turn is not None
+    with pytest.raises(kind) as caught:
+        answered(greeting, turn, **values)
+    assert "geheim" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_without_a_login_versions_are_all() -> None:
+    greeting, turn = begun(None)
+    assert (turn, greeting.versions) == (None, {17: (0, 1), 36: (0, 2), 3: (0, 13)})
+
+
+def test_plain_says_user_and_password_in_one_turn() -> None:
+    greeting, turn = begun(PLAIN)
+    assert turn == Turn(SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
+    said = answered(greeting, turn, mechanisms=["GSSAPI", "PLAIN"])
+    assert said == Turn(SASL_AUTHENTICATE, 2, {"auth_bytes": "\0mé\0geheim,=".encode()})
+    assert answered(greeting, said, auth_bytes=b"", session_lifetime_ms=90_500) is None
+
+
+@pytest.mark.parametrize(("newest", "spoken"), [(0, 0), (1, 1), (5, 2)])
+def test_the_login_goes_by_the_newest_version_of_both_sides(newest: int, spoken: int) -> None:
+    greeting, turn = accepted(PLAIN, [(17, 0, 1), (36, 0, newest)])
+    assert (turn.api, turn.version) == (SASL_AUTHENTICATE, spoken)
+    assert answered(greeting, turn, auth_bytes=b"") is None
+
+
+def test_a_broker_from_before_sasl_authenticate_is_told_by_its_versions() -> None:
+    greeting, turn = begun(PLAIN, [(17, 0, 1)])
+    assert refusal(greeting, turn, UnsupportedVersionError, mechanisms=["PLAIN"]) == (
+        "the broker has no SaslAuthenticate; this tool needs 0 to 2"
+    )
+
+
+def scram_server() -> Any:
+    """A broker's side, which knows the user by what it keeps of the password."""
+    mechanism = ScramMechanism("SCRAM-SHA-256")
+    kept = mechanism.make_auth_info("geheim", iteration_count=4096)
+    users = {"a,b=c": kept}
+    return mechanism.make_server(users.__getitem__)
+
+
+def test_scram_shows_that_both_know_the_password_and_tells_it_to_nobody() -> None:
+    greeting, turn = accepted(SCRAM)
+    server = scram_server()
+    server.set_client_first(turn.body["auth_bytes"].decode())
+    second = answered(greeting, turn, auth_bytes=server.get_server_first().encode())
+    assert second is not None
+    server.set_client_final(second.body["auth_bytes"].decode())
+    assert answered(greeting, second, auth_bytes=server.get_server_final().encode()) is None
+    assert all(b"geheim" not in each.body["auth_bytes"] for each in (turn, second))
+
+
+def test_a_broker_that_does_not_know_the_password_is_not_believed() -> None:
+    greeting, turn = accepted(SCRAM)
+    server = scram_server()
+    server.set_client_first(turn.body["auth_bytes"].decode())
+    second = answered(greeting, turn, auth_bytes=server.get_server_first().encode())
+    forged = b"v=" + base64.b64encode(bytes(32))
+    told = refusal(greeting, second, AuthenticationFailedError, auth_bytes=forged)
+    assert told.startswith("it could not be shown that the broker knows the password, too: ")
+
+
+@pytest.mark.parametrize("said", [b"", b"\xff", b"r=other,s=QQ==,i=4096", b"r=,s=,i=", b"e=other-error"])
+def test_an_answer_that_is_no_scram_is_refused(said: bytes) -> None:
+    greeting, turn = accepted(SCRAM)
+    assert refusal(greeting, turn, AuthenticationFailedError, auth_bytes=said)
+
+
+def test_nobody_makes_us_hash_for_hours() -> None:
+    greeting, turn = accepted(SCRAM)
+    server = scram_server()
+    server.set_client_first(turn.body["auth_bytes"].decode())
+    said = server.get_server_first().replace("i=4096", "i=2000000000").encode()
+    assert refusal(greeting, turn, AuthenticationFailedError, auth_bytes=said) == (
+        "it wants the password to be hashed 2000000000 times"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"error_code": 33, "mechanisms": ["GSSAPI", "OAUTHBEARER"]},
+            "it does not take PLAIN, but GSSAPI, OAUTHBEARER",
+        ),
+        ({"error_code": 34, "mechanisms": []}, "the port wants no login: its security.protocol is PLAINTEXT or SSL"),
+        ({"error_code": 77, "mechanisms": []}, "it refused to begin a login (error 77)"),
+    ],
+)
+def test_a_login_that_cannot_begin_says_why(values: dict[str, Any], told: str) -> None:
+    greeting, turn = begun(PLAIN)
+    assert refusal(greeting, turn, AuthenticationFailedError, **values).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"), [("Invalid username or password", "Invalid username"), (None, "error 58")]
+)
+def test_a_login_that_is_refused_says_whose_and_why(message: str | None, told: str) -> None:
+    greeting, turn = accepted(PLAIN)
+    said = refusal(greeting, turn, AuthenticationFailedError, error_code=58, error_message=message, auth_bytes=b"")
+    assert said.startswith(f"it refused the login of 'mé' by PLAIN: {told}")
+
+
+def test_bytes_that_are_no_answer_are_told_by_the_question() -> None:
+    greeting, turn = begun(PLAIN)
+    assert turn is not None
+    with pytest.raises(BadAnswerError, match="its answer to SaslHandshake cannot be read"):
+        greeting.after(turn, b"\0\0\0\0\0")
+
+
+def test_versions_are_asked_for_once_more_of_a_broker_that_does_not_know_ours() -> None:
+    greeting = Greeting("me")
+    turn = greeting.first()
+    refused = b"\0\0\0\0" + encode_answer(API_VERSIONS, 0, {"error_code": 35, "api_keys": []})
+    again = greeting.after(turn, refused)
+    assert again is not None
+    assert (again.api, again.version) == (API_VERSIONS, 0)

@@ -1,0 +1,108 @@
+"""Logins that real brokers want: who has one is answered, and who has not is told at once what is wrong."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.settings import resolve_settings
+from tests.fakes.fake_admin import run
+from tests.live.groups.topics import fresh, make_topic
+from tests.live.guarded import SECRET, Guarded
+from tests.live.pipeline.offsets_topic import commit
+
+pytestmark = pytest.mark.live
+
+EVERY_MECHANISM = pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+# What Kafka's own test of its tool allows a refused login.
+_AT_ONCE_S = 5
+
+
+@pytest.fixture(scope="module")
+def group(guarded: Guarded) -> str:
+    """A group that has committed 3."""
+    name = fresh("logged")
+    commit(guarded.bootstrap, name, make_topic(guarded.bootstrap, records=8), 1, 2, 3)
+    return name
+
+
+def committed(*flags: str, group: str) -> int:
+    told = run("describe", "--group", group, "--format", "json", *flags, bootstrap=None)
+    assert (told.exit_code, told.stderr) == (0, f"Consumer group '{group}' has no active members.\n")
+    (found,) = json.loads(told.stdout)["groups"]
+    return int(found["offsets"][0]["committed_offset"])
+
+
+@EVERY_MECHANISM
+def test_who_logs_in_is_answered(guarded: Guarded, group: str, mechanism: str) -> None:
+    flags = guarded.flags("operator", mechanism=mechanism)
+    assert group in run("list", *flags, bootstrap=None).stdout
+    assert committed(*flags, group=group) == 3
+
+
+def test_a_login_goes_over_tls(guarded: Guarded, group: str, program: Callable[[str], str]) -> None:
+    assert program("openssl")
+    flags = [*guarded.flags("operator", mechanism="SCRAM-SHA-512"), "-Xsecurity.protocol=SASL_SSL"]
+    assert committed(*flags, "-b", str(guarded.encrypted), f"-Xssl.ca.location={guarded.certificate}", group=group) == 3
+
+
+@EVERY_MECHANISM
+def test_wrong_credentials_are_refused_at_once(guarded: Guarded, mechanism: str) -> None:
+    begun = time.monotonic()
+    told = run("list", *guarded.flags("operator", "wrong", mechanism), "--format", "json", bootstrap=None)
+    assert time.monotonic() - begun < _AT_ONCE_S
+    assert told.exit_code == 1
+    assert told.stderr.startswith(
+        f"Error: {guarded.secured}: it refused the login of 'operator' by {mechanism}: Authentication failed"
+    )
+    assert (told.stderr.count("\n"), "wrong" in told.stderr) == (1, False)
+    assert [error["name"] for error in json.loads(told.stdout)["errors"]] == ["AUTHENTICATION_FAILED"]
+
+
+def test_a_mechanism_that_the_broker_does_not_take_is_told_with_those_it_takes(
+    guarded: Guarded, program: Callable[[str], str]
+) -> None:
+    assert program("openssl")
+    flags = [*guarded.flags("operator"), "-Xsecurity.protocol=SASL_SSL", f"-Xssl.ca.location={guarded.certificate}"]
+    told = run("list", *flags, "-b", str(guarded.encrypted), bootstrap=None)
+    assert (told.exit_code, told.stderr) == (
+        1,
+        f"Error: {guarded.encrypted}: it does not take PLAIN, but SCRAM-SHA-512 (sasl.mechanism)\n",
+    )
+
+
+def test_a_port_that_wants_a_login_says_nothing_and_we_say_what_it_may_want(guarded: Guarded) -> None:
+    told = run("list", bootstrap=guarded.secured)
+    assert told.exit_code == 1
+    assert told.stderr == (
+        f"Error: {guarded.secured}: it closed the connection; perhaps it wants a login "
+        "(-X security.protocol=SASL_PLAINTEXT, and sasl.mechanism)\n"
+    )
+
+
+def test_a_port_that_wants_no_login_is_told(guarded: Guarded) -> None:
+    told = run("list", *guarded.flags("operator"), "-b", guarded.bootstrap, bootstrap=None)
+    assert (told.exit_code, told.stderr) == (
+        1,
+        f"Error: {guarded.bootstrap}: the port wants no login: its security.protocol is PLAINTEXT or SSL\n",
+    )
+
+
+def test_a_login_that_ended_costs_no_answer(guarded: Guarded, group: str) -> None:
+    """KIP-368: this broker hangs up on who asks more than two seconds after its login."""
+    properties = [f"{name}={value}" for name, value in guarded.client("operator").items()]
+    with GroupAdmin(resolve_settings(properties=properties, environment={})) as admin:
+        for _ in range(4):
+            assert group in admin.list_groups().all()
+            time.sleep(1.2)
+
+
+def test_a_password_is_nowhere_in_what_is_shown(guarded: Guarded) -> None:
+    properties = [f"{name}={value}" for name, value in guarded.client("operator").items()]
+    settings = resolve_settings(properties=properties, environment={})
+    assert settings.login is not None
+    assert (settings.login.password, SECRET in repr(settings)) == (SECRET, False)
