@@ -84,6 +84,19 @@ def test_a_port_that_wants_a_login_says_nothing_and_we_say_what_it_may_want(guar
     )
 
 
+def test_a_port_that_wants_tls_for_its_logins_is_told(guarded: Guarded, program: Callable[[str], str]) -> None:
+    assert program("openssl")
+    told = run("list", *guarded.flags("operator"), "-b", str(guarded.encrypted), bootstrap=None)
+    assert told.stderr == f"Error: {guarded.encrypted}: the port speaks TLS; add -X security.protocol=SASL_SSL\n"
+
+
+def test_a_refused_login_is_not_tried_on_the_other_servers(guarded: Guarded) -> None:
+    told = run(
+        "list", *guarded.flags("operator", "wrong"), "-b", f"{guarded.secured},{guarded.secured}", bootstrap=None
+    )
+    assert told.stderr.count("it refused the login") == 1
+
+
 def test_a_port_that_wants_no_login_is_told(guarded: Guarded) -> None:
     told = run("list", *guarded.flags("operator"), "-b", guarded.bootstrap, bootstrap=None)
     assert (told.exit_code, told.stderr) == (

@@ -29,17 +29,17 @@ _TLS_ALERT: Final = b"\x15\x03"
 class Channel:
     """One connection to one address list, tried in order. All methods return at once.
 
-    Every failure is raised as an AdminError without the address: who knows the broker adds it.
+    `with_tls` is the security protocol to name where a port speaks TLS. Every failure is raised as an AdminError
+    without the address: who knows the broker adds it.
     """
 
     # What a socket raises when it would have to wait.
     would_block: tuple[type[Exception], ...] = (BlockingIOError,)
-    # What may be wrong with a peer that hangs up at once.
-    suspicion = "perhaps the port wants TLS (-X security.protocol=SSL), or is not Kafka's"
     # The security protocol that adds a login to what this channel speaks.
     with_login = "SASL_PLAINTEXT"
 
-    def __init__(self, addresses: list[Address]) -> None:
+    def __init__(self, addresses: list[Address], *, with_tls: str = "SSL") -> None:
+        self._with_tls = with_tls
         self._addresses = list(addresses)
         self._out = bytearray()
         self._in = bytearray()
@@ -87,6 +87,10 @@ class Channel:
     def shake_hands(self) -> bool:
         """What is to be done between connecting and the first frame; whether it is done."""
         return True
+
+    def suspicion(self) -> str:
+        """What may be wrong with a peer that hangs up at once."""
+        return f"perhaps the port wants TLS (-X security.protocol={self._with_tls}), or is not Kafka's"
 
     def close(self) -> None:
         """Let the socket go."""
@@ -180,7 +184,7 @@ class Channel:
         if _SIZE_BYTES <= size <= (_LARGEST_FRAME if self._frames else _LARGEST_FIRST_FRAME):
             return size
         if head.startswith(_TLS_ALERT):
-            raise TlsFailedError("the port speaks TLS; add -X security.protocol=SSL")
+            raise self._wants_tls()
         if self._frames == 0:
             shown = head.decode("ascii", "backslashreplace")
             msg = f"what answers there does not speak Kafka's protocol (its answer begins with {shown!r})"
@@ -188,11 +192,14 @@ class Channel:
         msg = f"an answer of {size} bytes was announced"
         raise BadAnswerError(msg)
 
+    def _wants_tls(self) -> TlsFailedError:
+        return TlsFailedError(f"the port speaks TLS; add -X security.protocol={self._with_tls}")
+
     def _lost(self, reason: str) -> AdminError:
         if self._frames == 0 and self._in.startswith(_TLS_ALERT):
-            return TlsFailedError("the port speaks TLS; add -X security.protocol=SSL")
+            return self._wants_tls()
         if self._frames == 0 and not self._in:
-            reason += f" at our first request; {self.suspicion}"
+            reason += f" at our first request; {self.suspicion()}"
         return ConnectionFailedError(reason)
 
 

@@ -15,6 +15,7 @@ from kafka_groups.admin.wire.watching import Watch
 from kafka_groups.codec import CodecError
 from kafka_groups.errors import (
     AdminError,
+    AuthenticationFailedError,
     BadAnswerError,
     ConnectionFailedError,
     NameNotResolvedError,
@@ -84,7 +85,8 @@ class Fleet:
             except AdminError as error:
                 self._drop(ANY_BROKER, error)
                 failures.append(type(error)(f"{endpoint}: {error}"))
-                if isinstance(error, TimeoutExceededError):
+                # The same login would be refused by the others, too.
+                if isinstance(error, (TimeoutExceededError, AuthenticationFailedError)):
                     break
             else:
                 return
@@ -237,7 +239,7 @@ class Fleet:
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
-            return Channel(addresses)
+            return Channel(addresses, with_tls="SASL_SSL" if self._settings.login else "SSL")
         # ssl takes a while to load, and most first tries are plain.
         from kafka_groups.admin.wire.tls import TlsChannel, make_context
 

@@ -18,7 +18,6 @@ class TlsChannel(Channel):
     """A channel that shakes hands before its first frame. `server_name` is what the certificate must be for."""
 
     would_block = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-    suspicion = "perhaps it wants a client certificate (ssl.certificate.location), or is not Kafka's"
     with_login = "SASL_SSL"
 
     def __init__(self, addresses: list[Address], *, context: ssl.SSLContext, server_name: str) -> None:
@@ -31,6 +30,10 @@ class TlsChannel(Channel):
     def wanted_events(self) -> int:
         """What the selector is to wait for; a handshake may wait for either direction."""
         return super().wanted_events() | (selectors.EVENT_WRITE if self._wants_to_write else 0)
+
+    def suspicion(self) -> str:
+        """The handshake is done by then."""
+        return "perhaps it wants a client certificate (ssl.certificate.location), or is not Kafka's"
 
     def shake_hands(self) -> bool:
         """Wrap the socket once it is connected, and go on with the handshake. TlsFailedError when it fails."""
