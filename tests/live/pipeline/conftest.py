@@ -64,6 +64,7 @@ def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
             cluster_id=cluster_id,
             since_ms=until - REACH_MS,
             until_ms=until,
+            now_ms=until,
             step_ms=STEP_MS,
             topics=[timed.topic],
         )

@@ -53,6 +53,7 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
             cluster_id=admin.cluster_id(),
             since_ms=grid[0],
             until_ms=grid[-1],
+            now_ms=now_ms(),
             step_ms=grid.step,
             topics=[topic],
         )

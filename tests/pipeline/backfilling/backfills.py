@@ -17,6 +17,8 @@ from tests.fakes.scripted_cluster import ScriptedCluster
 DAY_MS = 86_400_000
 MIDNIGHT_MS = 20_700 * DAY_MS  # 2026-09-04
 MINUTE_MS = 60_000
+# When it is asked for, unless a test says so.
+LONG_AFTER_MS = MIDNIGHT_MS + 30 * DAY_MS
 TOPICS = {"busy": {0: 1, 1: 2}, "quiet": {0: 3}, "__internal": {0: 1}}
 
 Row = tuple[int, int | None, int | None, int | None]  # time, log end, offset and time of the point
@@ -36,7 +38,7 @@ def run(cluster: ScriptedCluster, storage: Storage, **asked: Any) -> Backfilled:
     """A backfill of a day in minutes, or of what is asked."""
     day = {"since_ms": MIDNIGHT_MS, "until_ms": MIDNIGHT_MS + DAY_MS - 1, "step_ms": MINUTE_MS}
     with cluster.admin() as admin:
-        return backfill(admin, storage, **{"cluster_id": "scripted", **day, **asked})
+        return backfill(admin, storage, **{"cluster_id": "scripted", "now_ms": LONG_AFTER_MS, **day, **asked})
 
 
 def rows_of(storage: Storage) -> list[dict[str, Any]]:

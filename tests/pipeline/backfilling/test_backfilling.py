@@ -132,6 +132,28 @@ def test_of_an_empty_log_that_had_records_nothing_is_told(cluster: ScriptedClust
     assert [row[1:] for row in told(storage, "new", 0)] == [(0, None, None)] * 2
 
 
+def test_what_only_records_of_the_future_could_tell_is_not_told_and_not_asked_for_again(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    """The third record has a timestamp of an hour ahead: it answers all times from the second one's on."""
+    cluster.topics = {"odd": {0: 1}}
+    ahead_ms = MIDNIGHT_MS + 60 * MINUTE_MS
+    cluster.records["odd", 0] = [
+        MIDNIGHT_MS,
+        MIDNIGHT_MS + 1,
+        ahead_ms,
+        *(MIDNIGHT_MS + MINUTE_MS + at for at in range(9)),
+    ]
+    until_ms = MIDNIGHT_MS + 2 * MINUTE_MS
+    done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
+
+    times = (MIDNIGHT_MS + MINUTE_MS, until_ms)
+    assert told(storage, "odd", 0) == [(MIDNIGHT_MS, 0, 0, MIDNIGHT_MS), *((at, None, None, None) for at in times)]
+    assert (done.ahead, done.deleted) == (2, 0)
+    again = run(cluster, storage, until_ms=until_ms, now_ms=ahead_ms + 1)
+    assert (again.ahead, len(told(storage, "odd", 0))) == (0, 3)
+
+
 def test_what_compaction_took_from_the_beginning_is_not_told_either(cluster: ScriptedCluster, storage: Storage) -> None:
     """A compacted log starts at 0 whatever its first record is; only a look-up finds that."""
     cluster.topics = {"compacted": {0: 1}}

@@ -34,7 +34,7 @@ def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
     with ScriptedCluster(topics={"t": {0: 1}}, starts={("t", 0): RECORDS - KEPT}) as cluster, cluster.admin() as admin:
         cluster.records["t", 0] = [noon_ms - 1000 * age for age in range(KEPT, 0, -1)]
         since_ms = noon_ms - 3 * HOUR_S * 1000
-        backfill(admin, storage, cluster_id="c", since_ms=since_ms, until_ms=noon_ms, step_ms=60_000)
+        backfill(admin, storage, cluster_id="c", since_ms=since_ms, until_ms=noon_ms, now_ms=noon_ms, step_ms=60_000)
     build(spark, storage)
 
     rows = storage.read(spark, LAG_HISTORY).collect()

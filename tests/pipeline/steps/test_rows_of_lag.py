@@ -10,6 +10,7 @@ import pytest
 from kafka_groups.pipeline.tables import GROUP_STATUS, LAG_HISTORY, Table
 from tests.pipeline.steps.conftest import Stories
 from tests.pipeline.steps.making import NOON, Row, commit, ends
+from tests.pipeline.steps.making import at as time_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +36,7 @@ def commits() -> list[Row]:
         # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
         *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
         *of("both", [commit(1, 5, source=1)]),
+        *of("ahead", [commit(1, 300, source=1), commit(1, 50, source=2, group="behind")]),
         *of("windows", [commit(5, 5, source=1), commit(25, 6, source=2), commit(55, 9, source=3)]),
         *of("windows", [commit(15, 5, source=4, partition=1), commit(35, 8, source=5, partition=1)]),
     ]
@@ -47,6 +49,9 @@ def log_ends() -> list[Row]:
         *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
         *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
         *of("both", [ends(30, 80, origin="backfill", start=None)]),
+        # Record 100 says that it was written 50 minutes later; record 299 is of a clock that is a little ahead.
+        *of("ahead", [ends(at, 100, origin="backfill", point_time=time_at(at + 3_000)) for at in (30, 31)]),
+        *of("ahead", [ends(45, 299, origin="backfill", point_time=time_at(50))]),
         *of("windows", (ends(60, 10, partition=part) for part in (0, 1))),
     ]
 
@@ -112,6 +117,12 @@ def test_the_commit_of_a_row_has_its_own_time(find: Find) -> None:
 def test_of_a_sample_and_a_backfill_of_one_time_the_sample_is_believed(find: Find) -> None:
     assert (find("both", "g", 60)["origin"], find("both", "g", 60)["lag"]) == ("sample", 95)
     assert (find("both", "g", 30)["origin"], find("both", "g", 30)["lag"]) == ("backfill", 75)
+
+
+def test_a_backfills_end_far_below_what_was_committed_by_then_is_no_log_end(find: Find) -> None:
+    assert (find("ahead", "g", 45)["lag"], find("ahead", "behind", 30)["lag"]) == (-1, 50)
+    with pytest.raises(KeyError):
+        find("ahead", "g", 30)
 
 
 def test_at_the_last_stable_offset_before_the_log_end_a_time_lag_of_0_is_a_lower_bound(find: Find) -> None:

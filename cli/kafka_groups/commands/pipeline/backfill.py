@@ -59,9 +59,10 @@ def backfill(
     """Look up where logs ended in the past, as far as the brokers still have records.
 
     Where older records are deleted, nothing is told of the times before the first one that is left; where none is, logs
-    are told to have been empty. Topics that are compacted are left out, for their logs do not tell what they held. What
-    was looked up once stays as it is. Needs no Spark. --timeout is for each question, of up to 20,000 times of
-    partitions.
+    are told to have been empty. It goes by the times that records have; where producers give them other ones than now,
+    a log end may be told too low, and one that commits go far beyond is not believed. Topics that are compacted are
+    left out, for their logs do not tell what they held. What was looked up once stays as it is. Needs no Spark.
+    --timeout is for each question, of up to 20,000 times of partitions.
 
     \b
     kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
@@ -90,6 +91,7 @@ def backfill(
                 cluster_id=cluster_id,
                 since_ms=_first_time(until_ms, since, step_ms),
                 until_ms=until_ms,
+                now_ms=until_ms,
                 step_ms=step_ms,
                 topics=topics or None,
                 left_out=lambda names: _compacted(run, connection, names),
@@ -98,6 +100,8 @@ def backfill(
             )
         if done.deleted:
             run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
+        if done.ahead:
+            run.note(f"{done.ahead:,} log ends of the past are not known, since records have timestamps of the future.")
         run.finish(summary_of(done), done.failures)
 
 

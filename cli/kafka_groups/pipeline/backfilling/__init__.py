@@ -46,7 +46,8 @@ _ROWS_AT_ONCE: Final = 500_000
 class Backfilled:
     """What a backfill wrote: batches in order of their days, rows, and how many times were asked about for them.
 
-    `deleted` counts the times of partitions whose log end is not known any more.
+    `deleted` counts the times of partitions whose log end is not known any more, `ahead` those that only records with
+    timestamps of the future could tell of.
     """
 
     partitions: int
@@ -54,6 +55,7 @@ class Backfilled:
     batches: list[str] = field(default_factory=list)
     rows: int = 0
     deleted: int = 0
+    ahead: int = 0
     look_ups: int = 0
     failures: list[Failure] = field(default_factory=list)
 
@@ -65,6 +67,7 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
     cluster_id: str,
     since_ms: int,
     until_ms: int,
+    now_ms: int,
     step_ms: int = STEP_MS,
     topics: Collection[str] | None = None,
     left_out: Sieve = lambda _names: (),
@@ -78,17 +81,17 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
 
     A row's log end is the offset of the first record at or after its time, or the present end if there is none. Where
     records were deleted, times before the first one that is still kept have no row, but the last of them has one
-    without a log end. Each day (UTC) is published when it is done, as a batch named after its grid and what was asked
-    for: the same backfill again, or an overlapping one, adds what was not written yet. Memory holds some 500,000 rows
-    at once; one backfill of a cluster runs at a time. A partition that fails is left out from that time on, and is told
-    once. ValueError if there is no time to ask about, or one before 1970. AdminError, StorageError: published days
-    stay; `begun` is given what tells them then.
+    without a log end. A record whose timestamp is after `now_ms` tells no log end. Each day (UTC) is published when it
+    is done, as a batch named after its grid and what was asked for: the same backfill again, or an overlapping one,
+    adds what was not written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A
+    partition that fails is left out from that time on, and is told once. ValueError if there is no time to ask about,
+    or one before 1970. AdminError, StorageError: published days stay; `begun` is given what tells them then.
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(
             "a backfill needs a step above zero, and an end that is not before its start, nor that before 1970"
         )
-    run = _Run(admin, storage, cluster_id, progress)
+    run = _Run(admin, storage, cluster_id, now_ms, progress)
     begun(run.done)
     # Two that looked for what is there at the same time would both write it.
     with storage.lock(f"{ORIGIN}-{cluster_id}"):
@@ -118,12 +121,13 @@ def _batch_name(cluster_id: str, times: range, topics: Collection[str] | None) -
 class _Run:
     """One backfill: the partitions, with the last answer of each."""
 
-    def __init__(self, admin: GroupAdmin, storage: Storage, cluster_id: str, progress: Progress) -> None:
+    def __init__(self, admin: GroupAdmin, storage: Storage, cluster_id: str, now_ms: int, progress: Progress) -> None:
         self.done = Backfilled(partitions=0, times=0)
         self._admin = admin
         self._storage = storage
         self._cluster_id = cluster_id
         self._same = {"cluster_id": cluster_id, "origin": ORIGIN}
+        self._now_ms = now_ms
         self._progress = progress
         self._known = 0
         self._ends: dict[TopicPartition, int] = {}
@@ -175,9 +179,10 @@ class _Run:
                 self._write(writer, rows)
             for at in range(0, len(keys), size):
                 found = self._search(times, keys[at : at + size])
-                cells = Cells(times, found, self._first)
+                cells = Cells(times, found, self._first, self._now_ms)
                 is_new = ~looked_up(self._storage, self._cluster_id, times, list(found))
                 self.done.deleted += int((cells.is_deleted & is_new).sum())
+                self.done.ahead += int((cells.is_ahead & is_new).sum())
                 rows = cells.rows(self._topic_ids, self._same)
                 self._write(writer, rows.filter(pa.array(cells.is_told() & is_new)))
             self._storage.publish(batch, writer.close())

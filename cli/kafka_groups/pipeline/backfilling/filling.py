@@ -1,7 +1,8 @@
 """Rows of a day's answers. A log end is told only where the log still has what it had then.
 
 The first record that is kept answers all times before it, too. Where the log ended then is deleted with the records
-that were there, unless that record is the log's very first one; so is where an empty log ended before now.
+that were there, unless that record is the log's very first one; so is where an empty log ended before now. A record
+that says it is yet to be written answers for all times up to its own, whatever was written after it: it tells nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from kafka_groups.pipeline.tables.filling import shaped, spread
 class Cells:
     """The answers of some partitions on a grid of times, partition by partition.
 
-    `first` are the first records that are kept; of an empty log it is the end, whose time is NEVER.
+    `first` are the first records that are kept; of an empty log it is the end, whose time is NEVER. `now_ms` is when
+    they were asked for.
     """
 
     def __init__(
-        self, times: range, searches: Mapping[TopicPartition, Search], first: Mapping[TopicPartition, Point]
+        self,
+        times: range,
+        searches: Mapping[TopicPartition, Search],
+        first: Mapping[TopicPartition, Point],
+        now_ms: int,
     ) -> None:
         self._step = times.step
         self._keys = list(searches)
@@ -37,10 +43,14 @@ class Cells:
         self._points = _joined([search.points for search in searches.values()])
         oldest = np.repeat(np.array([first[key].offset for key in searches], np.int64), self._sizes)
         is_oldest = (self._offsets == oldest) & (self._offsets > 0)
-        self.is_deleted: Flags = is_oldest & (self._points > self._observed)
+        self.is_ahead: Flags = (self._points > now_ms) & (self._points != NEVER)
+        self.is_deleted: Flags = is_oldest & (self._points > self._observed) & ~self.is_ahead
 
     def is_told(self) -> Flags:
-        """Which of them are rows: those with a log end, and of the others the last, for the sake of its point."""
+        """Which of them are rows: those with a log end, and of the deleted the last, for the sake of its point.
+
+        And those that a record of the future answered: it will be of the past when they are asked for again.
+        """
         is_before_first = self.is_deleted & (self._observed <= self._points - self._step)
         return (self._offsets >= 0) & ~is_before_first
 
@@ -54,9 +64,9 @@ class Cells:
             "topic_id": spread([topic_ids[name] for name in names], of_topic, self._sizes),
             "partition": pa.array(np.repeat(np.array([key.partition for key in self._keys], np.int32), self._sizes)),
             "observed_at": _time(self._observed),
-            "log_end_offset": pa.array(self._offsets, mask=self.is_deleted),
-            "point_offset": pa.array(self._offsets, mask=self._points == NEVER),
-            "point_time": _time(self._points),
+            "log_end_offset": pa.array(self._offsets, mask=self.is_deleted | self.is_ahead),
+            "point_offset": pa.array(self._offsets, mask=(self._points == NEVER) | self.is_ahead),
+            "point_time": _time(np.where(self.is_ahead, NEVER, self._points)),
         }
         return shaped(PARTITION_OFFSETS, len(self._offsets), columns, same)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -9,13 +11,18 @@ from kafka_groups.pipeline.steps.commits import order_of
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, GONE_AFTER_MS, PARTITION_KEY, date_of, surely
 from kafka_groups.pipeline.steps.observations import OFFSETS
 
+# Producers' clocks are others than ours: so far ahead they may be.
+_CLOCKS_MS: Final = 60_000
+
 
 def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
     """A row for each observation and each group that had a commit on the partition then, `since_ms` before the day.
 
     The commit is the last one at or before the observation (what was committed later never counts); from a removal on
     there is no row until the next commit. A sample that would be left with a commit beyond its log end was taken by
-    another clock: then the commit is the one that the sample itself saw. `removals` counts those before the row.
+    another clock: then the commit is the one that the sample itself saw. Nor is a backfill's end believed that is below
+    the commit because its record was read before the time that it bears: by more than clocks differ, it is of no log
+    end. `removals` counts those before the row.
     """
     commit = F.struct("commit_time", "commit_origin", "committed_offset", "tombstone")
     so_far = (
@@ -37,6 +44,7 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
         .withColumn("removals", F.count(F.when(F.col("tombstone"), 1)).over(so_far))
         .where((F.col("kind") == 1) & ~F.col("last.tombstone"))
         .withColumn("known", known)
+        .where(~_is_ahead())
         .select(
             *COMMIT_KEY,
             "observed_at",
@@ -51,6 +59,13 @@ def lag(observed: DataFrame, points: DataFrame, *, since_ms: int) -> DataFrame:
             (F.col("known.committed_offset") - F.col("log_start_offset")).alias("retention_margin"),
         )
     )
+
+
+def _is_ahead() -> Column:
+    """Whether the record that tells the log end has a timestamp of later than when it was read."""
+    is_read = F.col("known.committed_offset") > F.col("log_end_offset")
+    by_ms = F.unix_millis("point_time") - F.unix_millis("observed_at")
+    return surely((F.col("origin") == "backfill") & is_read & (by_ms > _CLOCKS_MS))
 
 
 def _in_turn(observed: DataFrame, points: DataFrame, since_ms: int) -> DataFrame:
