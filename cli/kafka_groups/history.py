@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, TypeVar
 
 
 class LagPoint(NamedTuple):
@@ -99,3 +101,44 @@ class History:
     findings: tuple[Finding, ...]
     gaps: tuple[str, ...]
     missing: tuple[str, ...]
+
+    def within(self, cut: Cut) -> History:
+        """The same with fewer groups."""
+        return replace(self, groups=tuple(cut.of(self.groups)))
+
+
+class _Ranked(Protocol):
+    """A group in the order of a report."""
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def removed_ms(self) -> int | None: ...
+
+
+_R = TypeVar("_R", bound=_Ranked)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How many groups a report has: the first `most` of those that are there, and as many of those that were removed.
+
+    None is all of them. Groups whose ids are `spared` are kept besides, and count for nothing.
+    """
+
+    most: int | None = None
+    spared: frozenset[str] = frozenset()
+
+    def of(self, groups: Iterable[_R]) -> list[_R]:
+        """Those that are kept, in their order."""
+        taken: Counter[bool] = Counter()
+        kept = []
+        for one in groups:
+            if one.group not in self.spared:
+                is_removed = one.removed_ms is not None
+                taken[is_removed] += 1
+                if self.most is not None and taken[is_removed] > self.most:
+                    continue
+            kept.append(one)
+        return kept

@@ -35,7 +35,9 @@ class Rooms:
         self.sample = self._fake("sampling", "sample")
         self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
         self.backfill = self._fake("backfilling", "backfill")
-        self.backfill.return_value = SimpleNamespace(partitions=2, times=5, batches=[], rows=10, deleted=0, failures=[])
+        self.backfill.return_value = SimpleNamespace(
+            partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
+        )
         self.is_small = mocker.Mock(return_value=True)
         self.build = self._fake("building", "build", is_small=self.is_small)
         self.build.return_value = SimpleNamespace(

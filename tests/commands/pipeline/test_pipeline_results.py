@@ -22,6 +22,7 @@ from kafka_groups.errors import (
     SparkMissingError,
     StorageError,
 )
+from kafka_groups.history import Cut
 from tests.commands.pipeline.conftest import Rooms
 from tests.fakes.fake_admin import failure, run
 from tests.rendering.history.stories import group, history
@@ -163,7 +164,7 @@ def test_a_directory_that_is_not_ours_is_told_before_anything_is_asked(rooms: Ro
 def test_a_report_is_of_the_groups_that_are_selected(rooms: Rooms, into: str) -> None:
     run("pipeline", "report", "--into", into, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab")
     told = rooms.report.call_args.kwargs
-    assert (told["until_ms"] - told["since_ms"], told["top"]) == (2 * 86_400_000, 5)
+    assert (told["until_ms"] - told["since_ms"], told["shown"]) == (2 * 86_400_000, Cut(5))
     assert (told["groups"], told["match"], told["exclude"]) == ((), "a.*", "ab")
     run("pipeline", "report", "--into", into)
     told = rooms.report.call_args.kwargs

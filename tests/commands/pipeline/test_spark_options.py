@@ -73,6 +73,12 @@ def test_memory_that_spark_starts_with_is_taken(rooms: Rooms, into: str, size: s
     assert rooms.spark.call_args.kwargs["memory"] == size
 
 
+def test_a_token_is_not_told_back(rooms: Rooms, into: str) -> None:
+    told = refusal("build", "--into", into, SPARK_REMOTE="sc://h:port/;token=hunter2")
+    assert told.startswith("SPARK_REMOTE, of the environment, 'sc://h:port/' is no Spark Connect URL; ")
+    rooms.spark.assert_not_called()
+
+
 def test_what_the_environment_says_is_checked_under_its_name(rooms: Rooms, into: str) -> None:
     told = refusal("build", "--into", into, MASTER="foo")
     assert (

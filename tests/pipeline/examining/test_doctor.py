@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,15 +50,22 @@ def checkpoint(storage: Storage, cluster_id: str, ends: dict[int, int], **more: 
     """A checkpoint as Spark leaves it: batch 10 ended at these offsets."""
     location = Path(storage.checkpoint(cluster_id).location.removeprefix("file://")) / "offsets"
     location.mkdir(parents=True)
-    (location / "9").write_text("old")
+    (location / "9").write_text('v1\n{}\n{"cluster_id": "old"}')
     position = {"cluster_id": cluster_id, **more, **{str(partition): end for partition, end in ends.items()}}
     (location / "10").write_text("v1\n{}\n" + json.dumps(position))
+
+
+def test_without_what_draws_charts_only_the_page_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    (check,) = (check for check in examine(None, None, environment={}) if check.check == "plotly")
+    assert (check.status, "pip install 'kafka-groups[spark]'" in check.detail) == ("warning", True)
 
 
 def test_this_machine_is_checked_without_a_cluster() -> None:
     found = {check.check: check for check in examine(None, None, environment={"PATH": ""})}
     assert found["python"].status == found["pyspark"].status == found["pyarrow"].status == "ok"
     assert found["java"].status == "failed"
+    assert found["plotly"].status == "ok"
     assert found["brokers"].status == "warning"
 
 

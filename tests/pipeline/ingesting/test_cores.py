@@ -19,8 +19,10 @@ from kafka_groups.pipeline.ingesting import _cores
         ("local[*]", os.cpu_count()),
         ("local[*,4]", os.cpu_count()),
         ("local", 1),
-        ("spark://host:7077", 1),
-        (None, 1),
+        # Nobody knows how many; a small one has some more tasks than it needs.
+        ("spark://host:7077", 64),
+        ("local-cluster[4,1,1024]", 64),
+        (None, 64),
     ],
 )
 def test_a_batch_has_a_part_for_each_core_that_the_masters_name_tells(master: str | None, parts: int) -> None:

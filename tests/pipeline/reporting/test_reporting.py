@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.history import History
+from kafka_groups.history import Cut, History
 from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
@@ -99,10 +99,24 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
 
 
 def test_only_the_groups_asked_for_are_told(spark: SparkSession, storage: Storage) -> None:
-    chosen = report(spark, storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], top=1)
+    chosen = report(spark, storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
 
     assert [group.group for group in chosen.groups] == ["stopped"]
     assert chosen.groups_in_all == 3
+
+
+def test_groups_that_nobody_draws_are_told_without_points(spark: SparkSession, storage: Storage) -> None:
+    told = report(spark, storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
+
+    assert [bool(group.points) for group in told.groups] == [True, *[False] * (len(told.groups) - 1)]
+    assert any(group.lagging_since_ms is not None for group in told.groups[1:])
+
+
+def test_named_groups_are_all_shown_however_few_others_are(spark: SparkSession, storage: Storage) -> None:
+    spared = Cut(1, frozenset({"fine", "slow"}))
+    told = report(spark, storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
+
+    assert [group.group for group in told.groups] == ["stopped", "slow", "fine"]
 
 
 def test_a_period_without_rows_says_what_to_do(spark: SparkSession, storage: Storage) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.history import GroupHistory, History
+from kafka_groups.history import Cut, GroupHistory, History
 from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
@@ -100,7 +100,7 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(told: Hist
 
 
 def test_however_few_are_asked_for_those_that_were_removed_are_told(spark: SparkSession, storage: Storage) -> None:
-    few = report(spark, storage, since_ms=START, until_ms=END, top=1)
+    few = report(spark, storage, since_ms=START, until_ms=END, shown=Cut(1))
     assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.commands.options import Selectors
 from kafka_groups.commands.pipeline.report import narrow
-from kafka_groups.pipeline.reporting.asking import Wanted
+from kafka_groups.pipeline.reporting.asking import Wanted, among
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name}", "x--y", "100%", "`tick`", '"q"')
 
 
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Wanted:
@@ -46,3 +53,25 @@ def test_whoever_leaves_some_out_does_not_ask_for_all() -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.spark
+def test_groups_are_those_of_their_cluster_whatever_is_in_their_names(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(
+        [(cluster, name) for cluster in ("a", "b") for name in ODD], "cluster_id STRING, `group` STRING"
+    )
+    for name in ODD:
+        assert [tuple(row) for row in rows.where(among([("a", name)])).collect()] == [("a", name)]
+    assert {tuple(row) for row in rows.where(among([("b", name) for name in ODD])).collect()} == {
+        ("b", name) for name in ODD
+    }
+    assert rows.where(among([])).count() == 0
+
+
+@pytest.mark.spark
+def test_very_many_groups_are_told_to_spark_at_once(spark: SparkSession) -> None:
+    assert spark.version
+    begun = time.process_time()
+    among([("a", f"group-{number}") for number in range(60_000)])
+    # One by one it took a minute.
+    assert time.process_time() - begun < 5

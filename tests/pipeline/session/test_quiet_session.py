@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.session import starting
 from kafka_groups.pipeline.session.quiet import environment_with, noise_goes_to
 
 PROGRAM = """
@@ -110,6 +111,18 @@ def test_a_failure_of_sparks_is_one_line_that_names_its_log(ran: Callable[[str, 
     assert "broken on purpose" in done.error
     assert done.error.endswith(f"; its log is {done.log}")
     assert "\n" not in done.error
+
+
+def test_a_scratch_disk_that_is_full_is_told_as_what_it_is(tmp_path: Path) -> None:
+    from pyspark.errors import PySparkException
+
+    thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
+    with pytest.raises(PipelineError) as caught, starting._working(tmp_path / "log"):
+        raise PySparkException(thrown)
+    assert str(caught.value) == (
+        "Spark failed: there is no space left where Spark works (SPARK_LOCAL_DIRS, else /tmp). Free some, and run it "
+        f"again; its log is {tmp_path / 'log'}"
+    )
 
 
 @pytest.mark.spark

@@ -100,6 +100,12 @@ def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None
         check_answers(url, {})
 
 
+def test_a_token_is_not_told_back() -> None:
+    with pytest.raises(PipelineError) as caught:
+        check_answers("sc://h:port/;token=hunter2", {})
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
 def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str) -> None:
     check_answers(f"sc://127.0.0.1:{free_ports(1)[0]}", {name: "http://proxy"})

@@ -72,6 +72,12 @@ def test_an_old_partition_of_billions_of_offsets_is_a_bounded_number_of_batches(
     assert automatic_limit({0: 3}, {0: 9}) == 4_000_000
 
 
+def test_on_many_cores_a_batch_is_as_large_as_makes_a_task_for_each_worth_while() -> None:
+    limit = automatic_limit({}, {0: 40_000_000}, 64)
+    assert (limit, len(tasks_of([Range(0, 0, limit)], at_once=64))) == (16_000_000, 64)
+    assert automatic_limit({}, {0: 40_000_000}, 2) == 4_000_000
+
+
 def test_nothing_to_read_is_no_task() -> None:
     assert tasks_of(ranges_between({0: 5}, {0: 5}), 10) == []
 

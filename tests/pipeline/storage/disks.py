@@ -21,7 +21,8 @@ def small_disk(where: Path, *, megabytes: float) -> Iterator[Path]:
     try:
         yield where
     finally:
-        subprocess.run(["/bin/umount", str(where)], check=True)
+        # Lazily: a JVM may have files open still.
+        subprocess.run(["/bin/umount", "-l", str(where)], check=True)
 
 
 def make_read_only(disk: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import shutil
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from kafka_groups.pipeline.storage import Storage, files_changed, joining, open_
 from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, OFFSET_COMMITS, TABLES, spell_type
 from tests.pipeline.storage.commits import FIRST, commits, delta_rows, names, places, rows_of, staged
+from tests.pipeline.storage.disks import small_disk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,16 +160,19 @@ def test_spark_counts_the_same_while_files_are_joined(
     assert counts == {sum(range(48))}
 
 
-def test_an_incomplete_disk_is_told(storage: Storage, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyspark.errors import PySparkException
-    from pyspark.sql.readwriter import DataFrameWriter
-
-    def full(*_: object) -> None:
-        raise PySparkException("java.io.IOException: No space left on device")
-
-    monkeypatch.setattr(DataFrameWriter, "parquet", full)
-    with pytest.raises(StorageError, match="no space left"):
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize("table_format", TABLE_FORMATS)
+def test_a_disk_that_is_full_is_told_and_the_table_stays_as_it_is(
+    tmp_path: Path, spark: SparkSession, table_format: str
+) -> None:
+    with small_disk(tmp_path / "disk", megabytes=2) as disk:
+        storage = open_storage(str(disk / "tables"), create=True, table_format=table_format)
         storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
+        (disk / "others").write_bytes(bytes(shutil.disk_usage(disk).free - 16_384))
+        many = spark.range(100_000).selectExpr("sha2(CAST(id AS STRING), 256) AS `group`")
+        with pytest.raises(StorageError, match=f"Cannot write in {storage.into}: there is no space left"):
+            storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 2)).drop("group").crossJoin(many))
+        assert held(storage, spark) == [("2026-11-01", 1)]
 
 
 def test_delta_tables_go_the_whole_way_and_hold_what_parquet_ones_hold(

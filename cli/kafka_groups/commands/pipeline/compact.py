@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from kafka_groups.commands.options import takes_output
 from kafka_groups.commands.pipeline.options import takes_past, takes_tables
 from kafka_groups.commands.pipeline.running import running
 from kafka_groups.rendering.pipeline.documents import Summary
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.compacting import Compacted
 
 
 @click.command(short_help="Join small files, remove old dates.")
@@ -40,11 +44,21 @@ def compact(*, into: str, keep: float | None, output_format: str, colour: str) -
             raise click.UsageError(msg)
         storage = open_storage(into)
         kept = None if keep is None else timedelta(seconds=keep)
-        done = work(storage, keep=kept, now=datetime.now(UTC))
-        numbers = {
-            "dates": done.dates,
-            "files_before": done.files_before,
-            "files_after": done.files_after,
-            "removed_dates": done.removed_dates,
-        }
-        run.finish(Summary(rows={}, numbers=numbers, seconds=run.seconds()))
+        done = work(
+            storage,
+            keep=kept,
+            now=datetime.now(UTC),
+            progress=run.bar,
+            begun=lambda so_far: run.is_writing(lambda: _summary(so_far(), run.seconds())),
+        )
+        run.finish(_summary(done, run.seconds()))
+
+
+def _summary(done: Compacted, seconds: float) -> Summary:
+    numbers = {
+        "dates": done.dates,
+        "files_before": done.files_before,
+        "files_after": done.files_after,
+        "removed_dates": done.removed_dates,
+    }
+    return Summary(rows={}, numbers=numbers, seconds=seconds)

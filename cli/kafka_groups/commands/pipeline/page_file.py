@@ -12,13 +12,14 @@ from typing import TextIO
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.history import History
-from kafka_groups.rendering.history import write_page
+from kafka_groups.rendering.history import check_charts, write_page
 
 _STDOUT = 1
 
 
 def check_page(path: Path) -> None:
-    """PipelineError if no page can be written there: to be told before hours of work, and not after."""
+    """PipelineError if no page can be written there, or none drawn: to be told before hours of work, and not after."""
+    check_charts()
     try:
         found = _look(path)
         if _is_replaced(found):

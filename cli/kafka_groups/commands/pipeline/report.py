@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import click
@@ -13,17 +13,22 @@ from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.running import Run, now_ms, running, spark_of
 from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
 from kafka_groups.errors import IncompleteAnswerError, PipelineError
-from kafka_groups.history import History
+from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.history import draw_history, history_document
 from kafka_groups.rendering.history.lines import write_history_lines
+from kafka_groups.rendering.history.words import tell_left_out
 from kafka_groups.rendering.notices import tell_failures
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import write_document
 
 _MS = 1000
 _STARTING = "starting Spark"
+# As many as a person looks at.
+_USUAL = 20
+# Programs get all groups, but where each has up to a thousand points: a million of them are some 100 MB of JSON.
+_USUAL_OF = {"json": 1_000, "ndjson": 1_000, "csv": None}
 # Kafka's code of GROUP_ID_NOT_FOUND.
 _NOT_FOUND = 69
 # Matches nothing.
@@ -38,9 +43,8 @@ _NONE = "(?!)"
     "--top",
     type=click.IntRange(min=1),
     metavar="N",
-    default=20,
-    show_default=True,
-    help="How many groups, the worst first; and of those that were removed as many.",
+    help="How many groups, the worst first; and of those that were removed as many. Without it 20, in json "
+    "and ndjson 1000, in csv all; and whatever is named by id.",
 )
 @click.option(
     "--html",
@@ -55,7 +59,7 @@ def report(
     into: str,
     selectors: Selectors,
     since: float,
-    top: int,
+    top: int | None,
     html: Path | None,
     wanted: SparkWanted,
     output_format: str,
@@ -83,6 +87,7 @@ def report(
             check_page(html)
         until_ms = now_ms()
         named, match, exclude = narrow(selectors)
+        shown, on_page = cuts(top, named, output_format)
         run.bar.begin(_STARTING)
         with spark_of(wanted, brief=True) as spark:
             run.bar(_STARTING, 1, 1)
@@ -94,23 +99,40 @@ def report(
                 groups=named,
                 match=match,
                 exclude=exclude,
-                top=top,
+                shown=shown,
+                drawn=_drawn(shown, on_page if html is not None else None, output_format),
                 progress=run.bar,
             )
         run.bar.stop()
         # Where nothing was found, the page of another time stays.
         is_page_wanted = html is not None and (history.groups or not history.unknown)
-        lost = _write_page(run, history, html) if html is not None and is_page_wanted else None
+        lost = _write_page(run, history, on_page, html) if html is not None and is_page_wanted else None
         _show(run, history, lost, is_matched=(match or exclude) is not None and match != _NONE)
 
 
-def _write_page(run: Run, history: History, path: Path) -> PipelineError | None:
+def cuts(top: int | None, named: Collection[str], output_format: str) -> tuple[Cut, Cut]:
+    """How many groups the answer has, and how many the page: what is usual leaves out nothing that was named."""
+    if top is not None:
+        return Cut(top), Cut(top)
+    spared = frozenset(named)
+    return Cut(_USUAL_OF.get(output_format, _USUAL), spared), Cut(_USUAL, spared)
+
+
+def _drawn(shown: Cut, on_page: Cut | None, output_format: str) -> Cut:
+    """Which groups' points are shown anywhere: csv has none."""
+    return shown if output_format != "csv" else on_page or Cut(0)
+
+
+def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineError | None:
     """The page; why there is none, which takes nothing from the report."""
+    drawn = history.within(cut)
     try:
-        write_page_to(path, history, shown=len(history.groups))
+        write_page_to(path, drawn, shown=len(drawn.groups))
     except PipelineError as error:
         return error
-    run.note(f"The page is {path}.")
+    # Of what the answer lacks, too, it is told once.
+    lacks_more = len(drawn.groups) < len(history.groups)
+    run.note(f"The page is {path}.{f' On it, {tell_left_out(drawn)}' if lacks_more else ''}")
     return None
 
 
@@ -120,6 +142,7 @@ def _show(run: Run, history: History, lost: PipelineError | None, *, is_matched:
     if run.output_format == "json":
         run.is_written = True
         write_document(run.screen, _document(history, failures, lost))
+        _tell_cut(run, history)
     elif history.groups or not failures:
         _write(run, history)
     if is_matched and not history.groups and not failures:
@@ -136,6 +159,13 @@ def _write(run: Run, history: History) -> None:
         draw_history(run.screen, history)
     else:
         write_history_lines(run.screen, history, run.output_format)
+        _tell_cut(run, history)
+
+
+def _tell_cut(run: Run, history: History) -> None:
+    """For programs' formats; a table has it above."""
+    if told := tell_left_out(history):
+        run.note(told)
 
 
 def _document(history: History, failures: Sequence[Failure], lost: PipelineError | None) -> Document:

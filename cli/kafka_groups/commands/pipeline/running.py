@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
@@ -92,14 +93,15 @@ class Run:
         self.note(_told(summary))
 
     def give_up(self, error: Mapping[str, Any]) -> bool:
-        """What was written before this ended it, which stays; whether there is anything."""
+        """What was written or done before this ended it, which stays; whether there is anything."""
         summary = None if self.is_written else self._summary_so_far()
-        if summary is None or not any(summary.rows.values()):
+        is_counting = self.command in _COUNTING
+        if summary is None or not any((summary.numbers if is_counting else summary.rows).values()):
             self.write({}, status="failed", errors=[error])
             return False
         self.write(summary_content(summary), status="partial", errors=[error])
         self._show(summary)
-        self.note(_told(summary, begin="Written"))
+        self.note(_told(summary, begin="Done so far," if is_counting else "Written"))
         return True
 
     def _summary_so_far(self) -> Summary | None:
@@ -126,6 +128,8 @@ class Run:
 @contextmanager
 def running(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
     """Hold the streams for a command; whatever ends it early leaves a whole document, and SIGTERM is exit 143."""
+    # What has passed to Java and back is in cycles, and stays in Java for as long as it is here.
+    gc.enable()
     screen = look_at_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with sigterm_unwinds():

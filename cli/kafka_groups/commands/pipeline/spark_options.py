@@ -112,7 +112,9 @@ def _check_master(name: str, url: str) -> None:
 
 def _check_remote(name: str, url: str) -> None:
     if not (_LOCAL.fullmatch(url) or _is_connect(url)):
-        msg = f"{name} {url!r} is no Spark Connect URL; write for example sc://host:15002"
+        # What follows may hold a token.
+        shown = url.partition(";")[0]
+        msg = f"{name} {shown!r} is no Spark Connect URL; write for example sc://host:15002"
         raise click.UsageError(msg)
 
 

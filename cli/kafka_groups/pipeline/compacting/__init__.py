@@ -1,34 +1,34 @@
 """`pipeline compact`: few large files in place of many small ones, and old dates go. Needs no Spark.
 
-thinning.py  what is left of group_events when its old dates go
+progress.py    how much of what is planned is settled
+removing.py    old dates go
+repeatable.py  which batches may come again, and are left as they are
+thinning.py    what is left of group_events when its old dates go
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from datetime import date as day_of
+from datetime import datetime, timedelta
 from typing import Final
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting.thinning import thin
-from kafka_groups.pipeline.storage import KEPT, Storage
+from kafka_groups.pipeline.compacting.progress import Progress, Steps
+from kafka_groups.pipeline.compacting.removing import old_dates, remove
+from kafka_groups.pipeline.compacting.repeatable import FACTS, may_come_again, newest_batches
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.failing import is_gone
 from kafka_groups.pipeline.storage.formats import DataFile
 from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
 from kafka_groups.pipeline.storage.layout import new_staging, numbered
-from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
-from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
+from kafka_groups.pipeline.tables import Table
 
-_FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
 # fewer, groups that have not committed for some days would be gone from them.
 LEAST_KEEP: Final = timedelta(days=8)
 _ABANDONED_S: Final = 24 * 3600.0
-# A backfill of the same grid takes the place of the one before, also years later. It is a file a day as it is.
-_REPLACEABLE: Final = "backfill-"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +47,14 @@ class Compacted:
 
 
 def compact(
-    storage: Storage, *, min_files: int = 2, target_mb: int = 128, keep: timedelta | None = None, now: datetime
+    storage: Storage,
+    *,
+    min_files: int = 2,
+    target_mb: int = 128,
+    keep: timedelta | None = None,
+    now: datetime,
+    progress: Progress = lambda _what, _done, _total: None,
+    begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,
 ) -> Compacted:
     """Joins small files of facts, date by date, and removes dates that ended more than `keep` ago (`now`: with a zone).
 
@@ -57,63 +64,91 @@ def compact(
     newest date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before
     a date changed goes on with them (delta), or may end with an error of a missing file and is right when run again
     (parquet). StorageError leaves every date as it was or as it should be, and another run goes on from there.
+    `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
+    is given what tells, at any time, what was done so far.
     """
+    work = _Work(storage, progress)
+    begun(work.done)
     with storage.lock("compact"):
-        removed = _remove_old(storage, keep, now) if keep is not None else ()
+        if keep is not None:
+            work.remove_old(keep, now)
         storage.clean_staging(_ABANDONED_S)
-        before = after = 0
-        dates: set[str] = set()
-        for table, date, piles in _plan(storage, max(min_files, 2), target_mb * 1024 * 1024):
-            if not dates:
-                storage.format.check_swap()
-            if _join_date(storage, table, date, piles):
-                dates.add(date)
-                before += sum(map(len, piles))
-                after += len(piles)
+        work.join_all(max(min_files, 2), target_mb * 1024 * 1024)
         storage.format.tidy()
-    return Compacted(dates=len(dates), files_before=before, files_after=after, removed=removed)
+    return work.done()
 
 
-def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[list[SmallFile]]]]:
-    newest = _newest_batches(storage)
-    for table in _FACTS:
-        by_date: dict[str, list[DataFile]] = {}
-        for file in storage.format.files(table.name):
-            by_date.setdefault(file.date, []).append(file)
-        for date, files in by_date.items():
-            small = _small_files(storage, files, newest, target_bytes)
+class _Work:
+    """One compaction, and what it has done so far."""
+
+    def __init__(self, storage: Storage, progress: Progress) -> None:
+        self._storage, self._progress = storage, progress
+        self._dates: set[str] = set()
+        self._before = self._after = 0
+        self._removed: list[tuple[str, str]] = []
+
+    def done(self) -> Compacted:
+        """What is in the tables, and not what is under way."""
+        return Compacted(
+            dates=len(self._dates),
+            files_before=self._before,
+            files_after=self._after,
+            removed=tuple(self._removed),
+        )
+
+    def remove_old(self, keep: timedelta, now: datetime) -> None:
+        """Dates that ended longer ago go from all tables."""
+        old = old_dates(self._storage, keep, now)
+        step = Steps(self._progress, "removing old dates", sum(map(len, old.values())))
+        for table, dates in old.items():
+            for date in remove(self._storage, table, dates):
+                self._removed.append((table.name, date))
+                step()
+            # Of group_events, dates may stay, thinner than they were.
+            step.complete(len(dates))
+
+    def join_all(self, min_files: int, target_bytes: int) -> None:
+        """Small files, date by date."""
+        planned = list(_plan(self._storage, min_files, target_bytes))
+        step = Steps(self._progress, "compacting", sum(len(files) for *_, files in planned))
+        for table, date, files in planned:
+            small = _small_files(self._storage, files, target_bytes, step.still)
             piles = list(pack(small, target_bytes)) if len(small) >= min_files else []
             if piles:
-                yield table, date, piles
+                self._join(table, date, piles, step)
+            # Those that no other was found for, too.
+            step.complete(len(files))
+
+    def _join(self, table: Table, date: str, piles: list[list[SmallFile]], step: Steps) -> None:
+        if not self._dates:
+            self._storage.format.check_swap()
+        if _join_date(self._storage, table, date, piles, step):
+            self._dates.add(date)
+            self._before += sum(map(len, piles))
+            self._after += len(piles)
 
 
-def _newest_batches(storage: Storage) -> dict[str, int]:
-    # Over all tables: a batch that wrote to one of them only may be repeated as a whole.
-    newest: dict[str, int] = {}
-    for table in _FACTS:
-        for found in storage.batches(table):
-            if one := numbered(found.batch):
-                newest[one[0]] = max(one[1], newest.get(one[0], -1))
-    return newest
+def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[DataFile]]]:
+    """Dates of tables with files that may be small: their rows are not counted yet."""
+    newest = newest_batches(storage)
+    for table in FACTS:
+        by_date: dict[str, list[DataFile]] = {}
+        for file in storage.format.files(table.name):
+            if not may_come_again(file.batch, newest) and file.bytes * 2 <= target_bytes:
+                by_date.setdefault(file.date, []).append(file)
+        yield from ((table, date, files) for date, files in by_date.items() if len(files) >= min_files)
 
 
 def _small_files(
-    storage: Storage, files: Sequence[DataFile], newest: dict[str, int], target_bytes: int
+    storage: Storage, files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]
 ) -> list[SmallFile]:
     found: list[SmallFile] = []
     for file in files:
-        if _may_come_again(file.batch, newest) or file.bytes * 2 > target_bytes:
-            continue
         rows = _rows_of(storage, file)
+        is_seen()
         if rows is not None:
             found.append(SmallFile(file.path, file.batch, file.bytes, rows))
     return [file for file in found if is_small(file, target_bytes)]
-
-
-def _may_come_again(batch: str, newest: dict[str, int]) -> bool:
-    """Or has to be known by its name: what retention left is no news to a build."""
-    one = numbered(batch)
-    return one[1] >= newest.get(one[0], -1) if one else batch == KEPT or batch.startswith(_REPLACEABLE)
 
 
 def _rows_of(storage: Storage, file: DataFile) -> int | None:
@@ -125,10 +160,12 @@ def _rows_of(storage: Storage, file: DataFile) -> int | None:
         raise
 
 
-def _join_date(storage: Storage, table: Table, date: str, piles: list[list[SmallFile]]) -> bool:
+def _join_date(
+    storage: Storage, table: Table, date: str, piles: list[list[SmallFile]], is_read: Callable[[], None]
+) -> bool:
     place, staging = storage.place, new_staging(storage.place)
     try:
-        joined = [join(place, table, pile, staging) for pile in piles]
+        joined = [join(place, table, pile, staging, is_read) for pile in piles]
         gone = [file for pile in piles for file in pile]
         with storage.changing():
             _note_joined(storage, gone)
@@ -150,38 +187,3 @@ def _note_joined(storage: Storage, gone: list[SmallFile]) -> None:
             found[one[0]] = max(one[1], found.get(one[0], -1))
     if found != known:
         storage.save_note(JOINED, found)
-
-
-def _remove_old(storage: Storage, keep: timedelta, now: datetime) -> tuple[tuple[str, str], ...]:
-    removed = []
-    first = (now - keep).astimezone(UTC).date()
-    # Before anything goes: a build makes nothing anew for being gone from before this date. What went stays gone,
-    # however much the next run keeps.
-    known = str(storage.note(RETENTION).get("first_date", ""))
-    storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
-    for table in TABLES.values():
-        old = [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
-        if table == GROUP_EVENTS:
-            whole = _may_change(storage)
-            removed += [(table.name, date) for date in thin(storage, [date for date in old if date not in whole])]
-            continue
-        for date in old:
-            _remove_date(storage, table, date)
-            removed.append((table.name, date))
-    return tuple(removed)
-
-
-def _may_change(storage: Storage) -> set[str]:
-    """Dates of group_events with a batch that may be repeated: it would stand beside what was left of it."""
-    newest = _newest_batches(storage)
-    files = storage.format.files(GROUP_EVENTS.name)
-    return {file.date for file in files if (one := numbered(file.batch)) and one[1] >= newest.get(one[0], -1)}
-
-
-def _remove_date(storage: Storage, table: Table, date: str) -> None:
-    staging = new_staging(storage.place)
-    try:
-        with storage.changing():
-            storage.format.remove(table.name, date, staging)
-    finally:
-        storage.place.delete(staging)

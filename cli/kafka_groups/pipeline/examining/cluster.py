@@ -14,12 +14,12 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     ConfigResource,
-    OffsetSpec,
     ResourceType,
 )
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.examining.horizon import find_tails
 from kafka_groups.pipeline.examining.transactions import examine_transactions
 from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, source_error
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
@@ -58,7 +58,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
     checks += _topic_settings(_asker(admin, client, timeout_s))
-    checks.append(_horizon(admin, client, partitions, timeout_s))
+    checks.append(_horizon(client, starts, ends, timeout_s))
     checks.append(_broker_settings(_asker(admin, client, timeout_s), nodes[0] if nodes else None))
     return checks, Cluster(cluster_id, ends, topic_id)
 
@@ -122,27 +122,31 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
     return Check("settings of the brokers", OK, f"broker {broker}: {told or 'nothing of interest'}")
 
 
-def _horizon(admin: AdminClient, client: Mapping[str, str], partitions: list[int], timeout_s: float) -> Check:
-    """The oldest record that is left: ListOffsets for the beginning of time tells its timestamp."""
-    asked = admin.list_offsets(
-        {TopicPartition(OFFSETS_TOPIC, partition): OffsetSpec.for_timestamp(0) for partition in partitions},
-        request_timeout=timeout_s,
-    )
-    oldest: dict[int, int] = {}
-    for where, answer in asked.items():
-        try:
-            stamp = answer.result(timeout_s + 1).timestamp
-        except KafkaException as error:
-            return Check("compaction horizon", WARNING, _said(error.args[0], client))
-        if stamp >= 0:
-            oldest[where.partition] = stamp
-    if not oldest:
-        return Check("compaction horizon", WARNING, "there is no record yet")
-    first = min(oldest, key=lambda partition: oldest[partition])
-    latest = max(oldest.values())
-    told = f"the oldest record is of {_instant(oldest[first])} (partition {first})"
-    more = f"; of the {len(oldest)} partitions with records, the one that begins last begins {_instant(latest)}"
-    return Check("compaction horizon", OK, told + (more if len(oldest) > 1 else ""))
+def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
+    """Since when every record is there, in all partitions."""
+    name = "compaction horizon"
+    ranges = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
+    if not ranges:
+        return Check(name, WARNING, "there is no record yet")
+    try:
+        with closing(new_consumer(client, takes_little=True)) as consumer:
+            tails = find_tails(consumer, OFFSETS_TOPIC, ranges, timeout_s)
+    except SourceError as error:
+        return Check(name, WARNING, str(error))
+    except KafkaException as error:
+        return Check(name, WARNING, str(source_error(error.args[0], client)))
+    # A log that begins with 0 and has no hole has lost nothing.
+    late = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
+    if not late:
+        return Check(name, OK, "every record that was ever written is there")
+    if unknown := sorted(partition for partition, tail in late.items() if tail.at_ms is None):
+        count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
+        return Check(
+            name, WARNING, f"of {count} it is not known that anything but the last record of each key is there"
+        )
+    last = max(late, key=lambda partition: late[partition].at_ms or 0)
+    told = f"every record since {_instant(late[last].at_ms or 0)} is there (partition {last} begins last)"
+    return Check(name, OK, f"{told}; of what is older, compaction has left the last one of each key, if any")
 
 
 def _asker(

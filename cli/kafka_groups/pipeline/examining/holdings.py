@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
 from kafka_groups.pipeline.source.continuity import lost, require_same_topic
-from kafka_groups.pipeline.source.planning import CLUSTER, Log, offsets_of, ranges_between
-from kafka_groups.pipeline.storage.checkpoints import planned_positions
+from kafka_groups.pipeline.source.planning import CLUSTER, Log, offsets_of, ranges_between, require_same_cluster
+from kafka_groups.pipeline.storage.checkpoints import planned_position, planned_positions
 from kafka_groups.pipeline.storage.marker import is_new
 from kafka_groups.pipeline.storage.places import open_place
 from kafka_groups.pipeline.tables import INGEST_GAPS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
@@ -128,19 +128,26 @@ def _gaps(rows: pa.Table) -> Check:
 
 def _behind(storage: Storage, cluster: Cluster | None) -> Check:
     """How many offsets there are beyond what ingest has read, of the cluster that was asked."""
-    read = {str(position.get(CLUSTER)): position for position in planned_positions(storage.place)}
-    if cluster is None:
-        told = f"it has run for {', '.join(sorted(read))}" if read else "it has not run into this directory yet"
-        return Check("ingest", OK if read else WARNING, told)
-    if cluster.id not in read:
+    try:
+        return _any_ingest(storage) if cluster is None else _ingest_of(storage, cluster)
+    except (SourceError, StorageError) as error:
+        return Check("ingest", FAILED, str(error))
+
+
+def _any_ingest(storage: Storage) -> Check:
+    read = {str(position.get(CLUSTER)) for position in planned_positions(storage.place)}
+    told = f"it has run for {', '.join(sorted(read))}" if read else "it has not run into this directory yet"
+    return Check("ingest", OK if read else WARNING, told)
+
+
+def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
+    position = planned_position(storage.place, cluster.id)
+    if position is None:
         return Check("ingest", WARNING, f"it has not run for cluster {cluster.id} into this directory yet")
+    require_same_cluster(position, cluster.id)
     if cluster.ends is None:
         return Check("ingest", WARNING, "it has run; how far it is behind is not known, since the ends are not")
-    position = read[cluster.id]
-    try:
-        require_same_topic(position, Log(cluster.topic_id, cluster.ends))
-    except SourceError as error:
-        return Check("ingest", FAILED, str(error))
+    require_same_topic(position, Log(cluster.topic_id, cluster.ends))
     if (said := lost(position, cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
     behind = ranges_between(offsets_of(position), cluster.ends)

@@ -9,11 +9,13 @@ from typing import Final
 
 from kafka_groups.errors import SparkMissingError
 from kafka_groups.java import java_version
-from kafka_groups.pipeline.examining.check import FAILED, OK, Check
+from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.session import find_java
 from kafka_groups.pipeline.session.requirements import check_pyspark
 
 _PACKAGES: Final = ("pyarrow", "numpy", "confluent_kafka")
+# Only the charts of a page.
+_FOR_CHARTS: Final = "plotly"
 
 
 def examine_machine(environment: Mapping[str, str]) -> list[Check]:
@@ -22,6 +24,7 @@ def examine_machine(environment: Mapping[str, str]) -> list[Check]:
         Check("python", OK, platform.python_version()),
         _pyspark(),
         *(_package(name) for name in _PACKAGES),
+        _package(_FOR_CHARTS, lacking=WARNING),
         _java(environment),
     ]
 
@@ -33,12 +36,12 @@ def _pyspark() -> Check:
         return Check("pyspark", FAILED, str(error))
 
 
-def _package(name: str) -> Check:
+def _package(name: str, *, lacking: str = FAILED) -> Check:
     shown = name.replace("_", "-")
     try:
         return Check(shown, OK, str(import_module(name).__version__))
     except ImportError:
-        return Check(shown, FAILED, f"{shown} is not installed; try pip install 'kafka-groups[spark]'")
+        return Check(shown, lacking, f"{shown} is not installed; try pip install 'kafka-groups[spark]'")
 
 
 def _java(environment: Mapping[str, str]) -> Check:

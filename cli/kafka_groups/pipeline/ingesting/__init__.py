@@ -25,7 +25,7 @@ from kafka_groups.pipeline.source.continuity import sound_log
 from kafka_groups.pipeline.source.options import AUTOMATIC, CLIENT_PREFIX, TIMEOUT_S
 from kafka_groups.pipeline.source.planning import Log, offsets_of, ranges_between, require_same_cluster
 from kafka_groups.pipeline.storage import Checkpoint, Storage
-from kafka_groups.pipeline.storage.checkpoints import planned_position
+from kafka_groups.pipeline.storage.checkpoints import planned_position, position_after
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,7 @@ __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 _TRIES: Final = 4  # to start a worker on a busy machine; a run without an end tries for ever
+_OF_A_CLUSTER: Final = 64
 _ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 
 Progress = Callable[[str, int, int], None]
@@ -60,7 +61,8 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
 
     `client` are properties of librdkafka; every question to the brokers has the timeout, and every wait for records.
     SourceError for what the brokers refuse, if they are another cluster than the checkpoint's, and if they lost what
-    was read; UnreachableError if they do not answer. StorageError for what the file system refuses.
+    was read; UnreachableError if they do not answer. StorageError for what the file system refuses, and if a file of
+    the checkpoint is damaged.
     """
     brokers = Brokers(client, timeout_s)
     cluster_id = brokers.cluster_id()
@@ -100,8 +102,8 @@ class Ingestion:
         return self._tally.total()
 
     def look(self) -> None:
-        """Raise what `prepared` promises if the brokers no longer have what the checkpoint says was read."""
-        position = planned_position(self._storage.place, self._checkpoint.home)
+        """Raise what `prepared` promises of a damaged checkpoint, and if brokers lost what it says was read."""
+        position = planned_position(self._storage.place, self._tally.cluster_id)
         log = self._log()
         if position is not None:
             require_same_cluster(position, self._tally.cluster_id)
@@ -190,7 +192,7 @@ class Ingestion:
         if number is None or number == self._told:
             return
         self._told = number
-        position = planned_position(self._storage.place, self._checkpoint.home, number)
+        position = position_after(self._storage.place, self._tally.cluster_id, number)
         if position is not None:
             done = sum(one.end - one.start for one in ranges_between(self._begun or {}, offsets_of(position)))
             # More comes while it reads.
@@ -213,11 +215,13 @@ def _staging(storage: Storage) -> Iterator[str]:
 
 
 def _cores(spark: SparkSession) -> int:
-    """How many tasks run at once, as far as the master's name tells; 1 where it does not."""
+    """How many tasks run at once, as the master's name tells; a cluster's, which does not, is taken for a large one."""
     # Not sparkContext.defaultParallelism, which Spark Connect does not have.
-    found = re.fullmatch(r"local\[(\d+|\*).*\]", spark.conf.get("spark.master", None) or "")
+    master = spark.conf.get("spark.master", None) or ""
+    found = re.fullmatch(r"local\[(\d+|\*).*\]", master)
     if found is None:
-        return 1
+        # Tasks that wait for a core cost little, and cores without a task are lost.
+        return 1 if master == "local" else _OF_A_CLUSTER
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1])
 
 

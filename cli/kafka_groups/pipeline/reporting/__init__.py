@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kafka_groups.history import GroupHistory, History, LagPoint, Rebalance
+from kafka_groups.history import Cut, GroupHistory, History, LagPoint, Rebalance
 from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import Key, Period, Tables, Wanted
 from kafka_groups.pipeline.reporting.course import behind_since, points, rebalances
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
+_ALL: Final = Cut()
 # Queries, and groups of such, that a report waits for.
 _PARTS: Final = 8
 
@@ -35,13 +36,15 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
     groups: Collection[str] = (),
     match: str | None = None,
     exclude: str | None = None,
-    top: int | None = None,
+    shown: Cut = _ALL,
+    drawn: Cut = _ALL,
     now_ms: int | None = None,
     progress: Progress | None = None,
 ) -> History:
     """The history of `groups`, of those whose whole id matches, or of all if neither is given, without `exclude`.
 
-    At most `top` of those that are there, and as many of those that were removed.
+    Of these, as many as are `shown`, and of them those have points that are also `drawn`: points of all groups of a
+    large cluster would fill any memory, and to find them means to read all that was sampled in the period.
     A group is judged by its last row in the period; one without any lag, or without commits, is there, too, and so is
     one of which all commits were removed since, which is not judged. One that was itself removed, as its records tell
     or rounds of samples that miss it, comes after all others. Points are thinned to a thousand a group: of each
@@ -50,17 +53,16 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
     """
     period, wanted = Period(since_ms, until_ms), Wanted(groups, match, exclude)
     made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
-    return reread(lambda: _report(Tables(spark, storage, period), wanted, top, made_ms, _Steps(progress)))
+    return reread(lambda: _report(Tables(spark, storage, period), wanted, (shown, drawn), made_ms, _Steps(progress)))
 
 
-def _report(tables: Tables, wanted: Wanted, top: int | None, made_ms: int, step: _Steps) -> History:
+def _report(tables: Tables, wanted: Wanted, cuts: tuple[Cut, Cut], made_ms: int, step: _Steps) -> History:
     known = step.after(roster(tables))
     chosen = [one for key, one in known.groups.items() if wanted.has(key[1])]
     last = with_coordinators(tables, known, with_last_rows(tables, chosen, wanted))
     standing = sorted(step.after(last), key=Standing.badness)
-    there, gone = ([one for one in standing if (one.gone is not None) is is_gone] for is_gone in (False, True))
-    histories = _histories(tables, known.reach, [*there[:top], *gone[:top]], step)
-    removed = {one.key for one in gone} | known.past
+    histories = _histories(tables, known.reach, standing, cuts, step)
+    removed = {one.key for one in standing if one.gone is not None} | known.past
     found = step.after(findings(tables, wanted, removed, known.evaluated_ms))
     lost = step.after(gaps(tables, known))
     return History(
@@ -94,11 +96,12 @@ class _Steps:
 
 
 def _histories(
-    tables: Tables, reach: Mapping[str, Reach], shown: Sequence[Standing], step: _Steps
+    tables: Tables, reach: Mapping[str, Reach], standing: Sequence[Standing], cuts: tuple[Cut, Cut], step: _Steps
 ) -> tuple[GroupHistory, ...]:
+    shown = cuts[0].of(standing)
     keys = [one.key for one in shown]
     # What had a lag in the period has a course, whatever became of it.
-    known = [one.key for one in shown if one.evaluated_ms is not None]
+    known = [one.key for one in cuts[1].of(shown) if one.evaluated_ms is not None]
     lags = step.after(points(tables, known) if known else {})
     behind = [one.key for one in shown if one.behind > 0]
     since = step.after(behind_since(tables, behind) if behind else {})

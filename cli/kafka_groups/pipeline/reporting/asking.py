@@ -18,6 +18,8 @@ DAY_MS: Final = 86_400_000
 FRESH_MS: Final = 600_000
 GROUP: Final = ("cluster_id", "group")
 PARTITION: Final = (*GROUP, "topic", "partition")
+# What is itself in a literal of SQL; how the rest is to be quoted depends on settings of the session.
+_PLAIN: Final = re.compile(r"[\w .:/@#%+=,;~-]*")
 # A cluster's id and a group's.
 Key = tuple[str, str]
 
@@ -99,5 +101,16 @@ def among(keys: Iterable[Key]) -> Column:
         by_cluster.setdefault(cluster, []).append(group)
     is_one = F.expr("false")
     for cluster, groups in by_cluster.items():
-        is_one = is_one | ((F.col("cluster_id") == cluster) & F.col("group").isin(groups))
+        is_one = is_one | ((F.col("cluster_id") == cluster) & _is_in("group", groups))
     return is_one
+
+
+def _is_in(column: str, texts: list[str]) -> Column:
+    """`isin` as one piece of SQL: value by value, 60,000 of them take Python a minute, and this takes seconds."""
+    from pyspark.sql import functions as F
+
+    plain = [text for text in texts if _PLAIN.fullmatch(text)]
+    listed = ", ".join(f"'{text}'" for text in plain)
+    is_plain = F.expr(f"`{column}` IN ({listed})") if plain else F.lit(False)  # noqa: FBT003 - a literal of Spark's
+    others = [text for text in texts if not _PLAIN.fullmatch(text)]
+    return is_plain | F.col(column).isin(others) if others else is_plain

@@ -48,6 +48,16 @@ class Standing:
     last: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def group(self) -> str:
+        """Its id."""
+        return self.key[1]
+
+    @property
+    def removed_ms(self) -> int | None:
+        """When it was removed; None if it was not."""
+        return None if self.gone is None else self.gone.at_ms
+
+    @property
     def is_judged(self) -> bool:
         """Whether it has a lag and a verdict."""
         return self.evaluated_ms is not None and self.gone is None and not self.has_ended

@@ -50,7 +50,9 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
     except ValueError:  # a port that is none, a bracket that is not closed
         parts, host, port = urlsplit(""), None, _CONNECT_PORT
     if parts.scheme != "sc" or not host:
-        msg = f"{remote!r} is no Spark Connect URL; write for example sc://host:15002"
+        # What follows may hold a token.
+        shown = remote.partition(";")[0]
+        msg = f"{shown!r} is no Spark Connect URL; write for example sc://host:15002"
         raise PipelineError(msg)
     if any(
         environment.get(name) or environment.get(name.upper()) for name in ("grpc_proxy", "https_proxy", "http_proxy")

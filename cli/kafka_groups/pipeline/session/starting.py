@@ -23,6 +23,7 @@ DEFAULT_MEMORY: Final = "2g"
 _LOCAL: Final = "local[*]"
 _SHUFFLES_A_CORE: Final = 2
 _LIGHTLY: Final = "-XX:TieredStopAtLevel=1"
+_FULL: Final = "No space left on device"
 _MOST_READ: Final = 1_000_000  # bytes of a log
 _UNCAUGHT: Final = 'Exception in thread "main"'
 _NOT_BEGUN: Final = "Error occurred during initialization of VM"  # the line after says why
@@ -201,6 +202,8 @@ def _said_by_java(log: Path, before: int) -> str | None:
 def _explained(error: Exception, what: str, log: Path, *, said: str | None = None) -> PipelineError:
     """The first line that says anything, if nothing was `said`; the rest is in the log or in --debug."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
+    if _FULL in str(error):
+        said = "there is no space left where Spark works (SPARK_LOCAL_DIRS, else /tmp). Free some, and run it again"
     # "An error occurred while calling o45.load." is py4j's, and says nothing.
     telling = [line for line in lines if not line.startswith("An error occurred while calling")]
     reason = said or (telling or lines or [type(error).__name__])[0]

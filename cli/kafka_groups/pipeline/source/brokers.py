@@ -17,6 +17,7 @@ from kafka_groups.pipeline.source.addresses import why_unreachable
 from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
+_LITTLE_BYTES: Final = 65_536
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would make holes in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
 
@@ -196,10 +197,14 @@ class Brokers:
         return UnreachableError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}{why}")
 
 
-def new_consumer(client: Mapping[str, str], *, takes_open: bool = False) -> Consumer:
-    """A consumer that reads what it is assigned, and nothing else; records of open transactions only if it is told."""
+def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_little: bool = False) -> Consumer:
+    """A consumer that reads what it is assigned, and nothing else; records of open transactions only if it is told.
+
+    With `takes_little`, a few records of each partition are wanted.
+    """
     isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
-    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **_silent()}, client)
+    size = {"fetch.message.max.bytes": _LITTLE_BYTES} if takes_little else {}
+    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **size, **_silent()}, client)
     return consumer
 
 

@@ -162,7 +162,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         starts = offsets_of(start)
         log = self._sound(start)
         if self.options.batches_are_automatic and self._limit is None:
-            self._limit = automatic_limit(starts, log.ends)
+            self._limit = automatic_limit(starts, log.ends, self.options.tasks_at_once)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._limit
         ends = starts | limited(starts, log.ends, most)
         # Another epoch alone is no batch.

@@ -14,6 +14,7 @@ EPOCHS: Final = "leader_epochs"
 
 # A task costs a tenth of a second whatever it reads, a batch half of one: neither may be small, nor too many.
 _WORTH_A_TASK: Final = 100_000
+_WORTH_A_CORE: Final = 250_000
 _RECORDS_PER_TASK: Final = 1_000_000
 _MOST_TASKS: Final = 64
 _RECORDS_PER_BATCH: Final = 4_000_000
@@ -158,10 +159,11 @@ def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Rang
         yield tuple(task)
 
 
-def automatic_limit(starts: Offsets, ends: Offsets) -> int:
+def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
     """How many offsets a batch is to read of what lies between: some millions, or a share of the whole.
 
+    Where many tasks run at once, so many more that the batch is worth their while.
     Offsets are not records: in a partition that was compacted for years nearly all of them are gone.
     """
     backlog = sum(wanted.end - wanted.start for wanted in ranges_between(starts, ends))
-    return max(_RECORDS_PER_BATCH, -(-backlog // _MOST_BATCHES))
+    return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-backlog // _MOST_BATCHES))

@@ -44,26 +44,34 @@ def is_small(file: SmallFile, target_bytes: int) -> bool:
 def pack(files: Sequence[SmallFile], target_bytes: int) -> Iterator[list[SmallFile]]:
     """Files that together make one of the size; what finds no other to join is left out."""
     pile: list[SmallFile] = []
+    bytes_ = rows = 0
     for file in files:
-        bytes_, rows = sum(one.bytes for one in pile) + file.bytes, sum(one.rows for one in pile) + file.rows
-        if pile and (bytes_ > target_bytes or rows > _ROWS_AT_ONCE):
+        if pile and (bytes_ + file.bytes > target_bytes or rows + file.rows > _ROWS_AT_ONCE):
             if len(pile) > 1:
                 yield pile
-            pile = []
+            pile, bytes_, rows = [], 0, 0
         pile.append(file)
+        bytes_, rows = bytes_ + file.bytes, rows + file.rows
     if len(pile) > 1:
         yield pile
 
 
-def join(place: Place, table: Table, pile: Sequence[SmallFile], directory: str) -> str:
+def join(
+    place: Place,
+    table: Table,
+    pile: Sequence[SmallFile],
+    directory: str,
+    is_read: Callable[[], None] = lambda: None,
+) -> str:
     """Writes the rows of the files as one, sorted by the table's identity, and returns its path.
 
-    Columns that this version does not know are kept; those that older files lack are null.
+    Columns that this version does not know are kept; those that older files lack are null. `is_read` is called after
+    each file that was read.
     """
     path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
     with told("join files", path):
         parts = [pq.ParquetFile(place.fs.open_input_file(file.path), pre_buffer=False) for file in pile]
-        rows = _in_order(table, [part.read() for part in parts])
+        rows = _in_order(table, [_read(part, is_read) for part in parts])
         for part in parts:
             part.close(force=True)
         pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
@@ -85,6 +93,12 @@ def pick(
         if rows.num_rows:
             pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
     return path if rows.num_rows else None
+
+
+def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
+    rows = part.read()
+    is_read()
+    return rows
 
 
 def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:

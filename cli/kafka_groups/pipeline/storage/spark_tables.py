@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 _DAY_US: Final = 86_400_000_000
+# By the file system that tables are on. Spark's own scratch files are not written through Hadoop's.
+_FULL: Final = re.compile("FSError: java.io.IOException: No space left on device")
 
 
 def read_table(spark: SparkSession, place: Place, table: Table) -> DataFrame:
@@ -52,6 +54,7 @@ def files_changed(error: Exception) -> bool:
 
 def write_staged(rows: DataFrame, place: Place, table: Table, staging: str) -> None:
     """Spark writes the rows below `staging`, a directory a date (UTC, whatever the session's time zone)."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as sql
 
@@ -63,8 +66,8 @@ def write_staged(rows: DataFrame, place: Place, table: Table, staging: str) -> N
     spread = dated.hint("rebalance", "date").sortWithinPartitions("date", *(f"`{name}`" for name in table.identity))
     try:
         spread.write.mode("overwrite").partitionBy("date").option("compression", "zstd").parquet(place.spark(staging))
-    except PySparkException as error:
-        if "No space left on device" in str(error):
+    except (PySparkException, Py4JError) as error:
+        if _FULL.search(str(error)):
             message = f"Cannot write in {place.into}: there is no space left. Free some, and run again."
             raise StorageError(message) from error
         raise

@@ -6,11 +6,12 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from string import Template
 from typing import Final, TextIO
 
 from kafka_groups import __version__
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import PipelineError
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
@@ -146,14 +147,19 @@ def _policy(scripts: list[str]) -> str:
     )
 
 
+def check_charts() -> None:
+    """PipelineError if the library that draws the charts is not installed."""
+    if find_spec("plotly") is None:
+        raise PipelineError(
+            "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[spark]'"
+        )
+
+
 def _plotly() -> str:
     """The library that draws the charts, as the text of a script."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise KafkaGroupsError(
-            "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[spark]'"
-        ) from error
+    check_charts()
+    from plotly.offline import get_plotlyjs
+
     source: str = get_plotlyjs()
     # A browser hashes what its parser hands on: lines end with \n, and the first end tag ends the script.
     return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")

@@ -165,6 +165,17 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def tell_left_out(history: History) -> str | None:
+    """How many groups are not in it, and how to have them; None if all are."""
+    in_all = history.groups_in_all
+    left = in_all - len(history.groups)
+    if left <= 0:
+        return None
+    is_one = left == 1
+    told = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
+    return f"{told}: give --top {in_all} to have {'it' if is_one else 'them'}."
+
+
 def _duration_or_less(rebalance: Rebalance) -> int:
     return -1 if rebalance.duration_ms is None else rebalance.duration_ms
 

@@ -21,7 +21,7 @@ from tests.fakes.fake_admin import run
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.groups.waiting import wait_until
 from tests.live.guarded import Guarded
-from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in
+from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
 from tests.pipeline.storage.disks import small_disk
 
@@ -54,6 +54,32 @@ def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
     assert f"the checkpoint is of cluster {home.name}, but the brokers are of cluster {other}: " in changed.stderr
     assert changed.stderr.count("\n") == 1
     assert files_of(storage) == before
+
+
+def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_lost_or_doubled(
+    broker: str, storage: Storage, spark: SparkSession, run_ingest: Ingest
+) -> None:
+    topic = make_topic(broker, records=8)
+    for offset in (1, 2):  # a batch each
+        commit(broker, fresh("powerless"), topic, offset)
+        run_ingest("-b", broker)
+    (log,) = Path(storage.into, ".checkpoints").glob("*/ingest/offsets/1")
+    for name in ("1", ".1.crc"):
+        (log.parent.with_name("commits") / name).unlink()
+    log.write_bytes(b"")
+    before = files_of(storage)
+
+    refused, document = run_ingest("-b", broker)
+    assert (refused.exit_code, names_of(document), refused.stderr.count("\n")) == (1, ["STORAGE_FAILED"], 1)
+    assert f"{log} is damaged, as after a loss of power. Delete offsets/1, offsets/.1.crc in " in refused.stderr
+    assert files_of(storage) == before
+
+    commit(broker, fresh("powerless"), topic, 3)
+    log.unlink()
+    log.with_name(".1.crc").unlink()
+    mended, _ = run_ingest("-b", broker)
+    assert mended.exit_code == 0
+    assert places_in(spark, storage) == places(broker)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")

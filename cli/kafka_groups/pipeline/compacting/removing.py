@@ -1,0 +1,53 @@
+"""Old dates go: of facts and of what was derived from them, but of group_events not all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from datetime import date as day_of
+
+from kafka_groups.pipeline.compacting.repeatable import newest_batches
+from kafka_groups.pipeline.compacting.thinning import thin
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.layout import new_staging, numbered
+from kafka_groups.pipeline.storage.notes import RETENTION
+from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
+
+
+def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, list[str]]:
+    """Those that go, by table. From now on, a build makes nothing anew for their being gone."""
+    first = (now - keep).astimezone(UTC).date()
+    # What went stays gone, however much the next run keeps.
+    known = str(storage.note(RETENTION).get("first_date", ""))
+    storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
+    return {
+        table: [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
+        for table in TABLES.values()
+    }
+
+
+def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
+    """Those that are gone, as they go."""
+    if table == GROUP_EVENTS:
+        whole = _may_change(storage)
+        yield from thin(storage, [date for date in old if date not in whole])
+        return
+    for date in old:
+        _remove_date(storage, table, date)
+        yield date
+
+
+def _may_change(storage: Storage) -> set[str]:
+    """Dates of group_events with a batch that may be repeated: it would stand beside what was left of it."""
+    newest = newest_batches(storage)
+    files = storage.format.files(GROUP_EVENTS.name)
+    return {file.date for file in files if (one := numbered(file.batch)) and one[1] >= newest.get(one[0], -1)}
+
+
+def _remove_date(storage: Storage, table: Table, date: str) -> None:
+    staging = new_staging(storage.place)
+    try:
+        with storage.changing():
+            storage.format.remove(table.name, date, staging)
+    finally:
+        storage.place.delete(staging)

@@ -1,0 +1,90 @@
+"""What a compaction tells of itself while it works, and of what it did where something ends it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from kafka_groups.pipeline.compacting import Compacted, compact
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.storage.commits import commits, seen, staged
+
+NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+Told = list[tuple[str, int, int]]
+
+
+@pytest.fixture
+def filled(storage: Storage) -> Storage:
+    """Three days of five small files each, and a fourth of one that may come again."""
+    for number in range(15):
+        storage.publish(f"w-{number:08}", staged(storage, commits([number], day=number % 3)))
+    storage.publish("w-00000015", staged(storage, commits([15], day=3)))
+    return storage
+
+
+def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
+    """Progress that is interrupted when so many are settled."""
+
+    def progress(told: str, done: int, _total: int) -> None:
+        if (told, done) == (what, many):
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def interrupted(
+    storage: Storage, progress: Callable[[str, int, int], None], keep: dt.timedelta | None = None
+) -> Compacted:
+    """What a compaction that was interrupted says that it did."""
+    begun: list[Callable[[], Compacted]] = []
+    with pytest.raises(KeyboardInterrupt):
+        compact(storage, now=NOW, progress=progress, begun=begun.append, keep=keep)
+    return begun[0]()
+
+
+def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storage) -> None:
+    told: Told = []
+    done = compact(filled, now=NOW, progress=lambda *at: told.append(at))
+
+    settled = [number for _, number, _ in told]
+    assert (settled[0], settled[-1], settled) == (0, done.files_before, sorted(settled))
+    assert set(settled) == set(range(16))
+    assert {(what, most) for what, _, most in told} == {("compacting", 15)}
+
+    told.clear()
+    assert compact(filled, now=NOW, progress=lambda *at: told.append(at)).dates == 0
+    assert told == []
+
+
+def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
+    told: Told = []
+    compact(filled, keep=dt.timedelta(days=17), now=NOW, progress=lambda *at: told.append(at))
+
+    removed = [(number, most) for what, number, most in told if what == "removing old dates"]
+    assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
+
+
+def test_files_that_find_no_other_to_join_are_settled_too(filled: Storage) -> None:
+    told: Told = []
+    compact(filled, now=NOW, target_mb=0, progress=lambda *at: told.append(at))
+    assert told == []
+    compact(filled, now=NOW, min_files=5, progress=lambda *at: told.append(at))
+    assert told[-1] == ("compacting", 15, 15)
+
+
+@pytest.mark.parametrize(("at", "dates"), [(0, 0), (4, 0), (5, 0), (6, 1), (11, 2)])
+def test_an_interrupted_one_tells_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
+    done = interrupted(filled, ends_at(at, "compacting"))
+
+    assert (done.dates, done.files_before, done.files_after) == (dates, 5 * dates, dates)
+    assert seen(filled) == Counter(range(16))
+    assert compact(filled, now=NOW).dates == 3 - dates
+
+
+def test_an_interrupted_one_tells_the_dates_that_it_has_removed(filled: Storage) -> None:
+    done = interrupted(filled, ends_at(1, "removing old dates"), keep=dt.timedelta(days=17))
+
+    assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)
