@@ -148,7 +148,7 @@ def test_without_a_cluster_the_ways_to_name_one_are_told() -> None:
 
 
 def test_no_secret_is_shown_of_settings() -> None:
-    found = resolve(properties=["sasl.password=hidden-thing", "sasl.username=me"])
+    found = resolve(properties=["security.protocol=SASL_SSL", "sasl.password=hidden-thing", "sasl.username=me"])
     assert "hidden-thing" not in repr(found)
     assert "me" not in repr(found).replace("timeout", "")
 
@@ -158,3 +158,20 @@ def test_librdkafka_takes_what_comes_out(tmp_path: Path) -> None:
     text = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n{login}"
     found = {**of_file(tmp_path, text), "bootstrap.servers": "127.0.0.1:9", "group.id": "g", "log_level": 0}
     Consumer(found).close()
+
+
+@pytest.mark.parametrize("told", ["plain", "Scram-Sha-256"])
+def test_a_mechanism_is_spelt_as_librdkafka_wants_it(told: str) -> None:
+    found = resolve(properties=["security.protocol=sasl_ssl", f"sasl.mechanism={told}"]).properties
+    assert found["sasl.mechanism"] == told.upper()
+
+
+def test_a_scheme_that_contradicts_the_protocol_is_refused_before_a_password_goes_in_clear() -> None:
+    told = refusal(bootstrap="SASL_SSL://b:1", properties=["security.protocol=SASL_PLAINTEXT"])
+    assert told.startswith("-b: 'SASL_SSL://b:1' contradicts security.protocol=SASL_PLAINTEXT; make it SASL_SSL")
+    assert "contradicts security.protocol=PLAINTEXT" in refusal(bootstrap="SSL://b:1")
+
+
+def test_a_login_that_nobody_uses_is_refused_when_typed() -> None:
+    told = refusal(properties=["sasl.username=me"])
+    assert told == "-X sasl.username: nobody logs in by security.protocol=PLAINTEXT; write SASL_SSL or SASL_PLAINTEXT"

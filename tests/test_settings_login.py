@@ -63,6 +63,26 @@ def test_own_words_come_before_javas() -> None:
     assert login == Login(mechanism="PLAIN", username="you", password="hidden-thing")
 
 
+def test_a_later_source_beats_an_earlier_one_however_it_spells_a_login(tmp_path: Path) -> None:
+    profiles = tmp_path / "profiles.toml"
+    old = '"sasl.username" = "old"\n"sasl.password" = "older"'
+    profiles.write_text(f'[p]\n"security.protocol" = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\n{old}\n')
+    found = resolve_settings(bootstrap="b:1", profile="p", profiles=profiles, properties=[JAAS], environment={})
+    assert found.login == Login(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
+def test_a_files_other_login_module_takes_nothing_from_what_is_typed(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("sasl.jaas.config=org.apache.kafka.OAuthBearerLoginModule required;\n")
+    typed = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *USER]
+    found = resolve_settings(bootstrap="b:1", config=str(file), properties=typed, environment={})
+    assert found.login is not None
+
+
+def test_what_is_typed_wrongly_is_not_repeated_beyond_its_key() -> None:
+    assert refusal("sasl.password: hidden-thing") == "-X sasl.password…: write KEY=VALUE"
+
+
 def test_what_is_missing_or_not_spoken_is_named() -> None:
     spoken = "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
     where = "-X security.protocol=SASL_SSL needs"
@@ -74,4 +94,5 @@ def test_what_is_missing_or_not_spoken_is_named() -> None:
     for name, given in zip(("password", "username"), USER, strict=True):
         told = refusal("sasl.mechanism=PLAIN", given)
         assert told == f"{where} sasl.{name} (or sasl.jaas.config); it is not set"
-    assert refusal("sasl.mechanism=PLAIN", USER[0], "sasl.password=\udcff") == "sasl.password is no text in UTF-8"
+    assert refusal("sasl.mechanism=PLAIN", "sasl.username=", USER[1]).endswith("it is not set")
+    assert refusal("sasl.mechanism=PLAIN", USER[0], "sasl.password=\udcff") == "-X sasl.password is no text in UTF-8"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.login import Login, login_of
+from kafka_groups.settings.login import Login, check_login_is_wanted, login_of
 from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_properties, profiles_file
 from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, parse_bootstrap, parse_duration
@@ -64,7 +64,7 @@ def _build(merged: Merged, typed: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
     settings = merged.settings
     protocol = _protocol(settings.get("security.protocol"))
-    _check_login_is_wanted(typed, protocol)
+    check_login_is_wanted(typed, protocol.value)
     try:
         endpoints = parse_bootstrap(servers.value, protocol=protocol.value)
     except SettingsError as error:
@@ -116,14 +116,6 @@ def _protocol(setting: Setting | None) -> Setting:
         msg = f"{setting.where}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
         raise SettingsError(msg)
     return setting._replace(value=protocol)
-
-
-def _check_login_is_wanted(typed: Mapping[str, Setting], protocol: Setting) -> None:
-    """What a file says may be for other programs; what was typed now must have an effect."""
-    idle = next((setting for key, setting in typed.items() if key.startswith("sasl.")), None)
-    if idle is not None and not protocol.value.startswith("SASL_"):
-        msg = f"{idle.where}: nobody logs in by security.protocol={protocol.value}; write SASL_SSL or SASL_PLAINTEXT"
-        raise SettingsError(msg)
 
 
 def _tls(merged: Mapping[str, Setting]) -> Tls:

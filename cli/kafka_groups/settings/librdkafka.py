@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.login import jaas_login
+from kafka_groups.settings.login import check_jaas, check_login_is_wanted
 from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Sources, merge_sources
 from kafka_groups.settings.sources import Setting, parse_pairs
 from kafka_groups.settings.values import parse_bootstrap
@@ -85,18 +85,22 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         if key in typed or key in _CONNECTION or key in _JAVAS_OWN or _SASL.fullmatch(key)
     }
     client = {key: setting.value for key, setting in known.items() if key not in _JAVAS_OWN}
-    client["bootstrap.servers"] = _servers(servers)
+    protocol = client.get("security.protocol", "plaintext").upper()
+    client["bootstrap.servers"] = _servers(servers, protocol)
     client.setdefault("client.id", "kafka-groups")
     if "security.protocol" in client:
         client["security.protocol"] = client["security.protocol"].lower()
+    if "sasl.mechanism" in client:
+        client["sasl.mechanism"] = client["sasl.mechanism"].upper()
     _spell_tls(known, client)
-    _spell_login(known, client)
+    check_jaas(known)
+    check_login_is_wanted(typed, protocol)
     return ClientSettings(properties=client, timeout_s=merged.timeout_s())
 
 
-def _servers(servers: Setting) -> str:
+def _servers(servers: Setting, protocol: str) -> str:
     try:
-        return ",".join(map(str, parse_bootstrap(servers.value)))
+        return ",".join(map(str, parse_bootstrap(servers.value, protocol=protocol)))
     except SettingsError as error:
         msg = f"{servers.where}: {error}"
         raise SettingsError(msg) from None
@@ -119,10 +123,3 @@ def _spell_tls(known: Mapping[str, Setting], client: dict[str, str]) -> None:
     if "ssl.endpoint.identification.algorithm" in client:
         told = client["ssl.endpoint.identification.algorithm"].lower()
         client["ssl.endpoint.identification.algorithm"] = told or "none"
-
-
-def _spell_login(known: Mapping[str, Setting], client: dict[str, str]) -> None:
-    """Java's `sasl.jaas.config` in librdkafka's words; its own come first."""
-    if setting := known.get("sasl.jaas.config"):
-        for name, value in jaas_login(setting).items():
-            client.setdefault(f"sasl.{name}", value)

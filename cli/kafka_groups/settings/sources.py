@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.jaas import parse_jaas
 
 # librdkafka's spelling -> the spelling used here (Java's, where both clients have the setting).
 _ALIASES = {
@@ -93,7 +95,9 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            msg = f"-X {pair}: write KEY=VALUE"
+            # What follows the key may be a password.
+            shown = pair if equals else (re.match(r"[\w.-]*", pair) or [""])[0]
+            msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
             raise SettingsError(msg)
         parsed[key.strip()] = value.strip()
     return _normalise(parsed, source="-X ")
@@ -129,4 +133,8 @@ def _normalise(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
             msg = f"{source}{key}=false is not offered; name the broker's CA with ssl.ca.location instead"
             raise SettingsError(msg)
         normalised[name] = Setting(value, f"{source}{key}")
+    if jaas := normalised.get("sasl.jaas.config"):
+        # Here, so that it counts as much as its source does.
+        for name, value in parse_jaas(jaas.value).login().items():
+            normalised.setdefault(f"sasl.{name}", Setting(value, jaas.where))
     return normalised

@@ -103,20 +103,39 @@ def test_a_broker_that_does_not_know_the_password_is_not_believed() -> None:
     assert told.startswith("it could not be shown that the broker knows the password, too: ")
 
 
-@pytest.mark.parametrize("said", [b"", b"\xff", b"r=other,s=QQ==,i=4096", b"r=,s=,i=", b"e=other-error"])
+@pytest.mark.parametrize("said", [b"", b"\xff", b"r=other,s=QQ==,i=4096", b"r=,s=,i=1", b"e=other-error"])
 def test_an_answer_that_is_no_scram_is_refused(said: bytes) -> None:
     greeting, turn = accepted(SCRAM)
     assert refusal(greeting, turn, AuthenticationFailedError, auth_bytes=said)
 
 
-def test_nobody_makes_us_hash_for_hours() -> None:
+@pytest.mark.parametrize("rounds", ["2000000000", "1000001", "2_000_000_000", "+3000000", "-1", "", "4096x"])
+def test_nobody_makes_us_hash_for_hours(rounds: str) -> None:
     greeting, turn = accepted(SCRAM)
     server = scram_server()
     server.set_client_first(turn.body["auth_bytes"].decode())
-    said = server.get_server_first().replace("i=4096", "i=2000000000").encode()
+    said = server.get_server_first().replace("i=4096", f"i={rounds}").encode()
     assert refusal(greeting, turn, AuthenticationFailedError, auth_bytes=said) == (
-        "it wants the password to be hashed 2000000000 times"
+        "it does not say how often the password is to be hashed, or more than 1,000,000 times"
     )
+
+
+@pytest.mark.parametrize("password", ["geheim\u0007", "geheim\U0001f600"])
+def test_a_password_that_scram_cannot_say_is_told_without_it(password: str) -> None:
+    greeting, turn = begun(Login(mechanism="SCRAM-SHA-512", username="me", password=password))
+    told = refusal(greeting, turn, AuthenticationFailedError, mechanisms=["SCRAM-SHA-512"])
+    assert told.startswith("user or password have characters that SASLprep (RFC 4013) does not allow: ")
+
+
+def test_of_a_refused_password_that_is_prepared_the_preparation_is_told() -> None:
+    greeting, turn = accepted(Login(mechanism="SCRAM-SHA-256", username="me", password="geheim²"))
+    said = refusal(greeting, turn, AuthenticationFailedError, error_code=58, error_message="no", auth_bytes=b"")
+    assert said.endswith("no; SASLprep (RFC 4013) may change a password that is not ASCII")
+
+
+def test_a_turn_does_not_show_what_it_says() -> None:
+    _, turn = accepted(PLAIN)
+    assert "geheim" not in repr(turn)
 
 
 @pytest.mark.parametrize(

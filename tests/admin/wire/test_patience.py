@@ -18,10 +18,11 @@ from kafka_groups.admin.wire.greeting import Greeting
 from kafka_groups.admin.wire.messages import LIST_GROUPS
 from kafka_groups.admin.wire.resolving import Address
 from kafka_groups.admin.wire.watching import Watch
+from kafka_groups.codec import Struct
 from kafka_groups.errors import AdminError, ConnectionFailedError
-from kafka_groups.settings import ConnectionSettings, Endpoint
+from kafka_groups.settings import ConnectionSettings, Endpoint, Login
 from tests.fakes.raw_port import accepting_only, not_taking, refusing
-from tests.fakes.scripted_broker import ScriptedBroker
+from tests.fakes.scripted_broker import Asked, ScriptedBroker, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)
@@ -33,10 +34,10 @@ def _addresses(*endpoints: Endpoint) -> list[Address]:
     return [(socket.AF_INET, (endpoint.host, endpoint.port)) for endpoint in endpoints]
 
 
-def _connect(*endpoints: Endpoint, patience_s: float) -> Connection:
+def _connect(*endpoints: Endpoint, patience_s: float, login: Login | None = None) -> Connection:
     return Connection(
         NAME,
-        greeting=Greeting("tester"),
+        greeting=Greeting("tester", login),
         make_channel=lambda addresses, _host: Channel(addresses),
         patience_s=patience_s,
         now=time.monotonic(),
@@ -103,6 +104,34 @@ def test_when_no_address_answers_the_whole_patience_is_told() -> None:
         error = _loss(_connect(silent, silent, silent, patience_s=0.6))
         assert 0.6 <= time.monotonic() - started < 2
     assert str(error) == "it did not take the connection within 0.6 s"
+
+
+LOGIN = Login(mechanism="PLAIN", username="me", password="x")
+
+
+def _guarded() -> ScriptedBroker:
+    def answer(asked: Asked) -> Struct:
+        return {"mechanisms": ["PLAIN"]} if asked.api == "SaslHandshake" else {"auth_bytes": b""}
+
+    return ScriptedBroker(answer, versions={"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)})
+
+
+def test_a_broker_that_thinks_about_a_login_has_the_patience_for_each_turn() -> None:
+    with _guarded() as broker:
+        broker.script("SaslHandshake", delayed(0.4))
+        broker.script("SaslAuthenticate", delayed(0.4))
+        connection = _connect(broker.endpoint, patience_s=0.6, login=LOGIN)
+        _drive(connection, lambda _replies: connection.versions is not None)
+        assert [api for api, _ in connection.sent] == ["ApiVersions", "SaslHandshake", "SaslAuthenticate"]
+        connection.abandon(ConnectionFailedError("closed"))
+
+
+@pytest.mark.parametrize("turn", ["SaslHandshake", "SaslAuthenticate"])
+def test_a_login_that_is_not_answered_is_told_as_what_it_is(turn: str) -> None:
+    with _guarded() as broker:
+        broker.script(turn, silent)
+        error = _loss(_connect(broker.endpoint, patience_s=0.4, login=LOGIN))
+    assert str(error) == "it took the connection but did not answer the login within 0.4 s"
 
 
 def test_an_address_that_took_the_connection_is_not_left_for_another() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_groups.codec import Struct
 from kafka_groups.pipeline import backfilling
 from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
-from tests.fakes.scripted_broker import plain
+from tests.fakes.scripted_broker import Asked, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.backfilling.backfills import (
     DAY_MS,
@@ -152,6 +153,23 @@ def test_what_only_records_of_the_future_could_tell_is_not_told_and_not_asked_fo
     assert (done.ahead, done.deleted) == (2, 0)
     again = run(cluster, storage, until_ms=until_ms, now_ms=ahead_ms + 1)
     assert (again.ahead, len(told(storage, "odd", 0))) == (0, 3)
+
+
+def test_a_record_that_comes_while_it_asks_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
+    """Of an idle topic, it would be the answer for all of the time."""
+    cluster.topics = {"idle": {0: 1}}
+    records = cluster.records["idle", 0] = [MIDNIGHT_MS - DAY_MS] * 8
+    until_ms = MIDNIGHT_MS + 2 * MINUTE_MS
+
+    def grow(_asked: Asked, answer: Struct) -> Struct:
+        records.append(until_ms + DAY_MS)
+        return answer
+
+    cluster.script("ListOffsets", grow)
+    done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
+
+    assert [row[1:] for row in told(storage, "idle", 0)] == [(8, None, None)] * 3
+    assert (done.ahead, len(records)) == (0, 9)
 
 
 def test_what_compaction_took_from_the_beginning_is_not_told_either(cluster: ScriptedCluster, storage: Storage) -> None:

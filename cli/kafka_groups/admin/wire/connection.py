@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.wire.greeting import Turn, Versions, agreed_version
-from kafka_groups.admin.wire.messages import METADATA, Api
+from kafka_groups.admin.wire.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 from kafka_groups.admin.wire.resolving import Resolution, numeric_addresses
 from kafka_groups.codec import INT32, CodecError, Cursor
 from kafka_groups.errors import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MOST_IN_FLIGHT: Final = 64
 # The token of what is said before the first question.
 _GREETING: Final = object()
+_LOGIN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,14 +218,16 @@ class Connection:
         if flight is None:
             raise BadAnswerError("an answer came to a question that was never asked")
         if flight.request.token is _GREETING:
-            return self._after_greeting(flight.part, payload)
+            return self._after_greeting(flight.part, payload, now)
         self._has_answered = True
         self._throttled_until = max(self._throttled_until, now + _throttle_s(flight, payload))
         return [Reply(request=flight.request, part=flight.part, version=flight.version, payload=payload)]
 
-    def _after_greeting(self, turn: Turn, payload: bytes) -> list[Reply]:
+    def _after_greeting(self, turn: Turn, payload: bytes, now: float) -> list[Reply]:
         further = self._greeting.after(turn, payload)
         if further is not None:
+            # It is there, and has a login to think about.
+            self._give_up_at = self._next_address_at = now + self._patience_s
             self._greet(further)
             return []
         self.versions = self._greeting.versions
@@ -262,7 +265,8 @@ class Connection:
                 msg = f"the name '{self.endpoint.host}' was not resolved {within}"
                 raise NameNotResolvedError(msg)
             is_taken = self.channel is not None and self.channel.is_connected
-            doing = "took the connection but did not answer" if is_taken else "did not take the connection"
+            what = " the login" if any(flight.request.api in _LOGIN for flight in self._flights.values()) else ""
+            doing = f"took the connection but did not answer{what}" if is_taken else "did not take the connection"
             msg = f"it {doing} {within}"
             raise ConnectionFailedError(msg)
         return []

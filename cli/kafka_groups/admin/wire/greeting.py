@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups import __version__
 from kafka_groups.admin.wire.mechanisms import Exchange, exchange_of
@@ -21,12 +22,13 @@ _UNSUPPORTED_MECHANISM: Final = 33
 _ILLEGAL_STATE: Final = 34
 
 
-class Turn(NamedTuple):
-    """One request."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request; its body may hold a password."""
 
     api: Api
     version: int
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(repr=False)
 
 
 class Greeting:
@@ -98,10 +100,16 @@ class Greeting:
         assert self.login is not None
         if answer["error_code"]:
             told = answer["error_message"] or f"error {answer['error_code']}"
-            msg = f"it refused the login of '{self.login.username}' by {self.login.mechanism}: {told}"
+            msg = f"it refused the login of '{self.login.username}' by {self.login.mechanism}: {told}{self._hint()}"
             raise AuthenticationFailedError(msg)
         said = self._exchange.after(answer["auth_bytes"])
         return None if said is None else self._turn(SASL_AUTHENTICATE, {"auth_bytes": said})
+
+    def _hint(self) -> str:
+        assert self.login is not None
+        is_prepared = self.login.mechanism != "PLAIN" and not self.login.password.isascii()
+        # Brokers take its bytes as they are.
+        return "; SASLprep (RFC 4013) may change a password that is not ASCII" if is_prepared else ""
 
     def _turn(self, api: Api, body: Mapping[str, Any]) -> Turn:
         return Turn(api, agreed_version(self.versions or {}, api), body)

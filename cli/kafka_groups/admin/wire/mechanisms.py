@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Kafka's brokers have 4,096 to 16,384. Each round costs us time, and whoever answers there names their number.
 _MOST_ROUNDS: Final = 1_000_000
-_ROUNDS: Final = re.compile(r"(?:^|,)i=(\d+)(?:,|$)")
+_ROUNDS: Final = re.compile(r"[^,]*,[^,]*,i=(\d{1,7})(?:,.*)?", re.DOTALL)
 
 
 class Exchange(Protocol):
@@ -51,13 +51,18 @@ class _Scram:
 
     def __init__(self, login: Login) -> None:
         # It takes a while to load, and most logins are plain.
-        from scramp import ScramClient
+        from scramp import ScramClient, ScramException
 
-        self._client = ScramClient([login.mechanism], login.username, login.password)
+        try:
+            self._client = ScramClient([login.mechanism], login.username, login.password)
+        except ScramException as error:
+            msg = f"user or password have characters that SASLprep (RFC 4013) does not allow: {error}"
+            raise AuthenticationFailedError(msg) from error
         self._is_last = False
 
     def first(self) -> bytes:
-        return self._said(self._client.get_client_first())
+        said: str = self._client.get_client_first()
+        return said.encode()
 
     def after(self, answer: bytes) -> bytes | None:
         from scramp import ScramException
@@ -70,18 +75,15 @@ class _Scram:
             self._is_last = True
             _check_rounds(text)
             self._client.set_server_first(text)
-            return self._said(self._client.get_client_final())
+            said: str = self._client.get_client_final()
+            return said.encode()
         except (ScramException, ValueError) as error:
             msg = f"it could not be shown that the broker knows the password, too: {error}"
             raise AuthenticationFailedError(msg) from error
 
-    @staticmethod
-    def _said(text: str) -> bytes:
-        return text.encode()
-
 
 def _check_rounds(text: str) -> None:
-    found = _ROUNDS.search(text)
-    if found and int(found[1][:20]) > _MOST_ROUNDS:
-        msg = f"it wants the password to be hashed {found[1][:20]} times"
+    found = _ROUNDS.fullmatch(text)
+    if found is None or int(found[1]) > _MOST_ROUNDS:
+        msg = f"it does not say how often the password is to be hashed, or more than {_MOST_ROUNDS:,} times"
         raise AuthenticationFailedError(msg)

@@ -222,7 +222,12 @@ class _Run:
         for key, failure in answers.failed.items():
             if self._ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                 self.done.failures.append(failure)
-        return answers.found.items()
+        return ((key, self._known_by_then(key, point)) for key, point in answers.found.items())
+
+    def _known_by_then(self, key: PartitionTime, point: Point | None) -> Point | None:
+        """Without records that came since the ends were asked for."""
+        end = self._ends.get(TopicPartition(key.topic, key.partition))
+        return None if point is not None and end is not None and point.offset >= end else point
 
 
 def _in_turns(searches: Mapping[TopicPartition, Search]) -> list[PartitionTime]:

@@ -8,6 +8,7 @@ that says it is yet to be written answers for all times up to its own, whatever 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ from kafka_groups.pipeline.backfilling.searching import NEVER, Search
 from kafka_groups.pipeline.records.texts import LATEST_MS
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.pipeline.tables.filling import shaped, spread
+
+# The clocks of brokers and producers are others than ours.
+_CLOCKS_MS: Final = 60_000
 
 
 class Cells:
@@ -43,7 +47,7 @@ class Cells:
         self._points = _joined([search.points for search in searches.values()])
         oldest = np.repeat(np.array([first[key].offset for key in searches], np.int64), self._sizes)
         is_oldest = (self._offsets == oldest) & (self._offsets > 0)
-        self.is_ahead: Flags = (self._points > now_ms) & (self._points != NEVER)
+        self.is_ahead: Flags = (self._points > now_ms + _CLOCKS_MS) & (self._points != NEVER)
         self.is_deleted: Flags = is_oldest & (self._points > self._observed) & ~self.is_ahead
 
     def is_told(self) -> Flags:

@@ -43,8 +43,10 @@ class _Last(NamedTuple):
         return at_us < other_at_us if abs(at_us - other_at_us) > _CLOCKS_US else offset < other_offset
 
 
-def thin(storage: Storage, dates: Sequence[str]) -> list[str]:
-    """Of these dates of group_events the last record of each key stays, unless it removes the key; dates that are gone.
+def thin(storage: Storage, dates: Sequence[str]) -> Iterator[str]:
+    """Of these dates of group_events the last record of each key stays, unless it removes the key.
+
+    Yields the dates that are gone, as they go.
 
     Which record is the last is told by these dates alone: days after them are built from what was then.
     """
@@ -55,7 +57,8 @@ def thin(storage: Storage, dates: Sequence[str]) -> list[str]:
     for date, found in sorted(files.items()):
         if not _is_thin(storage, found, kept):
             _thin_date(storage, date, found, kept)
-    return sorted(files.keys() - set(storage.format.dates(GROUP_EVENTS.name)))
+        if not storage.format.files(GROUP_EVENTS.name, [date]):
+            yield date
 
 
 def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: frozenset[Place]) -> None:

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.examining.horizon import find_tails
+from kafka_groups.pipeline.examining.horizon import Tail, find_tails
 from kafka_groups.pipeline.examining.transactions import examine_transactions
 from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, source_error
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
@@ -135,18 +135,24 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
         return Check(name, WARNING, str(error))
     except KafkaException as error:
         return Check(name, WARNING, str(source_error(error.args[0], client)))
+    return Check(name, *_told_of(tails, len(ranges)))
+
+
+def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
+    """Status and detail, of so many partitions with records."""
+    if late := filled - len(tails):
+        return WARNING, f"{late} of {filled} partitions with records did not answer in time"
     # A log that begins with 0 and has no hole has lost nothing.
-    late = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
-    if not late:
-        return Check(name, OK, "every record that was ever written is there")
-    if unknown := sorted(partition for partition, tail in late.items() if tail.at_ms is None):
+    begun = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
+    if not begun:
+        return OK, "every record that was ever written is there, as far as looks at some places tell"
+    if unknown := sorted(partition for partition, tail in begun.items() if tail.at_ms is None):
         count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
-        return Check(
-            name, WARNING, f"of {count} it is not known that anything but the last record of each key is there"
-        )
-    last = max(late, key=lambda partition: late[partition].at_ms or 0)
-    told = f"every record since {_instant(late[last].at_ms or 0)} is there (partition {last} begins last)"
-    return Check(name, OK, f"{told}; of what is older, compaction has left the last one of each key, if any")
+        return WARNING, f"of {count} it is not known that anything but the last record of each key is there"
+    last = max(begun, key=lambda partition: begun[partition].at_ms or 0)
+    told = f"every record since {_instant(begun[last].at_ms or 0)} is there (partition {last} begins last)"
+    older = "of what is older, compaction has left the last one of each key, if any"
+    return OK, f"{told}, as far as looks at some places tell; {older}"
 
 
 def _asker(

@@ -1,7 +1,8 @@
 """Since when a compacted topic still has every record: of what is older, compaction has left the last one of each key.
 
-It leaves holes. So where records lie close together it has not been yet, and where that begins is found by halving, in
-all partitions at once.
+It leaves holes, so where records lie close together it has not been yet. Looks at some places of each partition, of all
+partitions at once, find the last one with holes; between that and the next one, halving does. Some records may lie
+close together by chance where it has been, so what is found is as good as the looks are many.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
 # Records that are looked at in one place, and how many offsets each of them may take: a transaction's mark is one, too.
 _RUN: Final = 60
 _OFFSETS_A_RECORD: Final = 3
+_PLACES: Final = 16  # of each partition, before it is halved
 _PARTS: Final = 256  # of a partition: how exactly the place is found
 _POLL_S: Final = 0.1
+_SHARE: Final = 4  # of the time: a partition that takes more of it for one look is not looked at again
 
 
 class Tail(NamedTuple):
@@ -33,6 +36,30 @@ class _Place(NamedTuple):
     at_ms: int | None
 
 
+class _Search(NamedTuple):
+    """Of a partition: the first offset that may be the tail's, the tail as it is known, and places to look at."""
+
+    low: int
+    tail: Tail
+    places: tuple[int, ...]
+
+    @classmethod
+    def begun(cls, start: int, end: int) -> _Search:
+        """Places from the end to the start, each once."""
+        places = {start + (end - start) * part // _PLACES for part in range(_PLACES)}
+        return cls(start, Tail(end, None), tuple(sorted(places, reverse=True)))
+
+    def after(self, at: int, place: _Place, least: int) -> _Search:
+        """From the end on, all is there down to the first place with holes; from that one on, it is halved."""
+        if place.is_dense:
+            found = self._replace(tail=Tail(at, place.at_ms), places=self.places[1:])
+        else:
+            found = self._replace(low=at + 1, places=())
+        if found.places or found.tail.offset - found.low <= least:
+            return found
+        return found._replace(places=((found.low + found.tail.offset) // 2,))
+
+
 def find_tails(
     consumer: Consumer,
     topic: str,
@@ -42,25 +69,22 @@ def find_tails(
 ) -> dict[int, Tail]:
     """The tail of each partition, by its number; `ranges` are their first offsets and log ends.
 
-    When the time is over, what is known is told: a tail begins there or earlier. `consumer` is used for nothing else;
-    it tells the ends of partitions (`enable.partition.eof`). KafkaException: what brokers refuse.
+    Those that did not answer a single look are left out. When the time is over, what is known is told: a tail begins
+    there or earlier. `consumer` is used for nothing else; it tells the ends of partitions (`enable.partition.eof`).
+    KafkaException: what brokers refuse.
     """
     until = clock() + timeout_s
-    halving = {part: (start, Tail(end, None)) for part, (start, end) in ranges.items() if end > start}
-    tails = {part: tail for part, (_, tail) in halving.items()}
-    probes = {part: start for part, (start, _) in halving.items()}
-    while probes:
-        places = _look(consumer, topic, {part: (at, ranges[part][1]) for part, at in probes.items()}, until, clock)
+    searches = {part: _Search.begun(start, end) for part, (start, end) in ranges.items() if end > start}
+    tails: dict[int, Tail] = {}
+    wanted = {part: search.places[0] for part, search in searches.items()}
+    while wanted and clock() < until:
+        look_until = min(until, clock() + timeout_s / _SHARE)
+        places = _look(consumer, topic, {part: (at, ranges[part][1]) for part, at in wanted.items()}, look_until, clock)
         for part, place in places.items():
-            low, tail = halving[part]
-            at = probes[part]
-            halving[part] = (low, Tail(at, place.at_ms)) if place.is_dense else (at + 1, tail)
-            tails[part] = halving[part][1]
-        probes = {
-            part: (low + tail.offset) // 2
-            for part, (low, tail) in halving.items()
-            if part in places and tail.offset - low > max(1, (ranges[part][1] - ranges[part][0]) // _PARTS)
-        }
+            start, end = ranges[part]
+            searches[part] = searches[part].after(wanted[part], place, max(1, (end - start) // _PARTS))
+            tails[part] = searches[part].tail
+        wanted = {part: searches[part].places[0] for part in places if searches[part].places}
     return tails
 
 
@@ -78,11 +102,14 @@ def _look(
     while len(places) < len(wanted) and clock() < until:
         for message in consumer.consume(_RUN, _POLL_S):
             part = message.partition()
-            if part is None or part in places:
+            if part is None or part not in wanted or part in places:
                 continue
             error = message.error()
             if error is None:
                 seen[part].append((message.offset() or 0, message.timestamp()[1]))
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                # The log begins later by now.
+                seen[part] = []
             elif error.code() != KafkaError._PARTITION_EOF:
                 raise KafkaException(error)
             if error is not None or len(seen[part]) == _RUN:

@@ -124,8 +124,9 @@ def _is_whole(log: str | None, *, lines: int) -> bool:
 
 
 def _position(log: str | None) -> dict[str, Any] | None:
-    version, *rest = (log or "").splitlines() or [""]
-    return _object(rest[-1]) if version == _VERSION and len(rest) > 1 else None
+    # Of a Spark to come, too, as far as it goes on to write it last.
+    lines = (log or "").splitlines()
+    return _object(lines[-1]) if len(lines) > 1 else None
 
 
 def _object(text: str) -> dict[str, Any] | None:
