@@ -99,3 +99,13 @@ def test_settings_that_the_wire_takes_and_librdkafka_does_not_leave_topics_unkno
     assert told.startswith("It is not known of 1 topic whether it is compacted, ")
     assert "-X" in told
     policies.assert_not_called()
+
+
+@pytest.mark.usefixtures("policies")
+def test_log_ends_that_only_records_of_the_future_could_tell_are_counted(
+    brokers: ScriptedCluster, tmp_path: Path
+) -> None:
+    brokers.records["a", 0] = [253_402_300_799_000, 0, 0]
+    assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
+        "not known, since records have timestamps of the future."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from kafka_groups.pipeline.examining.cluster import _told_of
 from kafka_groups.pipeline.examining.horizon import Tail, find_tails
 
 
@@ -139,3 +140,24 @@ def test_what_brokers_refuse_is_raised() -> None:
     logs.refuses = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(KafkaException):
         tails(logs, {0: (0, 10)})
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "told"),
+    [
+        ({0: Tail(0, 1_000), 1: Tail(0, 9_000)}, "ok", "every record that was ever written is there"),
+        ({0: Tail(0, 1_000), 1: Tail(7, 9_000)}, "ok", "every record since 1970-01-01T00:00:09Z is there (partition 1"),
+        (
+            {0: Tail(5, 60_000), 1: Tail(7, 9_000)},
+            "ok",
+            "every record since 1970-01-01T00:01:00Z is there (partition 0",
+        ),
+        ({0: Tail(5, None), 1: Tail(7, 9_000)}, "warning", "of 1 partition (partition 0 is one) it is not known"),
+        ({1: Tail(7, 9_000)}, "warning", "1 of 2 partitions with records did not answer in time"),
+    ],
+)
+def test_the_partition_that_begins_last_says_since_when_all_is_there(
+    found: dict[int, Tail], status: str, told: str
+) -> None:
+    said = _told_of(found, 2)
+    assert (said[0], said[1].startswith(told)) == (status, True)

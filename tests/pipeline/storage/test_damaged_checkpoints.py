@@ -79,8 +79,8 @@ def test_what_spark_would_stumble_over_is_to_be_deleted_with_the_newest_offsets(
     (spark_files / "offsets" / "10").write_bytes(b"")
     assert refusal(storage) == (
         f"{spark_files}/offsets/10 is damaged, as after a loss of power. Delete offsets/10, offsets/.10.crc in "
-        f"{spark_files}, and run ingest again: it reads that batch again, whose rows take the place of those that it "
-        "wrote before."
+        f"{spark_files}, and run ingest again: it goes on there, and rows that it reads again take the place of those "
+        "that it wrote before."
     )
     (spark_files / "commits" / "10").write_text("v1\n{}")
     assert "Delete offsets/10, offsets/.10.crc, commits/10 in " in refusal(storage)

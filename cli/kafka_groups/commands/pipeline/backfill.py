@@ -98,11 +98,16 @@ def backfill(
                 progress=run.bar,
                 begun=lambda so_far: run.is_writing(lambda: summary_of(so_far)),
             )
-        if done.deleted:
-            run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
-        if done.ahead:
-            run.note(f"{done.ahead:,} log ends of the past are not known, since records have timestamps of the future.")
+        _tell_unknown(run, done)
         run.finish(summary_of(done), done.failures)
+
+
+def _tell_unknown(run: Run, done: Backfilled) -> None:
+    """Log ends that the brokers could not tell, or not rightly."""
+    if done.deleted:
+        run.note(f"{done.deleted:,} log ends of the past are not known, since the records of then are deleted.")
+    if done.ahead:
+        run.note(f"{done.ahead:,} log ends of the past are not known, since records have timestamps of the future.")
 
 
 def _check(step: float, since: float) -> None:

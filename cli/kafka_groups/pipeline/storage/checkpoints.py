@@ -147,7 +147,7 @@ def _read_batch_again(place: Place, spark: str, *names: str) -> StorageError:
     ]
     return StorageError(
         f"{spark}/{names[0]} is damaged, as after a loss of power. Delete {', '.join(there)} in {spark}, and run "
-        "ingest again: it reads that batch again, whose rows take the place of those that it wrote before."
+        "ingest again: it goes on there, and rows that it reads again take the place of those that it wrote before."
     )
 
 
