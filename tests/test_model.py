@@ -6,25 +6,25 @@ import dataclasses
 
 import pytest
 
-from kafka_groups.admin.wire.error_codes import broker_error, name_of
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
-    BadAnswerError,
     BrokerError,
     ConnectionFailedError,
-    IncompleteAnswerError,
+    IncompleteResultError,
+    InvalidRequestError,
     KafkaGroupsError,
-    MissingFromAnswerError,
+    MalformedResponseError,
+    MissingFromResponseError,
     NameNotResolvedError,
     SandboxError,
     SettingsError,
     TimeoutExceededError,
     TlsFailedError,
-    UnaskableError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Answers, Assignment, Failure, Member, TopicPartition, spell
+from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, spell
+from kafka_groups.protocol.errors import broker_error, name_of
 
 OWN_ERRORS = [
     (TimeoutExceededError, "TIMEOUT"),
@@ -33,8 +33,8 @@ OWN_ERRORS = [
     (TlsFailedError, "TLS_FAILED"),
     (AuthenticationFailedError, "AUTHENTICATION_FAILED"),
     (UnsupportedVersionError, "UNSUPPORTED_VERSION"),
-    (MissingFromAnswerError, "MISSING_FROM_ANSWER"),
-    (BadAnswerError, "BAD_ANSWER"),
+    (MissingFromResponseError, "MISSING_FROM_RESPONSE"),
+    (MalformedResponseError, "MALFORMED_RESPONSE"),
 ]
 
 
@@ -68,7 +68,7 @@ def test_a_failure_of_ours_becomes_the_same_error_again(kind: type[AdminError], 
 
 
 def test_a_name_that_no_request_can_carry_is_called_as_a_broker_would_call_it() -> None:
-    failure = Failure.of(UnaskableError("too long"), group="g")
+    failure = Failure.of(InvalidRequestError("too long"), group="g")
     assert (failure.code, failure.name) == (42, "INVALID_REQUEST")
     assert name_of(42) == "INVALID_REQUEST"
 
@@ -128,18 +128,18 @@ def test_codes_have_kafkas_names(code: int, name: str) -> None:
 
 
 def test_answers_without_failures_are_all_there() -> None:
-    assert Answers(found={"a": 1}).all() == {"a": 1}
+    assert Results(succeeded={"a": 1}).all() == {"a": 1}
 
 
 def test_all_raises_the_first_failure_though_others_were_found() -> None:
     failed = {"b": Failure.of(TimeoutExceededError("late"), group="b"), "c": Failure.of(broker_error(30), group="c")}
     with pytest.raises(TimeoutExceededError, match="late"):
-        Answers(found={"a": 1}, failed=failed).all()
+        Results(succeeded={"a": 1}, failed=failed).all()
 
 
 def test_answers_cannot_be_changed_by_who_gets_them() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Answers(found={}).found = {}  # type: ignore[misc]  # what mypy forbids is what is tried
+        Results(succeeded={}).succeeded = {}  # type: ignore[misc]  # what mypy forbids is what is tried
 
 
 def test_a_members_partitions_are_counted_over_its_topics() -> None:
@@ -164,8 +164,8 @@ def test_partitions_are_ordered_by_topic_then_number() -> None:
         (SandboxError(), 1),
         (TimeoutExceededError(), 1),
         (broker_error(30), 1),
-        (IncompleteAnswerError(anything_answered=True), 3),
-        (IncompleteAnswerError(anything_answered=False), 1),
+        (IncompleteResultError(anything_succeeded=True), 3),
+        (IncompleteResultError(anything_succeeded=False), 1),
     ],
 )
 def test_every_error_carries_its_exit_code(error: KafkaGroupsError, exit_code: int) -> None:

@@ -15,7 +15,7 @@ import click
 from kafka_groups import __version__
 from kafka_groups.commands.options import DEBUG
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.rendering.notices import say, silence
+from kafka_groups.rendering.stderr import say, silence
 
 USAGE: Final = 2
 FAILED: Final = 1

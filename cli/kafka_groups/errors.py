@@ -2,7 +2,7 @@
 
 KafkaGroupsError                  carries the exit code that the root command uses
 ├── SettingsError                 what the user gave cannot be used (exit 2)
-├── IncompleteAnswerError         some items failed (exit 3), or all of them (exit 1)
+├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
 ├── PipelineError                 the pipeline could not be run; tables are as they were (exit 1)
 │   ├── SparkMissingError         no Spark, or no Java that it runs on
@@ -15,13 +15,13 @@ KafkaGroupsError                  carries the exit code that the root command us
     ├── TimeoutExceededError      TIMEOUT
     ├── NameNotResolvedError      NAME_NOT_RESOLVED
     ├── ConnectionFailedError     CONNECTION_FAILED
-    │   └── SilentBrokerError     TIMEOUT: it took a request, and then said nothing
+    │   └── BrokerTimeoutError     TIMEOUT: it took a request, and then said nothing
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
-    ├── UnaskableError            INVALID_REQUEST, with Kafka's code
-    ├── MissingFromAnswerError    MISSING_FROM_ANSWER
-    └── BadAnswerError            BAD_ANSWER
+    ├── InvalidRequestError            INVALID_REQUEST, with Kafka's code
+    ├── MissingFromResponseError    MISSING_FROM_RESPONSE
+    └── MalformedResponseError            MALFORMED_RESPONSE
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class ConnectionFailedError(AdminError):
     name = "CONNECTION_FAILED"
 
 
-class SilentBrokerError(ConnectionFailedError):
+class BrokerTimeoutError(ConnectionFailedError):
     """A broker took what was asked and then sent nothing for as long as others must not wait for it."""
 
     name = "TIMEOUT"
@@ -129,28 +129,28 @@ class UnsupportedVersionError(AdminError):
     name = "UNSUPPORTED_VERSION"
 
 
-class UnaskableError(AdminError):
+class InvalidRequestError(AdminError):
     """A name that no request can carry; a broker would call it an invalid request, so it is called that."""
 
     name = "INVALID_REQUEST"
     code = 42
 
 
-class MissingFromAnswerError(AdminError):
+class MissingFromResponseError(AdminError):
     """A broker's answer lacks an item that was asked for."""
 
-    name = "MISSING_FROM_ANSWER"
+    name = "MISSING_FROM_RESPONSE"
 
 
-class BadAnswerError(AdminError):
+class MalformedResponseError(AdminError):
     """Bytes came that are not a Kafka answer."""
 
-    name = "BAD_ANSWER"
+    name = "MALFORMED_RESPONSE"
 
 
-class IncompleteAnswerError(KafkaGroupsError):
+class IncompleteResultError(KafkaGroupsError):
     """Something was not answered, and has been told item by item: nothing is left to say but the exit code."""
 
-    def __init__(self, *, anything_answered: bool) -> None:
+    def __init__(self, *, anything_succeeded: bool) -> None:
         super().__init__("")
-        self.exit_code = 3 if anything_answered else 1
+        self.exit_code = 3 if anything_succeeded else 1

@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
-    BadAnswerError,
     BrokerError,
     ConnectionFailedError,
-    MissingFromAnswerError,
+    MalformedResponseError,
+    MissingFromResponseError,
     NameNotResolvedError,
     TimeoutExceededError,
     TlsFailedError,
@@ -107,9 +107,9 @@ _OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {
     error.name: error
     for error in (
         AuthenticationFailedError,
-        BadAnswerError,
+        MalformedResponseError,
         ConnectionFailedError,
-        MissingFromAnswerError,
+        MissingFromResponseError,
         NameNotResolvedError,
         TimeoutExceededError,
         TlsFailedError,
@@ -119,21 +119,21 @@ _OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers(Generic[K, V]):
+class Results(Generic[K, V]):
     """What was answered, and what was not: each item stands in exactly one of the two.
 
     `failed` is keyed like `found`, but where one question to a broker answers many items (listing
     groups) it is keyed by the broker's id.
     """
 
-    found: Mapping[K, V] = field(default_factory=dict)
+    succeeded: Mapping[K, V] = field(default_factory=dict)
     failed: Mapping[Any, Failure] = field(default_factory=dict)
 
     def all(self) -> Mapping[K, V]:
         """Everything, or the first failure raised as an AdminError (KIP-709's `all()`)."""
         for failure in self.failed.values():
             raise failure.to_error()
-        return self.found
+        return self.succeeded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.codec import Struct
 from kafka_groups.model import Assignment, Member
+from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Asked, Reaction, changed, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -151,7 +151,7 @@ def test_a_group_of_kafka_connect_is_no_consumer_group() -> None:
     groups = {"sink": Group(protocol_type="connect"), "orders": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         answers = admin.describe_groups(["sink", "orders"])
-        assert list(answers.found) == ["orders"]
+        assert list(answers.succeeded) == ["orders"]
         assert answers.failed["sink"].name == "INCONSISTENT_GROUP_PROTOCOL"
         assert answers.failed["sink"].message == "it is not a consumer group (connect)"
 
@@ -193,7 +193,7 @@ def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() 
     with ScriptedCluster(groups={"orders": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", refuse_first)
         answers = admin.describe_groups(["secret", "orders"])
-        assert list(answers.found) == ["orders"]
+        assert list(answers.succeeded) == ["orders"]
         failure = answers.failed["secret"]
         assert (failure.name, failure.broker, failure.group) == ("GROUP_AUTHORIZATION_FAILED", None, "secret")
         assert failure.message == "not allowed: this needs Describe on the group"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.admin import EARLIEST, asking
-from kafka_groups.admin.questions import describe_groups, fetch_offsets
+from kafka_groups.admin import EARLIEST, event_loop
+from kafka_groups.admin.handlers import describe_groups, list_consumer_group_offsets
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _group_ids(requests: Sequence[Asked]) -> Mapping[int, list[str]]:
 def test_offsets_of_named_groups_cost_one_look_up_and_one_fetch_a_coordinator() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(answers.found) == ["a", "b", "c", "d", "e"]
+        assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 3}
         assert cluster.asked("FindCoordinator")[0].body["coordinator_keys"] == ["a", "b", "c", "d", "e"]
         assert _group_ids(cluster.asked("OffsetFetch")) == {1: ["a", "b"], 2: ["c", "d"], 3: ["e"]}
@@ -54,14 +54,14 @@ def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_wit
 
 def test_listing_asks_every_broker_once() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
-        assert list(admin.list_groups().found) == ["a", "b", "c", "d", "e"]
+        assert list(admin.list_groups().succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"ListGroups": 3}
         assert sorted(asked.broker for asked in cluster.asked("ListGroups")) == [1, 2, 3]
 
 
 def test_groups_that_were_listed_need_no_look_up() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
-        admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().found))
+        admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().succeeded))
         assert cluster.requests() == {"ListGroups": 3, "OffsetFetch": 3}
 
 
@@ -84,7 +84,7 @@ def test_a_group_that_moved_since_it_was_listed_is_looked_up_alone() -> None:
         admin.list_groups()
         cluster.groups["a"].coordinator = 3
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(answers.found) == ["a", "b", "c", "d", "e"]
+        assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
         assert [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")] == [["a"]]
         assert cluster.requests()["OffsetFetch"] == 4
 
@@ -98,8 +98,8 @@ def test_groups_of_unknown_kind_are_described_by_both_apis_once_a_coordinator() 
 @pytest.mark.parametrize(("kind", "api"), [("Classic", "DescribeGroups"), ("Consumer", "ConsumerGroupDescribe")])
 def test_groups_of_known_kind_are_described_by_one_api(kind: str, api: str) -> None:
     with ScriptedCluster(groups=_groups(kind)) as cluster, cluster.admin() as admin:
-        answers = admin.describe_groups(admin.list_groups().found)
-        assert {group.type for group in answers.found.values()} == {kind}
+        answers = admin.describe_groups(admin.list_groups().succeeded)
+        assert {group.type for group in answers.succeeded.values()} == {kind}
         assert cluster.requests() == {"ListGroups": 3, api: 3}
 
 
@@ -113,7 +113,7 @@ def test_a_kind_learnt_from_a_description_is_remembered() -> None:
 def test_log_ends_cost_one_metadata_and_one_request_a_leader() -> None:
     partitions = [("payments", 0), ("payments", 1), ("payments", 2), ("refunds", 0)]
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
-        assert len(admin.list_offsets(partitions).found) == 4
+        assert len(admin.list_offsets(partitions).succeeded) == 4
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 3}
         topics = [topic["name"] for topic in cluster.asked("Metadata")[-1].body["topics"]]
         assert topics == ["payments", "refunds"]
@@ -128,33 +128,39 @@ def test_leaders_found_for_the_ends_serve_the_starts() -> None:
 
 def test_partitions_of_many_topics_are_counted_in_one_request() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
-        assert admin.count_partitions(["payments", "refunds"]).found == {"payments": (0, 1, 2), "refunds": (0,)}
+        assert admin.list_partitions(["payments", "refunds"]).succeeded == {"payments": (0, 1, 2), "refunds": (0,)}
         assert cluster.requests() == {"Metadata": 1}
 
 
 def test_a_question_about_nothing_asks_nothing() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        assert admin.list_consumer_group_offsets({}).found == {}
-        assert admin.describe_groups([]).found == {}
-        assert admin.list_offsets([]).found == {}
+        assert admin.list_consumer_group_offsets({}).succeeded == {}
+        assert admin.describe_groups([]).succeeded == {}
+        assert admin.list_offsets([]).succeeded == {}
         assert cluster.requests() == {}
 
 
 def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_offsets, "MOST_GROUPS", 2)
+    monkeypatch.setattr(list_consumer_group_offsets, "MOST_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(groups)).found) == ["g0", "g1", "g2", "g3", "g4"]
+        assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(groups)).succeeded) == [
+            "g0",
+            "g1",
+            "g2",
+            "g3",
+            "g4",
+        ]
         sizes = [len(asked.body["groups"]) for asked in cluster.asked("OffsetFetch")]
         assert sizes == [2, 2, 1]
 
 
 def test_more_named_partitions_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_offsets, "MOST_NAMED_PARTITIONS", 3)
+    monkeypatch.setattr(list_consumer_group_offsets, "MOST_NAMED_PARTITIONS", 3)
     wanted = {name: [("payments", 0), ("payments", 1)] for name in ("a", "b", "huge")}
     wanted["huge"] = [("payments", partition) for partition in range(9)]
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        assert sorted(admin.list_consumer_group_offsets(wanted).found) == ["a", "b", "huge"]
+        assert sorted(admin.list_consumer_group_offsets(wanted).succeeded) == ["a", "b", "huge"]
         asked = [[group["group_id"] for group in each.body["groups"]] for each in cluster.asked("OffsetFetch")]
         assert asked == [["a"], ["b"], ["huge"]]
 
@@ -163,16 +169,16 @@ def test_more_groups_than_one_describe_may_carry_are_split(monkeypatch: pytest.M
     monkeypatch.setattr(describe_groups, "MOST_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert len(admin.describe_groups(groups).found) == 5
+        assert len(admin.describe_groups(groups).succeeded) == 5
         assert [len(asked.body["groups"]) for asked in cluster.asked("DescribeGroups")] == [2, 2, 1]
         assert [len(asked.body["group_ids"]) for asked in cluster.asked("ConsumerGroupDescribe")] == [2, 2, 1]
 
 
 def test_a_very_large_look_up_is_spread_over_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MOST_LOOK_UPS", 2)
+    monkeypatch.setattr(event_loop, "MAX_LOOKUP_KEYS", 2)
     groups = {f"g{number}": Group(coordinator=1) for number in range(9)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert len(admin.list_consumer_group_offsets(dict.fromkeys(groups)).found) == 9
+        assert len(admin.list_consumer_group_offsets(dict.fromkeys(groups)).succeeded) == 9
         look_ups = {asked.broker: len(asked.body["coordinator_keys"]) for asked in cluster.asked("FindCoordinator")}
         assert look_ups == {1: 3, 2: 3, 3: 3}
         assert cluster.requests()["OffsetFetch"] <= 3

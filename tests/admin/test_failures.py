@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from kafka_groups.admin import routing
-from kafka_groups.admin.questions import fetch_offsets
-from kafka_groups.codec import Struct
+from kafka_groups.admin import driver
+from kafka_groups.admin.handlers import list_consumer_group_offsets
 from kafka_groups.errors import AdminError, BrokerError
 from kafka_groups.model import TopicPartition
+from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -20,7 +20,7 @@ PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six tries of a broker take half a second instead of two and a half."""
-    monkeypatch.setattr(routing, "_LONGEST_WAIT_S", 0.1)
+    monkeypatch.setattr(driver, "_LONGEST_WAIT_S", 0.1)
 
 
 def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
@@ -51,7 +51,7 @@ def test_each_group_of_one_answer_has_its_own_error() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.groups |= {"x": Group(error=30), "y": Group(error=69), "z": Group(error=24), "w": Group(error=113)}
         answers = admin.list_consumer_group_offsets(dict.fromkeys(["a", "x", "y", "z", "w"]))
-        assert list(answers.found) == ["a"]
+        assert list(answers.succeeded) == ["a"]
         assert {name: failure.name for name, failure in answers.failed.items()} == {
             "x": "GROUP_AUTHORIZATION_FAILED",
             "y": "GROUP_ID_NOT_FOUND",
@@ -103,7 +103,7 @@ def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
         reactions = [_with_error("a", 15, rows="coordinators", key="key")] * 20
         cluster.script("FindCoordinator", *reactions, brokers=[1])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
-        assert sorted(answers.found) == ["b", "c", "d"]
+        assert sorted(answers.succeeded) == ["b", "c", "d"]
         assert answers.failed["a"].name == "TIMEOUT"
         assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
         assert len(cluster.asked("FindCoordinator")) <= 5
@@ -113,16 +113,16 @@ def test_a_group_that_an_answer_lacks_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", _without("b"), brokers=[2])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.found) == ["a", "c", "d"]
-        assert (answers.failed["b"].name, answers.failed["b"].broker) == ("MISSING_FROM_ANSWER", 2)
+        assert sorted(answers.succeeded) == ["a", "c", "d"]
+        assert (answers.failed["b"].name, answers.failed["b"].broker) == ("MISSING_FROM_RESPONSE", 2)
 
 
 def test_a_group_that_a_look_up_lacks_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", _without("b", rows="coordinators", key="key"), brokers=[1])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.found) == ["a", "c", "d"]
-        assert answers.failed["b"].name == "MISSING_FROM_ANSWER"
+        assert sorted(answers.succeeded) == ["a", "c", "d"]
+        assert answers.failed["b"].name == "MISSING_FROM_RESPONSE"
 
 
 def test_a_broker_that_hangs_up_during_a_fetch_is_looked_up_and_asked_again() -> None:
@@ -165,7 +165,7 @@ def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are
         started = time.monotonic()
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
         assert time.monotonic() - started < 3
-        assert sorted(answers.found) == ["a", "b", "c"]
+        assert sorted(answers.succeeded) == ["a", "b", "c"]
         assert (answers.failed["d"].name, answers.failed["d"].broker) == ("CONNECTION_FAILED", 3)
         assert answers.failed["d"].message == (
             f"broker 3 at {cluster.brokers[3].endpoint}: connection refused; that address is what "
@@ -180,7 +180,7 @@ def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounde
         started = time.monotonic()
         answers = admin.list_groups()
         assert time.monotonic() - started < 3
-        assert sorted(answers.found) == ["a", "d"]
+        assert sorted(answers.succeeded) == ["a", "d"]
         assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "CONNECTION_FAILED"}
 
 
@@ -191,7 +191,7 @@ def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadl
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
         # It has half of the time to say something, and then one more chance.
         assert 0.4 <= time.monotonic() - started < 2
-        assert sorted(answers.found) == ["a", "d"]
+        assert sorted(answers.succeeded) == ["a", "d"]
         assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "TIMEOUT", "c": "TIMEOUT"}
 
 
@@ -200,7 +200,7 @@ def test_an_answer_that_comes_too_late_does_not_disturb_the_next_question() -> N
         cluster.script("OffsetFetch", delayed(0.4), delayed(0.4), brokers=[2])
         late = admin.list_consumer_group_offsets({"b": None}, timeout_s=0.2)
         next_ = admin.list_consumer_group_offsets({"c": None})
-        assert (list(late.found), list(late.failed)) == ([], ["b"])
+        assert (list(late.succeeded), list(late.failed)) == ([], ["b"])
         assert list(next_.all()) == ["c"]
 
 
@@ -208,20 +208,20 @@ def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", garbage, brokers=[2])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.found) == ["a", "d"]
+        assert sorted(answers.succeeded) == ["a", "d"]
         assert {name: failure.name for name, failure in answers.failed.items()} == {
-            "b": "BAD_ANSWER",
-            "c": "BAD_ANSWER",
+            "b": "MALFORMED_RESPONSE",
+            "c": "MALFORMED_RESPONSE",
         }
         assert answers.failed["b"].message.startswith("the broker's answer to OffsetFetch cannot be read: ")
 
 
 def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_offsets, "MOST_GROUPS", 1)
+    monkeypatch.setattr(list_consumer_group_offsets, "MOST_GROUPS", 1)
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", plain, garbage, brokers=[2])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert (sorted(answers.found), list(answers.failed)) == (["a", "b", "d"], ["c"])
+        assert (sorted(answers.succeeded), list(answers.failed)) == (["a", "b", "d"], ["c"])
 
 
 def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:

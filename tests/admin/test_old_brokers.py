@@ -91,7 +91,7 @@ def test_an_error_of_an_old_look_up_is_the_error_of_its_group() -> None:
         answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
         assert list(answers.failed) == ["g0"]
         assert answers.failed["g0"].name == "GROUP_AUTHORIZATION_FAILED"
-        assert len(answers.found) == 9
+        assert len(answers.succeeded) == 9
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7])
@@ -129,7 +129,7 @@ def test_an_error_at_the_top_of_an_old_fetch_is_its_groups_error(version: int) -
         cluster.groups["g3"].error = 30
         answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
         assert {name: failure.name for name, failure in answers.failed.items()} == {"g3": "GROUP_AUTHORIZATION_FAILED"}
-        assert len(answers.found) == 9
+        assert len(answers.succeeded) == 9
 
 
 def test_version_1_cannot_tell_all_offsets_and_says_so_for_every_group() -> None:
@@ -161,7 +161,7 @@ def test_version_1_hides_a_groups_error_in_its_partitions_where_it_is_found() ->
         cluster.groups["g2"].commits = {("t", 0): Commit(offset=-1, error=3)}
         answers = admin.list_consumer_group_offsets({"g0": [("t", 0)], "g2": [("t", 0)]})
         assert {name: failure.name for name, failure in answers.failed.items()} == {"g0": "GROUP_AUTHORIZATION_FAILED"}
-        assert answers.found["g2"].refused == {TopicPartition("t", 0): 3}
+        assert answers.succeeded["g2"].refused == {TopicPartition("t", 0): 3}
 
 
 def test_stability_cannot_be_required_below_version_7_and_is_not_silently_dropped() -> None:
@@ -202,7 +202,7 @@ def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:
 def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         answers = admin.describe_groups(["g0", "absent"])
-        assert answers.found["g0"].type == "Classic"
+        assert answers.succeeded["g0"].type == "Classic"
         assert (answers.failed["absent"].name, answers.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
         assert cluster.requests()["DescribeGroups"] == 1
         assert cluster.asked("ConsumerGroupDescribe") == []

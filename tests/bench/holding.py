@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka_groups.admin.wire.messages import FIND_COORDINATOR, OFFSET_FETCH
+from kafka_groups.protocol.messages import FIND_COORDINATOR, OFFSET_FETCH
 
 from .cluster import tell, three_brokers
 from .fill import PARTITIONS, group_name

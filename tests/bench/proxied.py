@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from kafka_groups.admin.wire.messages import ALL, API_VERSIONS
+from kafka_groups.protocol.messages import ALL, API_VERSIONS
 
 from .wire import Line
 

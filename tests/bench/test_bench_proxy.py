@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafka_groups.admin.wire.messages import FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
-from kafka_groups.codec import compile_writer
+from kafka_groups.protocol import compile_writer
+from kafka_groups.protocol.messages import FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
 
 from .frames import Conversation, Splitter
 from .proxied import proxy_before

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
-from kafka_groups.admin.wire.messages import FIND_COORDINATOR, Api
-from kafka_groups.codec import INT16, INT32, INT64, STRING, Array, Field
+from kafka_groups.protocol import INT16, INT32, INT64, STRING, Array, Field
+from kafka_groups.protocol.messages import FIND_COORDINATOR, Api
 
 _SIZE: Final = struct.Struct(">i")
 _TIMEOUT_S: Final = 120

@@ -14,12 +14,8 @@ from click.testing import CliRunner
 
 from kafka_groups.__main__ import cli
 from kafka_groups.admin import EARLIEST, GroupOffsets
-from kafka_groups.admin.wire.messages.offset_fetch import OFFSET_FETCH, PARTITION
-from kafka_groups.admin.wire.offset_rows import Run
-from kafka_groups.codec import compile_writer
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.model import (
-    Answers,
     Assignment,
     Broker,
     CommittedOffset,
@@ -27,8 +23,12 @@ from kafka_groups.model import (
     GroupDescription,
     GroupListing,
     Member,
+    Results,
     TopicPartition,
 )
+from kafka_groups.protocol import compile_writer
+from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, PARTITION
+from kafka_groups.protocol.packed_offsets import Run
 from kafka_groups.rendering.screen import Screen, look_at_streams
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class FakeCluster:
         self.undescribable: dict[str, Failure] = {}
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
-        self.door = mocker.patch("kafka_groups.commands.session.GroupAdmin", autospec=True)
+        self.door = mocker.patch("kafka_groups.commands.cluster_session.GroupAdmin", autospec=True)
         self.admin = self.door.return_value
         self.admin.__enter__.return_value = self.admin
         self.admin.__exit__.return_value = None
@@ -115,7 +115,7 @@ class FakeCluster:
         self.admin.describe_groups.side_effect = self._describe_groups
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
-        self.admin.count_partitions.side_effect = self._count_partitions
+        self.admin.list_partitions.side_effect = self._count_partitions
 
     def add(
         self,
@@ -143,35 +143,35 @@ class FakeCluster:
         self.starts |= {TopicPartition(topic, at): start for at, start in enumerate(starts)}
 
     def refuse(self, error: BaseException) -> None:
-        """Every question raises this, as the door does when no broker can be reached."""
-        for question in ("brokers", "list_groups", "describe_groups", "list_consumer_group_offsets", "list_offsets"):
-            getattr(self.admin, question).side_effect = error
+        """Every handler raises this, as the door does when no broker can be reached."""
+        for handler in ("brokers", "list_groups", "describe_groups", "list_consumer_group_offsets", "list_offsets"):
+            getattr(self.admin, handler).side_effect = error
 
     def _list_groups(
         self, *, states: Collection[str] | None = None, types: Collection[str] | None = None, **_: Any
-    ) -> Answers[str, GroupListing]:
+    ) -> Results[str, GroupListing]:
         found = {
             group: listing
             for group, listing in sorted(self.listings.items())
             if (states is None or listing.state in states) and (types is None or listing.type in types)
         }
-        return Answers(found=found, failed=self.unlistable)
+        return Results(succeeded=found, failed=self.unlistable)
 
-    def _describe_groups(self, groups: Iterable[str], **_: Any) -> Answers[str, GroupDescription]:
+    def _describe_groups(self, groups: Iterable[str], **_: Any) -> Results[str, GroupDescription]:
         wanted = list(groups)
         failed = {group: self.undescribable.get(group) or self._absent(group) for group in wanted}
         found = {g: self.descriptions[g] for g in wanted if g in self.descriptions and g not in self.undescribable}
-        return Answers(found=found, failed={group: why for group, why in failed.items() if group not in found})
+        return Results(succeeded=found, failed={group: why for group, why in failed.items() if group not in found})
 
     def _absent(self, group: str) -> Failure:
         return Failure(group=group, code=69, name="GROUP_ID_NOT_FOUND", message="there is no such group")
 
     def _list_consumer_group_offsets(
         self, groups: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool = False, **_: Any
-    ) -> Answers[str, GroupOffsets]:
+    ) -> Results[str, GroupOffsets]:
         # An absent group is not told from one that never committed (KIP-709).
         found = {g: self._commits(g, wanted) for g, wanted in groups.items() if g not in self.unfetchable}
-        return Answers(found=found, failed={g: why for g, why in self.unfetchable.items() if g in groups})
+        return Results(succeeded=found, failed={g: why for g, why in self.unfetchable.items() if g in groups})
 
     def _commits(self, group: str, wanted: Sequence[TopicPartition] | None) -> GroupOffsets:
         known = self.offsets.get(group, GroupOffsets())
@@ -179,13 +179,13 @@ class FakeCluster:
 
     def _list_offsets(
         self, partitions: Iterable[tuple[str, int]], *, at: int = -1, **_: Any
-    ) -> Answers[TopicPartition, int | None]:
+    ) -> Results[TopicPartition, int | None]:
         told = self.starts if at == EARLIEST else self.ends
         wanted = [TopicPartition(*partition) for partition in partitions]
         failed = {key: self.leaderless[key] for key in wanted if key in self.leaderless}
-        return Answers(found={key: told[key] for key in wanted if key in told and key not in failed}, failed=failed)
+        return Results(succeeded={key: told[key] for key in wanted if key in told and key not in failed}, failed=failed)
 
-    def _count_partitions(self, topics: Iterable[str], **_: Any) -> Answers[str, tuple[int, ...]]:
+    def _count_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
         wanted = list(topics)
         unknown: dict[str, Any] = {
             "code": 3,
@@ -193,7 +193,7 @@ class FakeCluster:
             "message": "the topic does not exist",
         }
         failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}
-        return Answers(found={t: self.partitions[t] for t in wanted if t not in failed}, failed=failed)
+        return Results(succeeded={t: self.partitions[t] for t in wanted if t not in failed}, failed=failed)
 
 
 def unreachable() -> AdminError:
@@ -207,4 +207,4 @@ def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
     def look(_colour: str) -> Screen:
         return replace(look_at_streams("never"), out_is_terminal=True, width=width)
 
-    mocker.patch("kafka_groups.commands.session.look_at_streams", side_effect=look)
+    mocker.patch("kafka_groups.commands.cluster_session.look_at_streams", side_effect=look)

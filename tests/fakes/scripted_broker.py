@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from kafka_groups.admin.wire.messages import ALL, API_VERSIONS, Api
-from kafka_groups.codec import INT16, INT32, STRING, Cursor, Struct, compile_reader, compile_writer, skip_tags
+from kafka_groups.protocol import INT16, INT32, STRING, Cursor, Struct, compile_reader, compile_writer, skip_tags
+from kafka_groups.protocol.messages import ALL, API_VERSIONS, Api
 from kafka_groups.settings import ConnectionSettings, Endpoint
 
 APIS = {api.key: api for api in ALL}

@@ -88,11 +88,11 @@ def test_each_group_has_a_result_of_its_own(cluster: Cluster, groups: list[str],
     with admin_of(cluster.bootstrap) as admin:
         answers = admin.list_consumer_group_offsets(dict.fromkeys(groups))
 
-    assert set(answers.found) == set(groups)
+    assert set(answers.succeeded) == set(groups)
     assert answers.failed == {}
-    committed = {key: commit.offset for key, commit in answers.found[groups[0]].items() if commit}
+    committed = {key: commit.offset for key, commit in answers.succeeded[groups[0]].items() if commit}
     assert committed == {(topic, 0): 2, (topic, 5): 6}
-    assert all(dict(found.rows()) == dict(answers.found[groups[0]].rows()) for found in answers.all().values())
+    assert all(dict(found.rows()) == dict(answers.succeeded[groups[0]].rows()) for found in answers.all().values())
 
 
 def test_each_group_may_be_asked_for_partitions_of_its_own(cluster: Cluster, groups: list[str], topic: str) -> None:
@@ -113,7 +113,7 @@ def test_all_raises_what_one_group_failed_with(cluster: Cluster, groups: list[st
     with admin_of(cluster.bootstrap) as admin:
         answers = admin.describe_groups([*groups, missing])
 
-    assert set(answers.found) == set(groups)
+    assert set(answers.succeeded) == set(groups)
     assert set(answers.failed) == {missing}
     with pytest.raises(BrokerError, match="not found") as raised:
         answers.all()

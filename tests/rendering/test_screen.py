@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kafka_groups.model import Failure, GroupDescription
-from kafka_groups.rendering.notices import describe_failure, note, tell_states
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, escape_controls, look_at_streams
+from kafka_groups.rendering.stderr import describe_failure, note, tell_states
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]

@@ -12,7 +12,7 @@ from kafka_groups.sandbox.configuration import (
     logging_settings,
     zookeeper_properties,
 )
-from kafka_groups.sandbox.record import Node, Record
+from kafka_groups.sandbox.state_file import Node, Record
 from kafka_groups.sandbox.versions import parse_version
 
 

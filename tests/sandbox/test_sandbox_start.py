@@ -12,8 +12,8 @@ import pytest
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import Wanted, down, status, up
 from kafka_groups.sandbox.brokers import last_words
+from kafka_groups.sandbox.directory import place_of
 from kafka_groups.sandbox.kafka import Kafka
-from kafka_groups.sandbox.places import place_of
 from kafka_groups.sandbox.versions import parse_version
 
 if TYPE_CHECKING:

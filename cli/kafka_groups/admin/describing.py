@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kafka_groups.admin.routing import Route
-from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
+from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.errors import UnsupportedVersionError
-from kafka_groups.model import Answers, Broker, Failure, GroupDescription
+from kafka_groups.model import Broker, Failure, GroupDescription, Results
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 
 def merge_descriptions(
     groups: Sequence[str],
-    consumer: Route[str, GroupDescription],
-    classic: Route[str, GroupDescription],
+    consumer: ApiDriver[str, GroupDescription],
+    classic: ApiDriver[str, GroupDescription],
     lost: Mapping[str, Failure],
     brokers: Mapping[int, Broker],
-) -> Answers[str, GroupDescription]:
+) -> Results[str, GroupDescription]:
     """Each group's description, under the coordinator that gave it, or the failure that says what is the matter.
 
     `lost` are groups whose coordinator could not be found, which neither describe was asked about.
@@ -25,29 +25,29 @@ def merge_descriptions(
     found: dict[str, GroupDescription] = {}
     failed: dict[str, Failure] = {}
     for group in groups:
-        route = consumer if group in consumer.found else classic
-        if group in route.found:
-            coordinator = brokers.get(route.located[group]) if group in route.located else None
-            found[group] = replace(route.found[group], coordinator=coordinator)
+        driver = consumer if group in consumer.completed else classic
+        if group in driver.completed:
+            coordinator = brokers.get(driver.locations[group]) if group in driver.locations else None
+            found[group] = replace(driver.completed[group], coordinator=coordinator)
         elif group in lost:
             failed[group] = lost[group]
         else:
             failed[group] = _telling(consumer.failed.get(group), classic.failed.get(group))
-    return Answers(found=found, failed=failed)
+    return Results(succeeded=found, failed=failed)
 
 
-def not_found(route: Route[str, GroupDescription]) -> set[str]:
+def not_found(driver: ApiDriver[str, GroupDescription]) -> set[str]:
     """The groups that an API says are not there, or are of another kind."""
-    return {group for group, failure in route.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+    return {group for group, failure in driver.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
 
 
 def with_moved(
-    groups: Sequence[str], answers: Answers[str, GroupDescription], moved: Answers[str, GroupDescription]
-) -> Answers[str, GroupDescription]:
+    groups: Sequence[str], answers: Results[str, GroupDescription], moved: Results[str, GroupDescription]
+) -> Results[str, GroupDescription]:
     """The answers, and those of them that the other API knew; the failures of the rest stay as they were."""
-    found = {**answers.found, **moved.found}
-    return Answers(
-        found={group: found[group] for group in groups if group in found},
+    found = {**answers.succeeded, **moved.succeeded}
+    return Results(
+        succeeded={group: found[group] for group in groups if group in found},
         failed={group: failure for group, failure in answers.failed.items() if group not in found},
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kafka_groups.admin.wire.error_codes import broker_error
-from kafka_groups.admin.wire.offset_rows import Run, decode, partitions_of
 from kafka_groups.model import CommittedOffset, Failure, PartitionCommit, TopicPartition
+from kafka_groups.protocol.errors import broker_error
+from kafka_groups.protocol.packed_offsets import Run, decode, partitions_of
 
 
 class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from kafka_groups.admin.asking import settle
-from kafka_groups.admin.routing import Question, Route
-from kafka_groups.admin.wire.fleet import Fleet
-from kafka_groups.errors import AdminError, BadAnswerError
+from kafka_groups.admin.driver import ApiDriver, ApiHandler
+from kafka_groups.admin.event_loop import run_until_complete
+from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.errors import AdminError, MalformedResponseError
 from kafka_groups.model import Broker, TopicPartition
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 Progress = Callable[[str, int, int], None]
-# Calls that follow each other closely are one question; a watch that comes back is another.
+# Calls that follow each other closely are one handler; a watch that comes back is another.
 _FRESH_S: Final = 1.0
 
 
 class Reaching:
-    """What every question needs: brokers, a deadline, the loop, and what earlier answers taught. See GroupAdmin."""
+    """What every handler needs: brokers, a deadline, the loop, and what earlier answers taught. See GroupAdmin."""
 
     def __init__(
         self,
@@ -34,12 +34,12 @@ class Reaching:
         one_deadline: bool = False,
         progress: Progress = lambda _what, _done, _total: None,
         clock: Callable[[], float] = time.monotonic,
-        fleet: Fleet | None = None,
+        pool: BrokerPool | None = None,
     ) -> None:
         self._settings = settings
         self._progress = progress
         self._clock = clock
-        self._fleet = fleet or Fleet(settings, clock=clock)
+        self._pool = pool or BrokerPool(settings, clock=clock)
         self._is_open = False
         self._looked_at = 0.0
         self._one_deadline = one_deadline
@@ -58,28 +58,28 @@ class Reaching:
 
     def close(self) -> None:
         """Close all connections."""
-        self._fleet.close()
+        self._pool.close()
 
     @property
     def requests_sent(self) -> list[tuple[str, int]]:
         """Every request sent so far, as (API name, version), connection set-up included."""
-        return self._fleet.sent
+        return self._pool.sent
 
     def brokers(self, *, timeout_s: float | None = None) -> Mapping[int, Broker]:
         """The brokers of the cluster, by id."""
         self._reach(self._deadline(timeout_s))
-        return self._fleet.brokers
+        return self._pool.brokers
 
     def cluster_id(self, *, timeout_s: float | None = None) -> str:
-        """Kafka's id of the cluster, as each of its brokers tells it. BadAnswerError if they tell none."""
+        """Kafka's id of the cluster, as each of its brokers tells it. MalformedResponseError if they tell none."""
         self._reach(self._deadline(timeout_s))
-        if self._fleet.cluster_id is None:
-            raise BadAnswerError("the broker's answer to Metadata names no cluster id")
-        return self._fleet.cluster_id
+        if self._pool.cluster_id is None:
+            raise MalformedResponseError("the broker's answer to Metadata names no cluster id")
+        return self._pool.cluster_id
 
     def _reach(self, deadline: float) -> None:
         if not self._is_open:
-            self._fleet.open(deadline)
+            self._pool.open(deadline)
             self._is_open = True
             self._looked_at = self._clock()
 
@@ -89,7 +89,7 @@ class Reaching:
             return
         self._looked_at = self._clock()
         try:
-            self._fleet.refresh(deadline)
+            self._pool.refresh(deadline)
         except AdminError:
             # The brokers known so far are asked; what is wrong with them, their failures say.
             return
@@ -106,21 +106,21 @@ class Reaching:
     def _ask(
         self,
         what: str,
-        question: Question[K, A],
+        handler: ApiHandler[K, A],
         keys: Iterable[K],
         known: Mapping[K, int],
         deadline: float,
         *,
-        look_up: Question[K, int] | None = None,
-    ) -> Route[K, A]:
-        route = Route(keys, question=question, look_up=look_up, known=known)
-        self._settle(what, [route], deadline)
-        return route
+        lookup: ApiHandler[K, int] | None = None,
+    ) -> ApiDriver[K, A]:
+        driver = ApiDriver(keys, handler=handler, lookup=lookup, known=known)
+        self._run(what, [driver], deadline)
+        return driver
 
-    def _settle(self, what: str, routes: Sequence[Route[Any, Any]], deadline: float) -> None:
-        settle(
-            self._fleet,
-            routes,
+    def _run(self, what: str, drivers: Sequence[ApiDriver[Any, Any]], deadline: float) -> None:
+        run_until_complete(
+            self._pool,
+            drivers,
             deadline=deadline,
             clock=self._clock,
             progress=lambda done, total: self._progress(what, done, total),

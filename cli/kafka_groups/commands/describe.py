@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+from kafka_groups.commands.cluster_session import Session, session
 from kafka_groups.commands.options import (
     Connection,
     Selectors,
@@ -16,7 +17,6 @@ from kafka_groups.commands.options import (
     takes_selectors,
 )
 from kafka_groups.commands.selection import anything_listed, select_groups
-from kafka_groups.commands.session import Session, session
 from kafka_groups.commands.survey import Survey, survey_groups
 from kafka_groups.lag import in_order_of_work
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupDescription, OffsetRow
@@ -32,9 +32,9 @@ from kafka_groups.rendering.formats import (
     NdjsonWriter,
     Writer,
 )
-from kafka_groups.rendering.notices import tell_states, tell_without_rows
 from kafka_groups.rendering.rows import MemberRow, StateRow, member_rows, state_row
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.stderr import tell_states, tell_without_rows
 
 
 @click.command()

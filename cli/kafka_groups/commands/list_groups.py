@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from kafka_groups.commands.cluster_session import session
 from kafka_groups.commands.options import (
     BARE,
     Connection,
@@ -16,9 +17,8 @@ from kafka_groups.commands.options import (
     takes_selectors,
 )
 from kafka_groups.commands.selection import Selection, anything_listed, list_selected
-from kafka_groups.commands.session import session
 from kafka_groups.commands.survey import not_found
-from kafka_groups.errors import MissingFromAnswerError
+from kafka_groups.errors import MissingFromResponseError
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing
 from kafka_groups.rendering.columns import Column, list_columns
 from kafka_groups.rendering.documents import listing_document
@@ -115,7 +115,7 @@ def _narrows(selectors: Selectors, states: Sequence[str] | None, types: Sequence
 
 
 def _not_told(group: str) -> Failure:
-    return Failure.of(MissingFromAnswerError("no broker lists it, and not every broker answered"), group=group)
+    return Failure.of(MissingFromResponseError("no broker lists it, and not every broker answered"), group=group)
 
 
 def _entry(selection: Selection, group: str, columns: Sequence[Column]) -> Entry:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from kafka_groups.admin import GroupOffsets
+from kafka_groups.commands.cluster_session import Session, session
 from kafka_groups.commands.options import (
     Connection,
     Selectors,
@@ -16,7 +17,6 @@ from kafka_groups.commands.options import (
     takes_selectors,
 )
 from kafka_groups.commands.selection import NOT_LAST, Selection, anything_listed, select_groups
-from kafka_groups.commands.session import Session, session
 from kafka_groups.commands.survey import not_found, refusals, tell_skipped, without_vanished
 from kafka_groups.commands.topics import parse_topics
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, TopicPartition
@@ -89,21 +89,23 @@ def _fetch(
         dict.fromkeys(selection.groups, partitions), require_stable=stable, share=NOT_LAST
     )
     asked.failures += without_vanished(asked, selection, answers.failed)
-    asked.failures += refusals(answers.found)
-    missing = _missing(asked, selection, answers.found, where=" on the named partitions" if topics else "")
+    asked.failures += refusals(answers.succeeded)
+    missing = _missing(asked, selection, answers.succeeded, where=" on the named partitions" if topics else "")
     return {
-        group: answers.found[group] for group in selection.groups if group in answers.found and group not in missing
+        group: answers.succeeded[group]
+        for group in selection.groups
+        if group in answers.succeeded and group not in missing
     }
 
 
 def _partitions(asked: Session, topics: Mapping[str, tuple[int, ...]]) -> list[TopicPartition]:
     """What was named, with every partition of the topics that were named whole."""
-    whole = asked.admin.count_partitions([topic for topic, partitions in topics.items() if not partitions])
+    whole = asked.admin.list_partitions([topic for topic, partitions in topics.items() if not partitions])
     asked.failures += whole.failed.values()
     return [
         TopicPartition(topic, partition)
         for topic, partitions in topics.items()
-        for partition in partitions or whole.found.get(topic, ())
+        for partition in partitions or whole.succeeded.get(topic, ())
     ]
 
 

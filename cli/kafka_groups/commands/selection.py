@@ -65,7 +65,7 @@ def list_selected(
 ) -> Selection:
     """Listed groups of every kind; all of them if nothing is selected."""
     answers = admin.list_groups(states=states, types=types, share=share)
-    wanted = {group: listing for group, listing in answers.found.items() if _is_wanted(group, selectors)}
+    wanted = {group: listing for group, listing in answers.succeeded.items() if _is_wanted(group, selectors)}
     missing = [group for group in selectors.named if group not in wanted and not _is_excluded(group, selectors)]
     absent = () if answers.failed else _absent(admin, missing, filtered=bool(states or types))
     return Selection(
@@ -83,7 +83,7 @@ def _absent(admin: GroupAdmin, missing: Sequence[str], *, filtered: bool) -> tup
         return tuple(missing)
     # The brokers filtered: only a listing without filters tells a group of another state from none at all.
     everything = admin.list_groups(share=NOT_LAST)
-    return tuple(group for group in missing if group not in everything.found) if not everything.failed else ()
+    return tuple(group for group in missing if group not in everything.succeeded) if not everything.failed else ()
 
 
 def anything_listed(selection: Selection, *, brokers: int) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kafka_groups.admin import EARLIEST, LATEST, GroupOffsets
+from kafka_groups.commands.cluster_session import Session
 from kafka_groups.commands.selection import NOT_LAST, Selection
-from kafka_groups.commands.session import Session
 from kafka_groups.lag import join_offsets
-from kafka_groups.model import Answers, Broker, Failure, GroupDescription, GroupListing, OffsetRow, TopicPartition
+from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, OffsetRow, Results, TopicPartition
 
 _NOT_FOUND = 69
 _TOPIC_DENIED = 29
@@ -57,23 +57,25 @@ def survey_groups(
         return Survey(descriptions=descriptions, offsets={}, ends={}, starts={})
     offsets = asked.admin.list_consumer_group_offsets(dict.fromkeys(descriptions), share=NOT_LAST)
     asked.failures += without_vanished(asked, selection, offsets.failed)
-    asked.failures += refusals(offsets.found)
-    partitions = _partitions(descriptions.values(), offsets.found.values())
+    asked.failures += refusals(offsets.succeeded)
+    partitions = _partitions(descriptions.values(), offsets.succeeded.values())
     ends = asked.admin.list_offsets(partitions, at=LATEST, share=NOT_LAST if with_starts else 1.0)
     asked.failures += ends.failed.values()
-    starts: Answers[TopicPartition, int | None] = Answers()
+    starts: Results[TopicPartition, int | None] = Results()
     if with_starts:
         # A partition whose end could not be told would only fail once more.
-        starts = asked.admin.list_offsets([key for key in partitions if key in ends.found], at=EARLIEST)
+        starts = asked.admin.list_offsets([key for key in partitions if key in ends.succeeded], at=EARLIEST)
         asked.failures += starts.failed.values()
     shown = {
-        group: description for group, description in descriptions.items() if group in offsets.found or not only_offsets
+        group: description
+        for group, description in descriptions.items()
+        if group in offsets.succeeded or not only_offsets
     }
     return Survey(
         descriptions=shown,
-        offsets=offsets.found,
-        ends=_by_topic(ends.found),
-        starts=_by_topic(starts.found),
+        offsets=offsets.succeeded,
+        ends=_by_topic(ends.succeeded),
+        starts=_by_topic(starts.succeeded),
     )
 
 
@@ -110,7 +112,7 @@ def _describe(
         for group, failure in answers.failed.items()
         if with_offsets and failure.code == _TOPIC_DENIED
     }
-    everything: dict[str, GroupDescription] = {**told, **answers.found, **denied}
+    everything: dict[str, GroupDescription] = {**told, **answers.succeeded, **denied}
     return {group: everything[group] for group in selection.groups if group in everything}
 
 

@@ -20,8 +20,8 @@ OWN_ERROR_NAMES: Final = (
     "TLS_FAILED",
     "AUTHENTICATION_FAILED",
     "UNSUPPORTED_VERSION",
-    "MISSING_FROM_ANSWER",
-    "BAD_ANSWER",
+    "MISSING_FROM_RESPONSE",
+    "MALFORMED_RESPONSE",
 )
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_groups.sandbox.demo import next_steps, run_demo, which_sandbox
 from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.kafka import find_kafka, tool_line
 from kafka_groups.sandbox.lifecycle import (
@@ -37,6 +36,7 @@ from kafka_groups.sandbox.lifecycle import (
     up,
 )
 from kafka_groups.sandbox.startup import DEFAULT_HEAP_MB, DEFAULT_NAME, DEFAULT_PORT, Wanted
+from kafka_groups.sandbox.tour import next_steps, run_demo, which_sandbox
 from kafka_groups.sandbox.versions import DEFAULT_VERSION, parse_version
 
 __all__ = [

@@ -13,11 +13,11 @@ from kafka_groups.sandbox.configuration import (
     logging_settings,
     zookeeper_properties,
 )
+from kafka_groups.sandbox.directory import Place
 from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_options
-from kafka_groups.sandbox.places import Place
 from kafka_groups.sandbox.processes import ProcessId, start
-from kafka_groups.sandbox.record import ZOOKEEPER as ZOOKEEPER_ROLE
-from kafka_groups.sandbox.record import Node, Record
+from kafka_groups.sandbox.state_file import ZOOKEEPER as ZOOKEEPER_ROLE
+from kafka_groups.sandbox.state_file import Node, Record
 
 _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_groups.sandbox.ports import HOST
-from kafka_groups.sandbox.record import Node, Record
+from kafka_groups.sandbox.state_file import Node, Record
 from kafka_groups.sandbox.versions import KafkaVersion
 
 

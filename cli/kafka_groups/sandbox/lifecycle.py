@@ -9,14 +9,14 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.brokers import launch_broker
+from kafka_groups.sandbox.directory import Place, at_work, place_of
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.places import Place, at_work, place_of
 from kafka_groups.sandbox.processes import is_running, stop, uninterrupted
 from kafka_groups.sandbox.profile import remove_profile
 from kafka_groups.sandbox.readiness import await_brokers
-from kafka_groups.sandbox.record import MEMBERS, Node, Record, read_record, write_record
 from kafka_groups.sandbox.startup import DEFAULT_NAME, START_TIMEOUT_S, Wanted, start_sandbox
+from kafka_groups.sandbox.state_file import MEMBERS, Node, Record, read_record, write_record
 from kafka_groups.sandbox.versions import parse_version
 
 _MOST_BROKERS = 9

@@ -17,8 +17,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Produc
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_groups.sandbox.cast import Member, ShareMember, enter
-from kafka_groups.sandbox.story import CLICKS, TOPICS, Group, Kind, groups_for
+from kafka_groups.sandbox.group_fixtures import Member, ShareMember, enter
+from kafka_groups.sandbox.seed_data import CLICKS, TOPICS, Group, Kind, groups_for
 from kafka_groups.sandbox.versions import parse_version
 
 _TURN_S = 0.05

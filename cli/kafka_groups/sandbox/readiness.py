@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.brokers import last_words
-from kafka_groups.sandbox.places import Place
+from kafka_groups.sandbox.directory import Place
 from kafka_groups.sandbox.processes import is_running
-from kafka_groups.sandbox.record import ZOOKEEPER, Node, Record
+from kafka_groups.sandbox.state_file import ZOOKEEPER, Node, Record
 
 _POLL_S = 0.1
 _NO_SUCH_GROUP = "kafka-groups-sandbox"

@@ -8,9 +8,9 @@ import time
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.brokers import last_words
-from kafka_groups.sandbox.places import Place
+from kafka_groups.sandbox.directory import Place
 from kafka_groups.sandbox.processes import ProcessId, is_running, start
-from kafka_groups.sandbox.record import MEMBERS, Record
+from kafka_groups.sandbox.state_file import MEMBERS, Record
 
 _POLL_S = 0.05
 

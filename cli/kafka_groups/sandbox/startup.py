@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
+from kafka_groups.sandbox.directory import Place
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
-from kafka_groups.sandbox.places import Place
 from kafka_groups.sandbox.ports import broker_ports, free_ports
 from kafka_groups.sandbox.processes import ProcessId, uninterrupted
 from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.readiness import await_brokers, await_coordinators
-from kafka_groups.sandbox.record import MEMBERS, ZOOKEEPER, Node, Record, write_record
 from kafka_groups.sandbox.seeding import await_seeded, launch_members
+from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, Record, write_record
 from kafka_groups.sandbox.versions import DEFAULT_VERSION
 
 DEFAULT_NAME = "sandbox"

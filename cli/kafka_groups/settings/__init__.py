@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.login import Login, check_login_is_wanted, login_of
-from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Merged, Sources, merge_sources
-from kafka_groups.settings.sources import Setting, parse_properties, profiles_file
+from kafka_groups.settings.properties import Setting, parse_properties, profiles_file
+from kafka_groups.settings.sasl import SaslCredentials, check_login_is_wanted, login_of
+from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Merged, Sources, merge_sources
 from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, parse_bootstrap, parse_duration
 
 __all__ = [
     "ConnectionSettings",
     "Endpoint",
-    "Login",
+    "SaslCredentials",
     "Tls",
     "parse_bootstrap",
     "parse_duration",
@@ -51,7 +51,7 @@ class ConnectionSettings:
     client_id: str = "kafka-groups"
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
-    login: Login | None = None
+    login: SaslCredentials | None = None
 
 
 def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:

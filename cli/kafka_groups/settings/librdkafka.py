@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.login import check_jaas, check_login_is_wanted
-from kafka_groups.settings.merging import DEFAULT_TIMEOUT_S, Sources, merge_sources
-from kafka_groups.settings.sources import Setting, parse_pairs
+from kafka_groups.settings.properties import Setting, parse_pairs
+from kafka_groups.settings.sasl import check_jaas, check_login_is_wanted
+from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources
 from kafka_groups.settings.values import parse_bootstrap
 
 # What a file or a profile says of these is for us; the rest of a file serves other programs.

@@ -1,140 +1,96 @@
-"""Where settings are written: profiles, properties files, -X. Each value knows where it stands."""
+"""All sources of settings as one: flags beat the environment, which beats the profile, which beats the config file."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.jaas import parse_jaas
+from kafka_groups.settings.properties import Setting, read_profile, read_properties_file
+from kafka_groups.settings.values import parse_duration
 
-# librdkafka's spelling -> the spelling used here (Java's, where both clients have the setting).
-_ALIASES = {
-    "metadata.broker.list": "bootstrap.servers",
-    "ssl.ca.location": "ssl.truststore.location",
-    "ssl.certificate.location": "ssl.keystore.location",
-    "sasl.mechanisms": "sasl.mechanism",
-}
-_USED = frozenset(
-    {
-        "bootstrap.servers",
-        "client.id",
-        "sasl.jaas.config",
-        "sasl.mechanism",
-        "sasl.password",
-        "sasl.username",
-        "security.protocol",
-        "socket.connection.setup.timeout.ms",
-        "ssl.truststore.location",
-        "ssl.truststore.type",
-        "ssl.keystore.location",
-        "ssl.keystore.type",
-        "ssl.key.location",
-        "ssl.key.password",
-        "ssl.endpoint.identification.algorithm",
-    }
-)
+DEFAULT_TIMEOUT_S: Final = 30.0
+_PREFIX: Final = "KAFKA_GROUPS_"
 
 
-class Setting(NamedTuple):
-    """A value, and where a person finds it: `-b`, `-X client.id`, `profile 'x': timeout`."""
+class Sources(TypedDict, total=False):
+    """Where settings may come from. None, or not there: not given.
 
-    value: str
-    where: str
+    The first five are what the flags said; `profiles` is the profiles file, the user's own unless told.
+    """
+
+    bootstrap: str | None
+    config: str | None
+    properties: Sequence[str]
+    profile: str | None
+    timeout: str | None
+    environment: Required[Mapping[str, str]]
+    profiles: Path | None
 
 
-def profiles_file() -> Path:
-    """Where the user's profiles are kept: a TOML file with one table a profile."""
-    # platformdirs costs some milliseconds, and most runs name their broker.
-    from platformdirs import user_config_path
+class Merged(NamedTuple):
+    """What won, by dotted name; the timeout that won; and in which sources a cluster was looked for."""
 
-    return user_config_path("kafka-groups") / "profiles.toml"
+    settings: Mapping[str, Setting]
+    waiting: Setting | None
+    asked: tuple[str, ...]
 
-
-def read_profile(name: str | None, path: Path | None) -> dict[str, Setting]:
-    """The settings of one profile; none without a name."""
-    if not name:
-        return {}
-    import tomllib
-
-    path = path or profiles_file()
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        document = {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        msg = f"the profiles file {path} cannot be read: {error}"
-        raise SettingsError(msg) from error
-    table = document.get(name)
-    if not isinstance(table, dict):
-        known = ", ".join(sorted(key for key, value in document.items() if isinstance(value, dict)))
-        msg = f"there is no profile '{name}' in {path}; " + (f"it has: {known}" if known else "it has none")
+    def bootstrap(self) -> Setting:
+        """The brokers to ask first; SettingsError if no source names any."""
+        servers = self.settings.get("bootstrap.servers")
+        if servers is not None and servers.value:
+            return servers
+        lacking = " and ".join(self.asked) if servers is None or servers.where != "-b" else ""
+        msg = (
+            f"no cluster is named{f' in {lacking} (bootstrap.servers)' if lacking else ''}; "
+            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+        )
         raise SettingsError(msg)
-    return _normalise(_flatten(table), source=f"profile '{name}': ")
 
-
-def read_properties_file(path: str) -> dict[str, Setting]:
-    """The settings of a properties file, known or not: it may serve other programs too."""
-    import javaproperties
-
-    try:
-        # An editor's byte order mark is no part of the first key.
-        with Path(path).open(encoding="utf-8-sig") as file:
-            return _normalise(javaproperties.load(file), source=f"{path}: ")
-    except (OSError, UnicodeDecodeError, javaproperties.InvalidUEscapeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        msg = f"the config file {path} cannot be read: {reason}"
-        raise SettingsError(msg) from error
-
-
-def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
-    """The settings typed as -X, whatever they are."""
-    parsed: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            # What follows the key may be a password.
-            shown = pair if equals else (re.match(r"[\w.-]*", pair) or [""])[0]
-            msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
+    def timeout_s(self) -> float:
+        """The one deadline in seconds; SettingsError if what was written is none."""
+        if self.waiting is None:
+            return DEFAULT_TIMEOUT_S
+        try:
+            seconds = parse_duration(self.waiting.value)
+        except ValueError as error:
+            msg = f"{self.waiting.where}: {error}"
+            raise SettingsError(msg) from None
+        if seconds <= 0:
+            msg = f"{self.waiting.where} must be more than nothing; write for example 30s"
             raise SettingsError(msg)
-        parsed[key.strip()] = value.strip()
-    return _normalise(parsed, source="-X ")
+        return seconds
 
 
-def parse_properties(pairs: Sequence[str]) -> dict[str, Setting]:
-    """The settings typed as -X: what was typed now must have an effect."""
-    normalised = parse_pairs(pairs)
-    for key, setting in normalised.items():
-        if key not in _USED:
-            msg = f"{setting.where}: this tool has no such setting; it uses {', '.join(sorted(_USED))}"
-            raise SettingsError(msg)
-    return normalised
+def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> Merged:
+    """Every source in its order; `typed` is what -X said, as whoever asks reads it."""
+    environment, bootstrap = sources["environment"], sources.get("bootstrap")
+    variables = {
+        name: Setting(value, _PREFIX + name)
+        for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+        if (value := environment.get(_PREFIX + name))
+    }
+    asked = [f"profile '{name}'"] if (name := sources.get("profile") or _value(variables.get("PROFILE"))) else []
+    merged = read_profile(name, sources.get("profiles"))
+    # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
+    if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
+        asked.append(f"the config file {file}")
+        merged = {**_without_ours(read_properties_file(file)), **merged}
+    flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
+    waiting = flag or variables.get("TIMEOUT") or merged.get("timeout")
+    if "BOOTSTRAP_SERVER" in variables:
+        merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
+    merged.update(typed)
+    if bootstrap is not None:
+        merged["bootstrap.servers"] = Setting(bootstrap, "-b")
+    return Merged(merged, waiting, tuple(asked))
 
 
-def _flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat.update(_flatten(value, f"{prefix}{key}."))
-        elif isinstance(value, list):
-            flat[prefix + key] = ",".join(str(item) for item in value)
-        else:
-            flat[prefix + key] = str(value).lower() if isinstance(value, bool) else str(value)
-    return flat
+def _value(setting: Setting | None) -> str | None:
+    return setting.value if setting else None
 
 
-def _normalise(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
-    normalised: dict[str, Setting] = {}
-    for key, value in pairs.items():
-        name = _ALIASES.get(key, key)
-        if name == "enable.ssl.certificate.verification" and value.lower() == "false":
-            msg = f"{source}{key}=false is not offered; name the broker's CA with ssl.ca.location instead"
-            raise SettingsError(msg)
-        normalised[name] = Setting(value, f"{source}{key}")
-    if jaas := normalised.get("sasl.jaas.config"):
-        # Here, so that it counts as much as its source does.
-        for name, value in parse_jaas(jaas.value).login().items():
-            normalised.setdefault(f"sasl.{name}", Setting(value, jaas.where))
-    return normalised
+def _without_ours(found: Mapping[str, Setting]) -> dict[str, Setting]:
+    # `config` and `timeout` are words of profiles; a properties file that has them means something else.
+    return {key: setting for key, setting in found.items() if key not in {"config", "timeout"}}

@@ -65,4 +65,6 @@ def admin_of(bootstrap: str, *, timeout_s: float = 20.0) -> Iterator[GroupAdmin]
 def member_ids(bootstrap: str, group: str) -> dict[str, str]:
     """The ids of a group's members, by client id."""
     with admin_of(bootstrap) as admin:
-        return {member.client_id: member.member_id for member in admin.describe_groups([group]).found[group].members}
+        return {
+            member.client_id: member.member_id for member in admin.describe_groups([group]).succeeded[group].members
+        }

@@ -17,7 +17,7 @@ _TIMEOUT_S = 30
 def coordinators_of(bootstrap: str, groups: Sequence[str]) -> dict[str, int]:
     """The broker that coordinates each of the groups that are listed."""
     with admin_of(bootstrap, timeout_s=5) as admin:
-        listed = admin.list_groups().found
+        listed = admin.list_groups().succeeded
     return {group: listed[group].coordinator for group in groups if group in listed}
 
 

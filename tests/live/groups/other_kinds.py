@@ -33,7 +33,7 @@ def share(bootstrap: str, topic: str) -> Iterator[str]:
 
             def is_listed() -> bool:
                 consumer.poll(0.1)
-                return group in admin.list_groups(states=["Stable"], types=["Share"]).found
+                return group in admin.list_groups(states=["Stable"], types=["Share"]).succeeded
 
             wait_until(is_listed, lambda: f"share group {group} is not Stable")
         yield group

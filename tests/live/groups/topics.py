@@ -57,7 +57,7 @@ def delete_topic(bootstrap: str, topic: str) -> None:
 
 
 def _is_committed(admin: GroupAdmin, topic: str) -> bool:
-    found = admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().found)).found
+    found = admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().succeeded)).succeeded
     return any(topic == told for offsets in found.values() for told, _ in offsets.partitions())
 
 

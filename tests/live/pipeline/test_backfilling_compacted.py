@@ -33,7 +33,7 @@ def make_compacted(bootstrap: str, policy: str) -> str:
         producer.produce(topic, key="same", value=str(number))
     assert producer.flush(_TIMEOUT_S) == 0
     with admin_of(bootstrap) as admin:
-        assert admin.list_offsets([TopicPartition(topic, 0)]).found == {TopicPartition(topic, 0): 5}
+        assert admin.list_offsets([TopicPartition(topic, 0)]).succeeded == {TopicPartition(topic, 0): 5}
     return topic
 
 

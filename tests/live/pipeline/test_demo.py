@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.sandbox import demo
-from kafka_groups.sandbox.demo import Step, pipeline_steps
+from kafka_groups.sandbox import tour
+from kafka_groups.sandbox.tour import Step, pipeline_steps
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.pipeline.offsets_topic import commit
 
@@ -30,10 +30,10 @@ def test_every_command_of_the_pipelines_tour_ends_well(
     group, into = fresh("toured"), tmp_path / "tables"
     # Far behind, for a report begins with the worst groups.
     commit(broker, group, make_topic(broker, records=5_000), 2)
-    monkeypatch.setattr(demo, "pipeline_steps", lambda *asked: whole_steps(pipeline_steps(*asked)))
+    monkeypatch.setattr(tour, "pipeline_steps", lambda *asked: whole_steps(pipeline_steps(*asked)))
     shown: list[str] = []
 
-    went_well = demo.run_demo(broker, show=shown.append, into=into)
+    went_well = tour.run_demo(broker, show=shown.append, into=into)
 
     told = capfd.readouterr()
     assert went_well, told.err

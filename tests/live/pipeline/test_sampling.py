@@ -12,7 +12,7 @@ from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kafka_groups.admin import PartitionTime
-from kafka_groups.admin.questions.find_offsets import FindOffsets
+from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler
 from kafka_groups.pipeline.backfilling import Backfilled, backfill
 from kafka_groups.pipeline.sampling import Sampled, sample
 from kafka_groups.pipeline.storage import Storage
@@ -222,7 +222,7 @@ def test_records_that_are_not_in_order_of_their_times_are_found_as_brokers_find_
     fill_back(any_cluster, storage, topic, grid)
 
     with admin_of(any_cluster.bootstrap) as admin:
-        each = admin.find_offsets([(topic, 0, moment) for moment in grid]).all()
+        each = admin.offsets_for_times([(topic, 0, moment) for moment in grid]).all()
     found = {ms(row["observed_at"]): row["point_offset"] for row in rows_of(storage, PARTITION_OFFSETS, topic=topic)}
     assert found == {key.time_ms: None if point is None else point.offset for key, point in each.items()}
 
@@ -231,8 +231,10 @@ def test_a_partition_may_stand_in_a_request_once(cluster: Cluster, monkeypatch: 
     topic = make_topic(cluster.bootstrap, records=1)
     rows = [{"partition_index": 0, "timestamp": moment} for moment in (1, 2)]
     monkeypatch.setattr(
-        FindOffsets, "bodies", lambda _self, keys, _version: [(keys, {"topics": [{"name": topic, "partitions": rows}]})]
+        OffsetsForTimesHandler,
+        "bodies",
+        lambda _self, keys, _version: [(keys, {"topics": [{"name": topic, "partitions": rows}]})],
     )
     with admin_of(cluster.bootstrap) as admin:
-        failed = admin.find_offsets([(topic, 0, 1), (topic, 0, 2)]).failed
+        failed = admin.offsets_for_times([(topic, 0, 1), (topic, 0, 2)]).failed
     assert failed[PartitionTime(topic, 0, 2)].name == "INVALID_REQUEST"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.codec import Struct
 from kafka_groups.pipeline import backfilling
 from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Asked, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.backfilling.backfills import (

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.admin.wire.messages.api_versions import FEATURES
-from kafka_groups.codec import Struct
 from kafka_groups.errors import SettingsError
 from kafka_groups.pipeline.examining import Check
 from kafka_groups.pipeline.examining.asking import examine_asking
+from kafka_groups.protocol import Struct
+from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings
 from tests.fakes.scripted_broker import Asked, encode_answer
 from tests.fakes.scripted_cluster import ScriptedCluster

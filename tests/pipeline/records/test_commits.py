@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.codec import compile_writer
 from kafka_groups.pipeline.records.commits import NAMES, columns_of
 from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.records.values.classic import OFFSET_COMMIT
 from kafka_groups.pipeline.records.values.shape import read_value
+from kafka_groups.protocol import compile_writer
 from tests.pipeline.records.golden_records import row_of, rows_of
 
 KEY = b"\x00\x01\x00\x02g1\x00\x02t1\x00\x00\x00\x05"

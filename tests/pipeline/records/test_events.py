@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.codec import compile_writer
 from kafka_groups.pipeline.records import meanings
 from kafka_groups.pipeline.records.meanings import WORDS
 from kafka_groups.pipeline.records.types import ALL, COMMITS
 from kafka_groups.pipeline.records.values.classic import GROUP_METADATA
+from kafka_groups.protocol import compile_writer
 from tests.pipeline.records.golden_records import BY_NAME, GOLDEN, Row, row_of
 
 # As the golden program writes it: 1,700,000,000,000 ms.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.history import Finding
-from kafka_groups.rendering.history.words import (
+from kafka_groups.rendering.history.units import (
     counted,
     few_findings,
     longest_rebalance,

@@ -9,7 +9,7 @@ import click
 from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
 from kafka_groups.commands.pipeline.options import may_take_tables
 from kafka_groups.commands.pipeline.running import check_timeout, client_settings, running, wire_settings
-from kafka_groups.errors import IncompleteAnswerError, PipelineError
+from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
@@ -44,7 +44,7 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
             write_rows(run.screen, CHECKS, checks, output_format)
         if failed:
             run.note(f"Failed checks: {len(failed)}.")
-            raise IncompleteAnswerError(anything_answered=is_partial)
+            raise IncompleteResultError(anything_succeeded=is_partial)
 
 
 def _names_a_cluster(connection: Connection) -> bool:

@@ -12,16 +12,16 @@ from kafka_groups.commands.pipeline.options import takes_past, takes_tables
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.running import Run, now_ms, running, spark_of
 from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
-from kafka_groups.errors import IncompleteAnswerError, PipelineError
+from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.history import draw_history, history_document
 from kafka_groups.rendering.history.lines import write_history_lines
-from kafka_groups.rendering.history.words import tell_left_out
-from kafka_groups.rendering.notices import tell_failures
+from kafka_groups.rendering.history.units import tell_left_out
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import write_document
+from kafka_groups.rendering.stderr import print_failures
 
 _MS = 1000
 _STARTING = "starting Spark"
@@ -137,7 +137,7 @@ def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineErr
 
 
 def _show(run: Run, history: History, lost: PipelineError | None, *, is_matched: bool) -> None:
-    """The history, and each id of which there is none: IncompleteAnswerError then. `lost` is the page's error."""
+    """The history, and each id of which there is none: IncompleteResultError then. `lost` is the page's error."""
     failures = [_unknown(group) for group in history.unknown]
     if run.output_format == "json":
         run.is_written = True
@@ -147,11 +147,11 @@ def _show(run: Run, history: History, lost: PipelineError | None, *, is_matched:
         _write(run, history)
     if is_matched and not history.groups and not failures:
         run.note("No group matches.")
-    tell_failures(run.screen, failures)
+    print_failures(run.screen, failures)
     if lost is not None:
         run.note(f"Error: {lost}")
     if failures or lost:
-        raise IncompleteAnswerError(anything_answered=bool(history.groups or lost))
+        raise IncompleteResultError(anything_succeeded=bool(history.groups or lost))
 
 
 def _write(run: Run, history: History) -> None:

@@ -20,10 +20,9 @@ import click
 from kafka_groups.commands.options import Connection
 from kafka_groups.commands.pipeline.spark_options import SparkWanted
 from kafka_groups.commands.pipeline.stopping import keep_ctrl_c, sigterm_unwinds
-from kafka_groups.errors import IncompleteAnswerError, KafkaGroupsError, PipelineError, SettingsError
+from kafka_groups.errors import IncompleteResultError, KafkaGroupsError, PipelineError, SettingsError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import failure_document
-from kafka_groups.rendering.notices import note, tell_failures
 from kafka_groups.rendering.pipeline.documents import (
     INTERRUPTED,
     Summary,
@@ -34,9 +33,10 @@ from kafka_groups.rendering.pipeline.documents import (
 from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows, write_document, write_rows
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, look_at_streams
+from kafka_groups.rendering.stderr import note, print_failures
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
-from kafka_groups.settings.merging import Sources, merge_sources
+from kafka_groups.settings.sources import Sources, merge_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,11 +78,11 @@ class Run:
             write_document(self.screen, whole_document(self.command, status, content, errors))
 
     def finish(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
-        """What was done; IncompleteAnswerError if something of it failed. `cut_short`: by a signal."""
+        """What was done; IncompleteResultError if something of it failed. `cut_short`: by a signal."""
         self.end(summary, failures, cut_short=cut_short)
-        tell_failures(self.screen, failures)
+        print_failures(self.screen, failures)
         if failures:
-            raise IncompleteAnswerError(anything_answered=any(summary.rows.values()))
+            raise IncompleteResultError(anything_succeeded=any(summary.rows.values()))
 
     def end(self, summary: Summary, failures: Sequence[Failure] = (), *, cut_short: bool = False) -> None:
         """The same for who has told the failures on stderr as they came, and ends for another reason."""
@@ -135,13 +135,13 @@ def running(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
     with sigterm_unwinds():
         try:
             yield run
-        except (IncompleteAnswerError, SettingsError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        except (IncompleteResultError, SettingsError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:
             # Faults and what a system refuses, too: who reads the document has nothing else.
             known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
             if run.give_up(error_document(known)):
-                known.exit_code = IncompleteAnswerError(anything_answered=True).exit_code
+                known.exit_code = IncompleteResultError(anything_succeeded=True).exit_code
             raise
         except KeyboardInterrupt:
             run.give_up(INTERRUPTED)

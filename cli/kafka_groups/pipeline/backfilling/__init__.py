@@ -21,8 +21,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_groups.admin import GroupAdmin, PartitionTime, Point
-from kafka_groups.admin.questions.list_topics import Topic
-from kafka_groups.admin.wire.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.admin.handlers.list_topics import Topic
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfilling.filling import Cells
 from kafka_groups.pipeline.backfilling.looked_up import ORIGIN, looked_up, written_as
@@ -31,6 +30,7 @@ from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 Progress = Callable[[str, int, int], None]
 # Which of these topics are to be left out.
@@ -144,7 +144,7 @@ class _Run:
             self._topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
         ends = self._admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
         self.done.failures += ends.failed.values()
-        self._ends = {key: end for key, end in ends.found.items() if end is not None}
+        self._ends = {key: end for key, end in ends.succeeded.items() if end is not None}
         self.done.partitions, self.done.times = len(self._ends), len(grid)
         self._find_first()
 
@@ -153,7 +153,7 @@ class _Run:
         topics = self._admin.list_topics()
         wanted = {
             name: topic
-            for name, topic in topics.found.items()
+            for name, topic in topics.succeeded.items()
             if (not topic.internal if names is None else name in names)
         }
         self.done.failures += [failure for name, failure in topics.failed.items() if names is None or name in names]
@@ -217,12 +217,12 @@ class _Run:
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, Point | None]]:
         """The answers; a partition that has none is told, and left out from now on."""
-        answers = self._admin.find_offsets(wanted)
+        answers = self._admin.offsets_for_times(wanted)
         self.done.look_ups += len(wanted)
         for key, failure in answers.failed.items():
             if self._ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                 self.done.failures.append(failure)
-        return ((key, self._known_by_then(key, point)) for key, point in answers.found.items())
+        return ((key, self._known_by_then(key, point)) for key, point in answers.succeeded.items())
 
     def _known_by_then(self, key: PartitionTime, point: Point | None) -> Point | None:
         """Without records that came since the ends were asked for."""

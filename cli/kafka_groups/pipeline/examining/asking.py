@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError
-from kafka_groups.model import Answers, Failure, GroupListing
+from kafka_groups.model import Failure, GroupListing, Results
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
         with GroupAdmin(settings()) as admin:
             checks = [_versions(admin)]
             listed = admin.list_groups()
-            return [*checks, _list(listed), *_describe(admin, listed.found), _log_ends(admin)]
+            return [*checks, _list(listed), *_describe(admin, listed.succeeded), _log_ends(admin)]
     except SettingsError as error:
         return [Check("sample", WARNING, f"sample and backfill cannot reach these brokers: {error}")]
     except AdminError as error:
@@ -55,26 +55,26 @@ def _versions(admin: GroupAdmin) -> Check:
     """A broker's highest level says which Kafka it is; the cluster's level may be an older one's."""
     name = "versions of the brokers"
     answers = admin.describe_features()
-    if not answers.found:
+    if not answers.succeeded:
         return Check(name, WARNING, _first(answers))
-    known = [features.supported.get(_METADATA) for features in answers.found.values()]
+    known = [features.supported.get(_METADATA) for features in answers.succeeded.values()]
     levels = sorted({level for level in known if level is not None})
     if not levels or None in known:
         told = "not all of them tell a" if levels else "they tell no"
         return Check(name, WARNING, f"{told} {_METADATA}: Kafka before 3.0, or one that runs on ZooKeeper")
     releases = list(dict.fromkeys(map(_release, levels)))
-    finalized = next(iter(answers.found.values())).finalized
+    finalized = next(iter(answers.succeeded.values())).finalized
     uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
     told = f"Kafka {' and '.join(releases)}" + (f"; it uses {', '.join(uses)}" if uses else "")
     return Check(name, WARNING if answers.failed else OK, told + (f"; {_first(answers)}" if answers.failed else ""))
 
 
-def _list(listed: Answers[str, GroupListing]) -> Check:
+def _list(listed: Results[str, GroupListing]) -> Check:
     if listed.failed:
         return Check("list groups", FAILED, _first(listed))
-    if not listed.found:
+    if not listed.succeeded:
         return Check("list groups", WARNING, "no group is told: there is none, or this user may describe none")
-    count = len(listed.found)
+    count = len(listed.succeeded)
     return Check("list groups", OK, f"{count:,} group{'' if count == 1 else 's'}, as far as this user may describe")
 
 
@@ -84,7 +84,7 @@ def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Chec
     group = next(fitting, None)
     if group is None:
         return []
-    answers: tuple[Answers[Any, Any], ...] = (
+    answers: tuple[Results[Any, Any], ...] = (
         admin.describe_groups([group]),
         admin.list_consumer_group_offsets({group: None}),
     )
@@ -96,7 +96,7 @@ def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Chec
 def _log_ends(admin: GroupAdmin) -> Check:
     """Where one topic ends, and how many there are."""
     name = "log ends"
-    topics = [topic for topic in admin.list_topics().found.values() if not topic.internal and topic.partitions]
+    topics = [topic for topic in admin.list_topics().succeeded.values() if not topic.internal and topic.partitions]
     if not topics:
         return Check(name, WARNING, "no topic is told: there is none, or this user may describe none")
     asked = admin.list_offsets([(topics[0].name, topics[0].partitions[0])])
@@ -114,6 +114,6 @@ def _of_release(feature: str, level: int) -> str:
     return f" (Kafka {_release(level)})" if feature == _METADATA else ""
 
 
-def _first(answers: Answers[Any, Any]) -> str:
+def _first(answers: Results[Any, Any]) -> str:
     failures: list[Failure] = list(answers.failed.values())
     return failures[0].message

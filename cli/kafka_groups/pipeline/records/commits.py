@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.codec import Struct
 from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.records.packed import Flags, Ints, Packed, as_text
 from kafka_groups.pipeline.records.texts import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
+from kafka_groups.protocol import Struct
 
 _ABSENT: Final = -1
 _TOPIC_ID_BYTES: Final = 16

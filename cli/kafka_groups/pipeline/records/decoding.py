@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.codec import CodecError
 from kafka_groups.pipeline.records.columns import EVENT, GAP, GROUP_EVENT, HOLE, OFFSET_COMMIT, RAW, RECORD, UNKNOWN
 from kafka_groups.pipeline.records.commits import NAMES, Commits, as_times, columns_of
 from kafka_groups.pipeline.records.events import event_of
@@ -18,6 +17,7 @@ from kafka_groups.pipeline.records.packed import Flags, Packed, overlaid, pack, 
 from kafka_groups.pipeline.records.texts import microseconds
 from kafka_groups.pipeline.records.types import COMMITS, RecordType
 from kafka_groups.pipeline.records.values.shape import PREFIX_BYTES, read_value
+from kafka_groups.protocol import SchemaError
 
 _KINDS: Final = (OFFSET_COMMIT, GROUP_EVENT, UNKNOWN)
 _COMMIT, _EVENT, _UNKNOWN = range(len(_KINDS))
@@ -132,7 +132,7 @@ def _read_one(key: Key, raw_key: bytes | None, value: bytes | None) -> _OddRow:
         return _OddRow(_UNKNOWN, raw={"key": raw_key, "value": value, "problem": key.problem})
     try:
         return _understood(record_type, key, value)
-    except CodecError as error:
+    except SchemaError as error:
         problem = f"the value of this {record_type.name} cannot be read: {error}"
         return _OddRow(_UNKNOWN, raw={"key": raw_key, "value": value, "problem": problem})
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from kafka_groups.codec import Struct
 from kafka_groups.pipeline.records.keys import Key
 from kafka_groups.pipeline.records.meanings import meaning_of
 from kafka_groups.pipeline.records.texts import json_text, microseconds, topic_id_text
 from kafka_groups.pipeline.records.types import BY_ID
 from kafka_groups.pipeline.records.values.classic import read_assignment, read_subscription
+from kafka_groups.protocol import Struct
 
 # What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.
 _CONSUMER: Final = "consumer"

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.codec import CodecError, Cursor, Read, Struct, compile_reader
 from kafka_groups.pipeline.records.packed import Flags, Ints, Packed, as_text, overlaid, pack
 from kafka_groups.pipeline.records.types import BY_ID, COMMITS, REMOVED, RecordType
 from kafka_groups.pipeline.records.values.shape import read_prefix
+from kafka_groups.protocol import Cursor, Read, SchemaError, Struct, compile_reader
 
 # A commit's key without its names: type, two lengths, partition.
 _SMALLEST: Final = 2 + 2 + 2 + 4
@@ -105,7 +105,7 @@ def read_key(key: bytes | None) -> Key:
     try:
         type_id = read_prefix(cursor)
         return Key(type_id, **_read_names(type_id, cursor))
-    except CodecError as error:
+    except SchemaError as error:
         return Key(type_id, problem=f"the key cannot be read: {error}")
 
 
@@ -113,11 +113,11 @@ def _read_names(type_id: int, cursor: Cursor) -> Struct:
     if type_id not in BY_ID:
         was = f"; it was {REMOVED[type_id]} once" if type_id in REMOVED else ""
         msg = f"type {type_id} is not known{was}"
-        raise CodecError(msg)
+        raise SchemaError(msg)
     found: Struct = _reader(type_id)(cursor)
     if cursor.left():
         msg = f"{cursor.left()} bytes are left over"
-        raise CodecError(msg)
+        raise SchemaError(msg)
     return found
 
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from kafka_groups.codec import Struct
+from kafka_groups.protocol import Struct
 
 # LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
 _STATIC_MEMBER_AWAY: Final = -2

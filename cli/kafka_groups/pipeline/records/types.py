@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_groups.codec import INT32, STRING, Field
 from kafka_groups.pipeline.records.values import classic, consumer, share, streams
 from kafka_groups.pipeline.records.values.shape import ValueSchema
+from kafka_groups.protocol import INT32, STRING, Field
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupOffsets, Topic
-from kafka_groups.admin.wire.error_codes import GROUP_ID_NOT_FOUND
-from kafka_groups.model import Answers, Failure, GroupDescription, GroupListing, TopicPartition
+from kafka_groups.model import Failure, GroupDescription, GroupListing, Results, TopicPartition
 from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 _NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later questions from being asked
 
@@ -41,14 +41,14 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     """
     groups_ms = now_ms()
     groups = admin.list_groups(share=_NOT_LAST)
-    telling = [name for name, group in groups.found.items() if _has_more_to_tell(group)]
+    telling = [name for name, group in groups.succeeded.items() if _has_more_to_tell(group)]
     described = admin.describe_groups(telling, share=_NOT_LAST)
     commits_ms = now_ms()
     commits = admin.list_consumer_group_offsets(
-        {name: None for name, group in groups.found.items() if group.type != "Share"}, share=_NOT_LAST
+        {name: None for name, group in groups.succeeded.items() if group.type != "Share"}, share=_NOT_LAST
     )
     topics = admin.list_topics(share=_NOT_LAST)
-    partitions = _known(topics, commits.found)
+    partitions = _known(topics, commits.succeeded)
     # In this order, start <= last stable <= end holds in every row.
     starts = admin.list_offsets(partitions, at=EARLIEST, share=_NOT_LAST)
     stable = admin.list_offsets(partitions, at=LAST_STABLE, share=_NOT_LAST)
@@ -57,25 +57,25 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     is_whole = not groups.failed and OFFSETS_TOPIC not in topics.failed
     gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     return Asked(
-        groups={name: group for name, group in groups.found.items() if name not in gone},
+        groups={name: group for name, group in groups.succeeded.items() if name not in gone},
         groups_ms=groups_ms,
-        described=described.found,
-        commits=commits.found,
+        described=described.succeeded,
+        commits=commits.succeeded,
         commits_ms=commits_ms,
         partitions=(*partitions, *_unknown_coordinators(partitions, is_whole=is_whole)),
-        ends={key: end for key, end in ends.found.items() if is_whole or key.topic != OFFSETS_TOPIC},
-        starts=starts.found,
-        stable=stable.found,
+        ends={key: end for key, end in ends.succeeded.items() if is_whole or key.topic != OFFSETS_TOPIC},
+        starts=starts.succeeded,
+        stable=stable.succeeded,
         ends_ms=ends_ms,
         topic_ids={
             name: topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
-            for name, topic in topics.found.items()
+            for name, topic in topics.succeeded.items()
         },
-        failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.found, gone)),
+        failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.succeeded, gone)),
     )
 
 
-def _known(topics: Answers[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
+def _known(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
     """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now.
 
     Of internal topics those that groups read, and the coordinators' own: one without a leader has groups that nobody
@@ -87,7 +87,7 @@ def _known(topics: Answers[str, Topic], commits: Mapping[str, GroupOffsets]) -> 
             read.setdefault(name, set()).update(partitions)
     there = {
         name: topic.partitions
-        for name, topic in topics.found.items()
+        for name, topic in topics.succeeded.items()
         if not topic.internal or name in read or name == OFFSETS_TOPIC
     } | {name: tuple(sorted(read[name])) for name in topics.failed if name in read}
     return tuple(TopicPartition(name, partition) for name, partitions in there.items() for partition in partitions)
@@ -106,7 +106,7 @@ def _has_more_to_tell(group: GroupListing) -> bool:
 
 
 def _failures(
-    answers: Iterable[Answers[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
+    answers: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
 ) -> Iterator[Failure]:
     """Every item that failed, once: a partition without a leader fails in all three questions about it."""
     told: set[tuple[object, ...]] = set()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafka_groups.history import GroupHistory, History, Rebalance
 from kafka_groups.rendering.history.markup import Cell, embedded, name, row, table, text
 from kafka_groups.rendering.history.sparkline import thin_out
-from kafka_groups.rendering.history.words import (
+from kafka_groups.rendering.history.units import (
     counted,
     is_old,
     show_duration,

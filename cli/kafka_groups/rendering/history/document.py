@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import failure_document
-from kafka_groups.rendering.history.words import show_instant
+from kafka_groups.rendering.history.units import show_instant
 
 SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
 

@@ -8,10 +8,10 @@ from typing import Final
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.history.document import Document, history_document
-from kafka_groups.rendering.history.words import counted, longest_rebalance
-from kafka_groups.rendering.notices import note
+from kafka_groups.rendering.history.units import counted, longest_rebalance
 from kafka_groups.rendering.pipeline.rows import write_records, write_rows
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.stderr import note
 
 # What a cell can hold: of points nothing, of rebalances how many there were, and the longest.
 COLUMNS: Final = (

@@ -16,7 +16,7 @@ from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
 from kafka_groups.rendering.history.summary import summary_table
-from kafka_groups.rendering.history.words import counted, few_findings, spell_minute
+from kafka_groups.rendering.history.units import counted, few_findings, spell_minute
 
 # Of a kind.
 _MOST_FINDINGS: Final = 200

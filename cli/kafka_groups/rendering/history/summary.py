@@ -10,7 +10,7 @@ from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.history.charts import verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, table, text
 from kafka_groups.rendering.history.sparkline import peaks_of
-from kafka_groups.rendering.history.words import (
+from kafka_groups.rendering.history.units import (
     is_old,
     longest_rebalance,
     show_duration,

@@ -9,9 +9,9 @@ from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.formats import write_table
 from kafka_groups.rendering.grid import cells_of
-from kafka_groups.rendering.history.remarks import MOST_FINDINGS, remarks
+from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, remarks
 from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkline, peaks_of
-from kafka_groups.rendering.history.words import (
+from kafka_groups.rendering.history.units import (
     counted,
     few_findings,
     is_old,
@@ -22,8 +22,8 @@ from kafka_groups.rendering.history.words import (
     show_since,
     show_time_lag,
 )
-from kafka_groups.rendering.notices import note
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.stderr import note
 
 _TREND_CELLS: Final = 20
 _GAP: Final = 2

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.codec import (
+from kafka_groups.pipeline.records.values.shape import ValueSchema, read_prefix
+from kafka_groups.protocol import (
     BYTES,
     INT32,
     INT64,
     STRING,
     UUID_,
     Array,
-    CodecError,
     Cursor,
     Field,
+    SchemaError,
     Struct,
     compile_reader,
 )
-from kafka_groups.pipeline.records.values.shape import ValueSchema, read_prefix
 
 OFFSET_COMMIT: Final = ValueSchema(
     (
@@ -89,7 +89,7 @@ def read_subscription(data: bytes) -> Struct | None:
         version = read_prefix(cursor)
         # "When it encounters a newer version, it parses it using the current format" (the schema file).
         found: Struct | None = _SUBSCRIPTIONS[min(version, _NEWEST_CONSUMER_PROTOCOL)](cursor) if version >= 0 else None
-    except CodecError:
+    except SchemaError:
         return None
     return found
 
@@ -100,6 +100,6 @@ def read_assignment(data: bytes) -> Struct | None:
     try:
         version = read_prefix(cursor)
         found: Struct | None = _READ_ASSIGNMENT(cursor) if version >= 0 else None
-    except CodecError:
+    except SchemaError:
         return None
     return found

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kafka_groups.codec import (
+from kafka_groups.pipeline.records.values.shape import ValueSchema
+from kafka_groups.protocol import (
     BYTES,
     INT8,
     INT16,
@@ -24,7 +25,6 @@ from kafka_groups.codec import (
     compile_writer,
     read_unsigned_varint,
 )
-from kafka_groups.pipeline.records.values.shape import ValueSchema
 
 METADATA: Final = ValueSchema((Field("epoch", INT32), Field("metadata_hash", INT64, tag=0)))
 

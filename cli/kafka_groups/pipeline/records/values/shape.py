@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from kafka_groups.codec import CodecError, Cursor, Field, Read, Struct, compile_reader
+from kafka_groups.protocol import Cursor, Field, Read, SchemaError, Struct, compile_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ def read_prefix(cursor: Cursor) -> int:
 
 
 def read_value(schema: ValueSchema, value: bytes) -> Struct:
-    """The fields of a value; CodecError, with a sentence, if it is not exactly as the schema says."""
+    """The fields of a value; SchemaError, with a sentence, if it is not exactly as the schema says."""
     cursor = Cursor(value)
     version = read_prefix(cursor)
     if version not in schema.versions:
         msg = f"version {version} of the value is not known, only {schema.versions[0]} to {schema.versions[-1]}"
-        raise CodecError(msg)
+        raise SchemaError(msg)
     flexible = version >= schema.flexible_since
     try:
         return _read_all(cursor, _reader(schema.fields, version, flexible=flexible))
-    except CodecError:
+    except SchemaError:
         if schema.once is not None:
-            with suppress(CodecError):
+            with suppress(SchemaError):
                 return _read_all(Cursor(value[PREFIX_BYTES:]), _reader(schema.once, version, flexible=flexible))
         raise
 
@@ -54,7 +54,7 @@ def _read_all(cursor: Cursor, read: Read) -> Struct:
     # A broker never leaves bytes over, so these are of a layout that nobody here has seen.
     if cursor.left():
         msg = f"{cursor.left()} bytes are left over after the value"
-        raise CodecError(msg)
+        raise SchemaError(msg)
     return found
 
 

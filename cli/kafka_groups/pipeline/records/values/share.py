@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.codec import INT8, INT32, INT64, STRING, UUID_, Array, Field
 from kafka_groups.pipeline.records.values.shape import ValueSchema
+from kafka_groups.protocol import INT8, INT32, INT64, STRING, UUID_, Array, Field
 
 METADATA: Final = ValueSchema((Field("epoch", INT32), Field("metadata_hash", INT64)), once=(Field("epoch", INT32),))
 

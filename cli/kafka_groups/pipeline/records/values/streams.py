@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from kafka_groups.codec import INT8, INT16, INT32, INT64, STRING, Array, Cursor, Field, Inline, Primitive
 from kafka_groups.pipeline.records.values.shape import ValueSchema
+from kafka_groups.protocol import INT8, INT16, INT32, INT64, STRING, Array, Cursor, Field, Inline, Primitive
 
 _UINT16: Final = struct.Struct(">H")
 

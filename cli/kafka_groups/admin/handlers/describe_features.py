@@ -1,0 +1,45 @@
+"""ApiVersions, asked once more for the features that it tells: what a broker can do, and what the cluster uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_groups import __version__
+from kafka_groups.admin.driver import ApiResult
+from kafka_groups.errors import AdminError
+from kafka_groups.model import Failure
+from kafka_groups.protocol.errors import broker_error
+from kafka_groups.protocol.messages.api_versions import FEATURES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Features:
+    """Levels by feature: the highest that the broker knows, and the one that the cluster has. Empty before 2.7."""
+
+    supported: Mapping[str, int]
+    finalized: Mapping[str, int]
+
+
+class DescribeFeaturesHandler:
+    """Keys are broker ids, for each broker may be of another version."""
+
+    api = FEATURES
+
+    def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
+        """One body, which says who asks."""
+        return [(keys, {"client_software_name": "kafka-groups", "client_software_version": __version__})]
+
+    def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, Features]:
+        """The broker's features, or its error."""
+        answer = FEATURES.read_reply(version, payload)
+        if answer["error_code"]:
+            return ApiResult(failed={keys[0]: broker_error(answer["error_code"])})
+        supported = {row["name"]: row["max_version"] for row in answer["supported_features"]}
+        finalized = {row["name"]: row["max_version_level"] for row in answer["finalized_features"]}
+        return ApiResult(completed={keys[0]: Features(supported=supported, finalized=finalized)})
+
+    def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
+        """The broker's failure."""
+        return Failure.of(error, broker=key)

@@ -1,0 +1,39 @@
+"""Metadata: which partitions each of these topics has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka_groups.admin.driver import ApiResult
+from kafka_groups.errors import AdminError
+from kafka_groups.model import Failure
+from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, broker_error
+from kafka_groups.protocol.messages import METADATA
+
+
+class ListPartitionsHandler:
+    """Keys are topic names; answers their partitions, ascending."""
+
+    api = METADATA
+
+    def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
+        """One body for all topics. It never creates a topic."""
+        return [(keys, {"topics": [{"name": name} for name in keys], "allow_auto_topic_creation": False})]
+
+    def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, tuple[int, ...]]:
+        """Each topic's partitions, or its error."""
+        result: ApiResult[str, tuple[int, ...]] = ApiResult()
+        for topic in METADATA.read_reply(version, payload)["topics"]:
+            name, code = topic["name"], topic["error_code"]
+            if code == LEADER_NOT_AVAILABLE:
+                result.retriable[name] = str(broker_error(code))
+            elif code:
+                result.failed[name] = broker_error(code)
+            else:
+                result.completed[name] = tuple(sorted(row["partition_index"] for row in topic["partitions"]))
+        return result
+
+    def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
+        """The topic's failure."""
+        return Failure.of(error, topic=key, broker=broker)

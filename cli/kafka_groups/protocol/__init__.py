@@ -1,0 +1,48 @@
+"""Kafka's binary encoding: primitives, and a reader and a writer driven by tables. Pure: no sockets, no clock."""
+
+from kafka_groups.protocol.primitives import (
+    BOOL,
+    BYTES,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID_,
+    Cursor,
+    Primitive,
+    Read,
+    SchemaError,
+    Write,
+    read_count,
+    read_unsigned_varint,
+    skip_tags,
+    write_unsigned_varint,
+)
+from kafka_groups.protocol.schema import Array, Field, Inline, Struct, compile_reader, compile_writer
+
+__all__ = [
+    "BOOL",
+    "BYTES",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "STRING",
+    "UUID_",
+    "Array",
+    "Cursor",
+    "Field",
+    "Inline",
+    "Primitive",
+    "Read",
+    "SchemaError",
+    "Struct",
+    "Write",
+    "compile_reader",
+    "compile_writer",
+    "read_count",
+    "read_unsigned_varint",
+    "skip_tags",
+    "write_unsigned_varint",
+]

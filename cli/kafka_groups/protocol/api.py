@@ -1,0 +1,85 @@
+"""What all APIs share: a key, versions, a table for the request and one for the response, and the frame around them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafka_groups.protocol import (
+    STRING,
+    Cursor,
+    Field,
+    Read,
+    Struct,
+    Write,
+    compile_reader,
+    compile_writer,
+    skip_tags,
+)
+
+_FRAME: Final = struct.Struct(">i")
+_HEADER: Final = struct.Struct(">hhi")
+_WRITE_CLIENT_ID: Final = STRING.write(False, True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """One Kafka API in the versions that we speak (source: its two schema files).
+
+    `flexible_since` is the first version with compact types and tags; `response_tags` is False for
+    ApiVersions alone, whose response header never has tags (KIP-511). From `throttle_since` on the answer
+    begins with the time that the client is to hold back.
+    """
+
+    key: int
+    name: str
+    lowest: int
+    highest: int
+    flexible_since: int
+    request: tuple[Field, ...]
+    response: tuple[Field, ...]
+    throttle_since: int | None = None
+    response_tags: bool = True
+    _readers: dict[int, Read] = field(default_factory=dict, repr=False, compare=False)
+    _writers: dict[int, Write] = field(default_factory=dict, repr=False, compare=False)
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether this version has compact types and tagged fields."""
+        return version >= self.flexible_since
+
+    def frame(self, version: int, *, correlation_id: int, client_id: str, body: Mapping[str, Any]) -> bytes:
+        """The request as it goes on the wire, its size in front. SchemaError when a value does not fit."""
+        out = bytearray(_FRAME.size)
+        out += _HEADER.pack(self.key, version, correlation_id)
+        # The client id keeps its two-byte length even in the flexible header (RequestHeader.json).
+        _WRITE_CLIENT_ID(out, client_id)
+        if self.is_flexible(version):
+            out.append(0)
+        self.write_request(version)(out, body)
+        _FRAME.pack_into(out, 0, len(out) - _FRAME.size)
+        return bytes(out)
+
+    def open_reply(self, version: int, payload: bytes) -> Cursor:
+        """A cursor behind the response header of a reply that stands without its size."""
+        cursor = Cursor(payload, _FRAME.size)
+        if self.response_tags and self.is_flexible(version):
+            skip_tags(cursor)
+        return cursor
+
+    def read_reply(self, version: int, payload: bytes) -> Struct:
+        """The whole reply as a struct; SchemaError when the bytes are not one."""
+        return self.read_response(version)(self.open_reply(version, payload))  # type: ignore[no-any-return]
+
+    def write_request(self, version: int) -> Write:
+        """The compiled writer of the request body."""
+        if version not in self._writers:
+            self._writers[version] = compile_writer(self.request, version=version, flexible=self.is_flexible(version))
+        return self._writers[version]
+
+    def read_response(self, version: int) -> Read:
+        """The compiled reader of the response body."""
+        if version not in self._readers:
+            self._readers[version] = compile_reader(self.response, version=version, flexible=self.is_flexible(version))
+        return self._readers[version]

@@ -1,0 +1,41 @@
+"""The messages we speak, one table an API; each table follows Kafka's schema file of the same name."""
+
+from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.messages.api_versions import API_VERSIONS
+from kafka_groups.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
+from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
+from kafka_groups.protocol.messages.find_coordinator import FIND_COORDINATOR
+from kafka_groups.protocol.messages.list_groups import LIST_GROUPS
+from kafka_groups.protocol.messages.list_offsets import LIST_OFFSETS
+from kafka_groups.protocol.messages.metadata import METADATA
+from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH
+from kafka_groups.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
+from kafka_groups.protocol.messages.sasl_handshake import SASL_HANDSHAKE
+
+ALL: tuple[Api, ...] = (
+    API_VERSIONS,
+    CONSUMER_GROUP_DESCRIBE,
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    LIST_GROUPS,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
+
+__all__ = [
+    "ALL",
+    "API_VERSIONS",
+    "CONSUMER_GROUP_DESCRIBE",
+    "DESCRIBE_GROUPS",
+    "FIND_COORDINATOR",
+    "LIST_GROUPS",
+    "LIST_OFFSETS",
+    "METADATA",
+    "OFFSET_FETCH",
+    "SASL_AUTHENTICATE",
+    "SASL_HANDSHAKE",
+    "Api",
+]

@@ -1,0 +1,49 @@
+"""ApiVersions: which versions of each API a broker speaks (KIP-511 from version 3 on), and features (KIP-584)."""
+
+from dataclasses import replace
+
+from kafka_groups.protocol import INT16, INT32, STRING, Array, Field
+from kafka_groups.protocol.api import Api
+
+API_VERSIONS = Api(
+    key=18,
+    name="ApiVersions",
+    lowest=0,
+    highest=3,
+    flexible_since=3,
+    response_tags=False,
+    request=(
+        Field("client_software_name", STRING, since=3),
+        Field("client_software_version", STRING, since=3),
+    ),
+    response=(
+        Field("error_code", INT16),
+        Field(
+            "api_keys",
+            Array((Field("api_key", INT16), Field("min_version", INT16), Field("max_version", INT16))),
+        ),
+        Field("throttle_time_ms", INT32, since=1),
+    ),
+)
+
+# The same answer with what connections have no use for.
+FEATURES = replace(
+    API_VERSIONS,
+    response=(
+        *API_VERSIONS.response,
+        Field(
+            "supported_features",
+            Array((Field("name", STRING), Field("min_version", INT16), Field("max_version", INT16))),
+            since=3,
+            tag=0,
+        ),
+        Field(
+            "finalized_features",
+            Array((Field("name", STRING), Field("max_version_level", INT16), Field("min_version_level", INT16))),
+            since=3,
+            tag=2,
+        ),
+    ),
+    _readers={},
+    _writers={},
+)

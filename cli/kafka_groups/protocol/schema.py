@@ -1,0 +1,199 @@
+"""Messages as tables of fields with version ranges, as in Kafka's own schema files, compiled to readers and writers.
+
+A table and a version are compiled once into a chain of functions. Structs are plain dicts keyed by
+field name; a field that a version lacks holds its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from kafka_groups.protocol.primitives import (
+    Cursor,
+    Primitive,
+    Read,
+    SchemaError,
+    Write,
+    read_nullable_count,
+    read_unsigned_varint,
+    write_length,
+    write_unsigned_varint,
+)
+
+Struct: TypeAlias = dict[str, Any]
+
+_NULL_STRUCT: Final = 0xFF
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Any number of an element; a tuple of fields as element is a struct."""
+
+    element: Primitive | tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """One struct inside another."""
+
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One line of a schema: versions `since`..`until` have it; None means it has no end, or never.
+
+    `nullable_since` is the first version that may hold null, `tag` makes it a tagged field (KIP-482).
+    """
+
+    name: str
+    type: Primitive | Array | Inline
+    since: int = 0
+    until: int | None = None
+    nullable_since: int | None = None
+    tag: int | None = None
+    default: Any = ...
+
+    def is_in(self, version: int) -> bool:
+        """Whether this version of the message has the field."""
+        return self.since <= version and (self.until is None or version <= self.until)
+
+    def is_nullable(self, version: int) -> bool:
+        """Whether null may stand here in this version."""
+        return self.nullable_since is not None and version >= self.nullable_since
+
+    def absent_value(self) -> Any:
+        """What stands for the field where a version lacks it."""
+        if self.default is not ...:
+            return self.default
+        if isinstance(self.type, Primitive):
+            return self.type.default
+        return () if isinstance(self.type, Array) else None
+
+
+def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -> Read:
+    """A function that reads one struct of this version at a cursor."""
+    present = [field for field in fields if field.is_in(version)]
+    plain = [(field.name, _reader_of(field, version, flexible)) for field in present if field.tag is None]
+    tagged = {
+        field.tag: (field.name, _reader_of(field, version, flexible)) for field in present if field.tag is not None
+    }
+    absent = {field.name: field.absent_value() for field in fields if field not in present or field.tag is not None}
+
+    def read(cursor: Cursor) -> Struct:
+        values: Struct = dict(absent)
+        for name, read_field in plain:
+            values[name] = read_field(cursor)
+        if flexible:
+            _read_tags(cursor, tagged, values)
+        return values
+
+    return read
+
+
+def compile_writer(fields: tuple[Field, ...], *, version: int, flexible: bool) -> Write:
+    """A function that appends one struct of this version; missing keys are written as their defaults."""
+    present = [field for field in fields if field.is_in(version)]
+    plain = [(field, _writer_of(field, version, flexible)) for field in present if field.tag is None]
+    tagged = [(field, _writer_of(field, version, flexible)) for field in present if field.tag is not None]
+
+    def write(out: bytearray, values: Mapping[str, Any]) -> None:
+        for field, write_field in plain:
+            value = values[field.name] if field.name in values else field.absent_value()
+            write_field(out, value)
+        if flexible:
+            _write_tags(out, tagged, values)
+
+    return write
+
+
+def _read_tags(cursor: Cursor, known: Mapping[int, tuple[str, Read]], values: Struct) -> None:
+    for _ in range(read_unsigned_varint(cursor)):
+        tag = read_unsigned_varint(cursor)
+        body = Cursor(cursor.take(read_unsigned_varint(cursor)))
+        if tag in known:
+            name, read_field = known[tag]
+            values[name] = read_field(body)
+
+
+def _write_tags(out: bytearray, tagged: list[tuple[Field, Write]], values: Mapping[str, Any]) -> None:
+    given = [(field, write) for field, write in tagged if not _is_absent(field, values.get(field.name, ...))]
+    write_unsigned_varint(out, len(given))
+    for field, write in sorted(given, key=lambda pair: pair[0].tag or 0):
+        body = bytearray()
+        write(body, values[field.name])
+        write_unsigned_varint(out, field.tag or 0)
+        write_unsigned_varint(out, len(body))
+        out += body
+
+
+def _is_absent(field: Field, value: Any) -> bool:
+    absent = field.absent_value()
+    return value is ... or value == absent or (absent == () and value == [])
+
+
+def _reader_of(field: Field, version: int, flexible: bool) -> Read:
+    nullable = field.is_nullable(version)
+    if isinstance(field.type, Primitive):
+        return field.type.read(flexible, nullable)
+    if isinstance(field.type, Inline):
+        return _inline_reader(compile_reader(field.type.fields, version=version, flexible=flexible), nullable=nullable)
+    element = field.type.element
+    read_element = (
+        element.read(flexible, False)
+        if isinstance(element, Primitive)
+        else compile_reader(element, version=version, flexible=flexible)
+    )
+
+    def read(cursor: Cursor) -> list[Any] | None:
+        count = read_nullable_count(cursor, flexible=flexible)
+        if count is None:
+            if nullable:
+                return None
+            msg = f"{field.name} is null"
+            raise SchemaError(msg)
+        return [read_element(cursor) for _ in range(count)]
+
+    return read
+
+
+def _writer_of(field: Field, version: int, flexible: bool) -> Write:
+    nullable = field.is_nullable(version)
+    if isinstance(field.type, Primitive):
+        return field.type.write(flexible, nullable)
+    if isinstance(field.type, Inline):
+        return _inline_writer(compile_writer(field.type.fields, version=version, flexible=flexible), nullable=nullable)
+    element = field.type.element
+    write_element = (
+        element.write(flexible, False)
+        if isinstance(element, Primitive)
+        else compile_writer(element, version=version, flexible=flexible)
+    )
+
+    def write(out: bytearray, values: Any) -> None:
+        if values is None and not nullable:
+            msg = f"{field.name} may not be null in version {version}"
+            raise SchemaError(msg)
+        write_length(out, None if values is None else len(values), flexible=flexible, wide=True)
+        for value in values or ():
+            write_element(out, value)
+
+    return write
+
+
+def _inline_reader(read_struct: Read, *, nullable: bool) -> Read:
+    if not nullable:
+        return read_struct
+    return lambda cursor: None if cursor.take(1)[0] == _NULL_STRUCT else read_struct(cursor)
+
+
+def _inline_writer(write_struct: Write, *, nullable: bool) -> Write:
+    def write(out: bytearray, value: Any) -> None:
+        if nullable:
+            out.append(_NULL_STRUCT if value is None else 1)
+        if value is not None or not nullable:
+            write_struct(out, value or {})
+
+    return write

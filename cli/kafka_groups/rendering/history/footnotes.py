@@ -1,0 +1,80 @@
+"""What stands below the table of a history, on stderr: what signs mean, what was left out, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from kafka_groups.history import History
+from kafka_groups.rendering.history.units import (
+    LAG_SIGNS,
+    TIME_LAG_SIGNS,
+    counted,
+    few_findings,
+    longest_rebalance,
+    show_minute,
+)
+
+_MOST_NOTES: Final = 20
+# Of a kind.
+MOST_FINDINGS: Final = 50
+_LAG_LEGEND: Final = {
+    "≥": "≥ is at least: the log ends of some partitions are not known",
+    "?": "? is outdated: the coordinator did not answer, and the commits are from before",
+}
+_TIME_LAG_LEGEND: Final = {
+    "~": "~ is interpolated between sampled times",
+    "≥": "≥ is at least: older times were not sampled",
+    "!": "! is after data loss: records were deleted before they were read",
+}
+
+
+def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
+    """What signs in the columns that are `shown` mean, what was left out, and what is missing."""
+    yield from _of_signs(
+        "LAG", _LAG_LEGEND, [LAG_SIGNS.get(group.lag_quality) for group in history.groups], is_unicode=is_unicode
+    )
+    if "TIME-LAG" in shown:
+        signs = [TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups]
+        yield from _of_signs("TIME-LAG", _TIME_LAG_LEGEND, signs, is_unicode=is_unicode)
+    if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
+        sign = "≤" if is_unicode else "<="
+        yield f"SINCE: {sign} is at or before: it had a lag when what is known of it begins, or goes on after a hole."
+    if "LONGEST" in shown:
+        yield from _of_longest(history, is_unicode=is_unicode)
+    left = len(history.findings) - len(few_findings(history.findings, MOST_FINDINGS))
+    if left:
+        yield f"{counted(left, 'more finding')}; --format json has them all."
+    yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
+    yield from _as_far_as_few(history.gaps, "Gap", "gaps")
+    yield from _as_far_as_few(history.missing, "Missing", "things are missing")
+
+
+def _of_signs(
+    header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool
+) -> Iterator[str]:
+    told = "; ".join(told for sign, told in legend.items() if sign in used)
+    if told:
+        yield f"{header}: {told if is_unicode else told.replace('≥', '>=')}."
+
+
+def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
+    longest = (longest_rebalance(group) for group in history.groups)
+    qualities = {found.duration_quality for found in longest if found is not None and found.duration_ms is not None}
+    if "bound" in qualities:
+        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: it is not known when exactly it began or ended."
+    if "overtaken" in qualities:
+        yield f"LONGEST: {'≥' if is_unicode else '>='} is at least: the next one came before all members had got there."
+
+
+def _removed(history: History, at_most: str) -> Iterator[str]:
+    for group in history.groups:
+        if group.removed_ms is not None:
+            where = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
+            yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
+
+
+def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:
+    yield from (f"{label}: {text}" for text in told[:_MOST_NOTES])
+    if len(told) > _MOST_NOTES:
+        yield f"{len(told) - _MOST_NOTES:,} more {many}; --format json has them all."

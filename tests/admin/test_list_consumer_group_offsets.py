@@ -1,0 +1,117 @@
+"""Committed offsets through the door: what is asked on the wire, and what is made of the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.admin import GroupOffsets
+from kafka_groups.model import CommittedOffset, TopicPartition
+from tests.fakes.scripted_broker import plain
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+
+COMMITS: dict[tuple[str, int], int | Commit] = {
+    ("payments", 0): 5,
+    ("payments", 1): Commit(offset=7, epoch=3, metadata="by hand"),
+    ("refunds", 0): Commit(offset=-1),
+}
+
+
+def _offsets_of(group: Group, partitions: list[tuple[str, int]] | None = None) -> GroupOffsets:
+    with ScriptedCluster(groups={"orders": group}) as cluster, cluster.admin() as admin:
+        return admin.list_consumer_group_offsets({"orders": partitions}).all()["orders"]
+
+
+def test_all_offsets_of_a_group_are_told_by_partition() -> None:
+    assert dict(_offsets_of(Group(commits=COMMITS))) == {
+        TopicPartition("payments", 0): CommittedOffset(offset=5, leader_epoch=None, metadata=""),
+        TopicPartition("payments", 1): CommittedOffset(offset=7, leader_epoch=3, metadata="by hand"),
+        TopicPartition("refunds", 0): None,
+    }
+
+
+def test_only_the_partitions_that_were_named_are_told() -> None:
+    offsets = _offsets_of(Group(commits=COMMITS), [("payments", 1), ("payments", 9), ("absent", 0)])
+    assert dict(offsets) == {
+        TopicPartition("payments", 1): CommittedOffset(offset=7, leader_epoch=3, metadata="by hand"),
+        TopicPartition("payments", 9): None,
+        TopicPartition("absent", 0): None,
+    }
+
+
+@pytest.mark.parametrize("offset", [-1, -2, -(2**63)])
+def test_a_negative_offset_is_no_commit(offset: int) -> None:
+    assert dict(_offsets_of(Group(commits={("payments", 0): offset}))) == {TopicPartition("payments", 0): None}
+
+
+def test_a_group_that_does_not_exist_has_no_commits_and_is_no_failure() -> None:
+    with ScriptedCluster() as cluster, cluster.admin() as admin:
+        answers = admin.list_consumer_group_offsets({"absent": None, "named": [("payments", 0)]})
+        assert answers.failed == {}
+        assert len(answers.succeeded["absent"]) == 0
+        assert dict(answers.succeeded["named"]) == {TopicPartition("payments", 0): None}
+        assert not answers.succeeded["named"].has_commits()
+
+
+@pytest.mark.parametrize(("code", "name"), [(3, "UNKNOWN_TOPIC_OR_PARTITION"), (29, "TOPIC_AUTHORIZATION_FAILED")])
+def test_a_partition_that_is_refused_is_told_beside_the_others(code: int, name: str) -> None:
+    refused = Commit(offset=-1, error=code)
+    offsets = _offsets_of(Group(commits={("payments", 0): 5, ("secret", 1): refused}))
+    assert list(offsets) == [TopicPartition("payments", 0)]
+    assert offsets.refused == {TopicPartition("secret", 1): code}
+    failure = offsets.failures("orders")[0]
+    assert (failure.group, failure.topic, failure.partition) == ("orders", "secret", 1)
+    assert (failure.code, failure.name) == (code, name)
+
+
+def test_without_stability_required_an_unstable_partition_is_refused_at_once() -> None:
+    offsets = _offsets_of(Group(commits={("payments", 0): Commit(offset=-1, error=88)}))
+    assert offsets.refused == {TopicPartition("payments", 0): 88}
+
+
+def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> None:
+    with ScriptedCluster() as cluster, cluster.admin() as admin:
+        admin.list_consumer_group_offsets({"orders": None, "billing": [("b", 1), ("a", 0), ("b", 0)]})
+        fetch = cluster.asked("OffsetFetch")[0]
+        assert fetch.version == 9
+        assert fetch.body["groups"] == [
+            {"group_id": "orders", "member_id": None, "member_epoch": -1, "topics": None},
+            {
+                "group_id": "billing",
+                "member_id": None,
+                "member_epoch": -1,
+                "topics": [{"name": "b", "partition_indexes": [1, 0]}, {"name": "a", "partition_indexes": [0]}],
+            },
+        ]
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_stability_is_required_of_the_broker_only_when_asked_for(*, required: bool) -> None:
+    with ScriptedCluster() as cluster, cluster.admin() as admin:
+        admin.list_consumer_group_offsets({"orders": None}, require_stable=required)
+        assert cluster.asked("OffsetFetch")[0].body["require_stable"] is required
+
+
+def test_an_unstable_offset_is_asked_for_again_until_its_transaction_ends() -> None:
+    group = Group(commits={("payments", 0): Commit(offset=-1, error=88)})
+    with ScriptedCluster(groups={"orders": group}) as cluster, cluster.admin() as admin:
+
+        def settles(_asked: object, answer: dict[str, object]) -> dict[str, object]:
+            group.commits = {("payments", 0): 5}
+            return answer
+
+        cluster.script("OffsetFetch", plain, settles, brokers=[1])
+        offsets = admin.list_consumer_group_offsets({"orders": None}, require_stable=True).all()["orders"]
+        assert dict(offsets) == {TopicPartition("payments", 0): CommittedOffset(5, None, "")}
+        assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 3}
+
+
+def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_told() -> None:
+    unstable: dict[tuple[str, int], int | Commit] = {("payments", 0): Commit(offset=-1, error=88), ("payments", 1): 7}
+    groups = {"stuck": Group(commits=unstable), "fine": Group()}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.brokers()
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout_s=0.5)
+        assert sorted(answers.succeeded) == ["fine", "stuck"]
+        assert dict(answers.succeeded["stuck"]) == {TopicPartition("payments", 1): CommittedOffset(7, None, "")}
+        assert answers.succeeded["stuck"].refused == {TopicPartition("payments", 0): 88}
+        assert [group["group_id"] for group in cluster.asked("OffsetFetch")[1].body["groups"]] == ["stuck"]

@@ -1,0 +1,188 @@
+"""Log ends and partition counts through the door: leaders are looked up, each partition fails alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kafka_groups.admin import EARLIEST
+from kafka_groups.model import TopicPartition
+from kafka_groups.protocol import Struct
+from tests.fakes.scripted_broker import Asked, Reaction, drops
+from tests.fakes.scripted_cluster import ScriptedCluster
+
+TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
+ENDS = {("payments", 0): 10, ("payments", 1): 0, ("payments", 2): 2**62}
+PAYMENTS = [("payments", 0), ("payments", 1), ("payments", 2)]
+
+
+def _cluster() -> ScriptedCluster:
+    return ScriptedCluster(topics=TOPICS, ends=ENDS, starts={("payments", 0): 3})
+
+
+def _partition_error(code: int) -> Reaction:
+    def react(_asked: Asked, answer: Struct) -> Struct:
+        topic = answer["topics"][0]
+        rows = [{"partition_index": row["partition_index"], "error_code": code} for row in topic["partitions"]]
+        return {"topics": [{"name": topic["name"], "partitions": rows}]}
+
+    return react
+
+
+def _topic_error(code: int) -> Reaction:
+    return lambda _asked, answer: {**answer, "topics": [{**topic, "error_code": code} for topic in answer["topics"]]}
+
+
+def test_ends_and_starts_are_told_by_partition() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        assert admin.list_offsets(PAYMENTS).all() == {
+            TopicPartition("payments", 0): 10,
+            TopicPartition("payments", 1): 0,
+            TopicPartition("payments", 2): 4611686018427387904,
+        }
+        assert admin.list_offsets([("payments", 0)], at=EARLIEST).all() == {TopicPartition("payments", 0): 3}
+
+
+def test_a_time_without_records_after_it_has_no_offset() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        assert admin.list_offsets([("payments", 0)], at=1_700_000_000_000).all() == {
+            TopicPartition("payments", 0): None
+        }
+        asked = cluster.asked("ListOffsets")[0]
+        assert asked.body["topics"][0]["partitions"][0]["timestamp"] == 1_700_000_000_000
+        assert asked.body["replica_id"] == -1
+
+
+def test_looking_for_leaders_never_creates_a_topic() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.list_offsets([("absent", 0)])
+        admin.list_partitions(["absent"])
+        assert [asked.body["allow_auto_topic_creation"] for asked in cluster.asked("Metadata")] == [False] * 3
+
+
+@pytest.mark.parametrize("code", [3, 5, 6])
+def test_a_leader_that_moved_is_looked_up_again_for_its_partition_only(code: int) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListOffsets", _partition_error(code), brokers=[2])
+        assert len(admin.list_offsets(PAYMENTS).all()) == 3
+        assert cluster.requests() == {"Metadata": 2, "ListOffsets": 4}
+        assert cluster.asked("ListOffsets")[-1].body["topics"][0]["partitions"][0]["partition_index"] == 1
+
+
+def test_a_known_leader_that_moved_is_found_again() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.list_offsets(PAYMENTS)
+        cluster.topics["payments"] = {0: 3, 1: 2, 2: 3}
+        assert admin.list_offsets(PAYMENTS).all()[TopicPartition("payments", 0)] == 10
+        admin.list_offsets(PAYMENTS)
+        assert cluster.requests()["Metadata"] == 2
+
+
+@pytest.mark.parametrize("code", [7, 9, 13, 56, 74, 75, 78])
+def test_a_leader_that_is_not_ready_is_asked_again_without_a_look_up(code: int) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListOffsets", _partition_error(code), brokers=[3])
+        assert len(admin.list_offsets(PAYMENTS).all()) == 3
+        assert cluster.requests() == {"Metadata": 1, "ListOffsets": 4}
+
+
+@pytest.mark.parametrize(("code", "name"), [(29, "TOPIC_AUTHORIZATION_FAILED"), (-1, "UNKNOWN_SERVER_ERROR")])
+def test_a_partition_that_is_refused_fails_alone(code: int, name: str) -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListOffsets", _partition_error(code), brokers=[2])
+        answers = admin.list_offsets(PAYMENTS)
+        assert sorted(answers.succeeded) == [("payments", 0), ("payments", 2)]
+        failure = answers.failed[TopicPartition("payments", 1)]
+        assert (failure.topic, failure.partition, failure.broker, failure.name) == ("payments", 1, 2, name)
+
+
+def test_a_partition_without_a_leader_fails_at_once() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
+        started = time.monotonic()
+        answers = admin.list_offsets(PAYMENTS)
+        assert time.monotonic() - started < 1
+        assert sorted(answers.succeeded) == [("payments", 0), ("payments", 2)]
+        failure = answers.failed[TopicPartition("payments", 1)]
+        assert (failure.name, failure.message) == ("LEADER_NOT_AVAILABLE", "the partition has no leader")
+
+
+def test_unknown_topics_and_partitions_fail_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        answers = admin.list_offsets([("absent", 0), ("payments", 0), ("payments", 77)])
+        assert list(answers.succeeded) == [("payments", 0)]
+        assert {key: failure.name for key, failure in answers.failed.items()} == {
+            ("absent", 0): "UNKNOWN_TOPIC_OR_PARTITION",
+            ("payments", 77): "UNKNOWN_TOPIC_OR_PARTITION",
+        }
+
+
+def test_a_topic_that_metadata_does_not_mention_fails_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("Metadata", lambda _asked, answer: {**answer, "topics": answer["topics"][1:]}, brokers=[1])
+        answers = admin.list_offsets([("payments", 0), ("refunds", 0)])
+        assert list(answers.succeeded) == [("refunds", 0)]
+        assert answers.failed[TopicPartition("payments", 0)].name == "MISSING_FROM_RESPONSE"
+
+
+def test_a_partition_that_a_leader_does_not_mention_fails_alone() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListOffsets", lambda _asked, _answer: {"topics": []}, brokers=[2])
+        answers = admin.list_offsets(PAYMENTS)
+        assert {key: failure.name for key, failure in answers.failed.items()} == {
+            ("payments", 1): "MISSING_FROM_RESPONSE"
+        }
+
+
+def test_a_topic_that_is_being_made_is_asked_for_again() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("Metadata", _topic_error(5), _topic_error(5), brokers=[1])
+        assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
+        assert cluster.requests() == {"Metadata": 3, "ListOffsets": 1}
+
+
+def test_a_topic_that_may_not_be_described_fails_with_its_error() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("Metadata", _topic_error(29), _topic_error(17), brokers=[1])
+        assert admin.list_offsets([("payments", 0)]).failed[TopicPartition("payments", 0)].code == 29
+        assert admin.list_partitions(["payments"]).failed["payments"].message == "the topic's name is not valid"
+
+
+def test_a_leader_that_hangs_up_is_looked_up_again() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListOffsets", drops, brokers=[3])
+        assert len(admin.list_offsets(PAYMENTS).all()) == 3
+        assert cluster.requests() == {"Metadata": 2, "ListOffsets": 4}
+
+
+@pytest.mark.parametrize("version", [1, 2, 4, 5, 6, 7, 10])
+def test_every_version_of_the_question_is_answered(version: int) -> None:
+    with (
+        ScriptedCluster(topics=TOPICS, ends=ENDS, versions={"ListOffsets": (0, version)}) as cluster,
+        cluster.admin() as admin,
+    ):
+        assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
+        assert cluster.asked("ListOffsets")[0].version == version
+
+
+@pytest.mark.parametrize("version", [4, 5, 7, 8, 9, 10, 12, 13])
+def test_every_version_of_metadata_finds_leaders(version: int) -> None:
+    with (
+        ScriptedCluster(topics=TOPICS, ends=ENDS, versions={"Metadata": (0, version)}) as cluster,
+        cluster.admin() as admin,
+    ):
+        assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
+        assert {asked.version for asked in cluster.asked("Metadata")} == {version}
+
+
+def test_partitions_are_counted_in_ascending_order_and_an_absent_topic_fails_alone() -> None:
+    with ScriptedCluster(topics={"odd": {7: 1, 0: 2, 3: -1}}) as cluster, cluster.admin() as admin:
+        answers = admin.list_partitions(["odd", "absent", "odd"])
+        assert answers.succeeded == {"odd": (0, 3, 7)}
+        assert answers.failed["absent"].topic == "absent"
+        assert answers.failed["absent"].name == "UNKNOWN_TOPIC_OR_PARTITION"
+        assert answers.failed["absent"].broker is None

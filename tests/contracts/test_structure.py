@@ -1,0 +1,108 @@
+"""The house keeps its own rules: sizes, the tree of errors, the names of failures, the map of files."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import kafka_groups
+from kafka_groups import errors
+from kafka_groups.protocol.errors import name_of
+from kafka_groups.rendering.schemas import OWN_ERROR_NAMES
+
+PACKAGE = Path(kafka_groups.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+MOST_LINES = 300
+CONTRACT_NAMES = {
+    "TIMEOUT",
+    "NAME_NOT_RESOLVED",
+    "CONNECTION_FAILED",
+    "TLS_FAILED",
+    "AUTHENTICATION_FAILED",
+    "UNSUPPORTED_VERSION",
+    "MISSING_FROM_RESPONSE",
+    "MALFORMED_RESPONSE",
+}
+
+
+def test_no_file_is_longer_than_a_person_reads() -> None:
+    lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in FILES}
+    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_every_file_stands_in_the_map() -> None:
+    told = (PACKAGE.parent / "DESIGN.md").read_text()
+    paths = [str(file.relative_to(PACKAGE)) for file in FILES if file.read_text().strip()]
+    assert [path for path in paths if f"`{path}`" not in told] == []
+
+
+def test_the_map_names_no_file_that_is_gone() -> None:
+    told = (PACKAGE.parent / "DESIGN.md").read_text()
+    first_cells = re.findall(r"^\|([^|]*)\|", told, re.MULTILINE)
+    paths = re.findall(r"`([\w/]+\.py)`", "".join(first_cells))
+    assert paths
+    assert [path for path in paths if not (PACKAGE / path).is_file()] == []
+
+
+def error_classes() -> Iterator[type[errors.KafkaGroupsError]]:
+    """The classes of errors.py."""
+    for _, found in inspect.getmembers(errors, inspect.isclass):
+        assert issubclass(found, errors.KafkaGroupsError)
+        yield found
+
+
+def drawn_tree() -> dict[str, str]:
+    """Each class of the tree in errors.py's docstring, with the one that it hangs from."""
+    path = ["Exception"]
+    parents = {}
+    for branch, name in re.findall(r"^([│├└─ ]*)(\w+Error)\b", errors.__doc__ or "", re.MULTILINE):
+        depth = 1 + len(branch) // 4
+        parents[name] = path[depth - 1]
+        path = [*path[:depth], name]
+    return parents
+
+
+def test_the_tree_of_errors_is_as_it_is_drawn() -> None:
+    assert {found.__name__: found.__bases__[0].__name__ for found in error_classes()} == drawn_tree()
+
+
+def test_the_tree_tells_the_names_that_documents_carry() -> None:
+    drawn = dict(re.findall(r"(\w+Error)\s+([A-Z_]+)$", errors.__doc__ or "", re.MULTILINE))
+    ours = {found.__name__: found.name for found in errors.AdminError.__subclasses__() if found.code is None}
+    del ours["BrokerError"]
+    assert ours == drawn
+    assert set(ours.values()) == CONTRACT_NAMES == set(OWN_ERROR_NAMES)
+
+
+def calls_of(name: str) -> Iterator[ast.Call]:
+    """Every call of a class in the package."""
+    for file in FILES:
+        nodes = ast.walk(ast.parse(file.read_text()))
+        yield from (node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == name)
+
+
+def test_failures_are_named_by_kafka_or_by_the_contract() -> None:
+    known = {name_of(code) for code in range(-1, 134)} | CONTRACT_NAMES
+    written = {
+        word.value.value
+        for call in calls_of("Failure")
+        for word in call.keywords
+        if word.arg == "name" and isinstance(word.value, ast.Constant)
+    }
+    assert written
+    assert written - known == set()
+
+
+def test_no_error_is_raised_that_the_contract_has_no_name_for() -> None:
+    assert [ast.unparse(call) for call in calls_of("AdminError")] == []
+
+
+def test_exit_codes_are_the_contracts() -> None:
+    codes = {found.__name__: found.exit_code for found in error_classes()}
+    odd = {name: code for name, code in codes.items() if code != 1}
+    assert odd == {"SettingsError": 2}
+    assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
+    assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1

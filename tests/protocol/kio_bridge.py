@@ -1,0 +1,182 @@
+"""The package `kio` as judge of our bytes: its classes built from plain values, and taken apart again.
+
+Kafka's schemas generate kio's classes, so their fields are ours but for the clothes: error codes are
+enum members, durations are timedeltas that lost their unit's suffix, arrays are tuples, and an
+all-zero UUID is None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_reader, entity_writer
+from kio.serial._introspect import EntityField, EntityTupleField, classify_field, get_field_tag, is_optional
+
+from kafka_groups.protocol import Array, Field, Inline, Primitive, Struct
+from kafka_groups.protocol.messages import Api
+
+ERROR_CODES = tuple(int(code) for code in ErrorCode)
+_DURATIONS = {"timedelta_i32": "int32", "timedelta_i64": "int64"}
+_PLAIN_TYPES = {"error_code": "int16", **_DURATIONS}
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Line(NamedTuple):
+    """One field of a message in one version, whoever describes it."""
+
+    path: str
+    type: str
+    nullable: bool
+
+
+def kio_class(api: Api, kind: str, version: int) -> Any:
+    """The class of kio for a request or a response."""
+    return _class(f"{_snake(api.name)}.v{version}.{kind}", f"{api.name}{kind.capitalize()}")
+
+
+def assignment_class(version: int) -> Any:
+    """The class of kio for the bytes of a member's assignment."""
+    return _class(f"consumer_protocol_assignment.v{version}.data", "ConsumerProtocolAssignment")
+
+
+def kio_bytes(cls: Any, values: Struct) -> bytes:
+    """What kio writes for these values."""
+    out = io.BytesIO()
+    entity_writer(cls)(out, _to_kio(cls, values))
+    return out.getvalue()
+
+
+def kio_values(cls: Any, data: bytes) -> Struct:
+    """What kio reads from these bytes, all of which it must use."""
+    entity, size = entity_reader(cls)(data, 0)
+    assert size == len(data)
+    return _from_kio(entity)
+
+
+def kio_outline(cls: Any, path: str = "") -> Iterator[Line]:
+    """Every untagged field of a class and of those within, in wire order."""
+    for field in _untagged(cls):
+        name = path + _our_name(field)
+        kafka_type = field.metadata.get("kafka_type", "struct")
+        # kio's UUIDs are always optional; None stands for zero, not for null.
+        yield Line(name, _PLAIN_TYPES.get(kafka_type, kafka_type), is_optional(field) and kafka_type != "uuid")
+        yield from kio_outline(inner, f"{name}.") if (inner := _inner_class(field)) else ()
+
+
+def kio_defaults(cls: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The default of every field within that is not an array and has one in Kafka's schema."""
+    for field in _untagged(cls):
+        name = path + _our_name(field)
+        if field.default not in (dataclasses.MISSING, ()):
+            yield name, _undress(field, field.default)
+        yield from kio_defaults(inner, f"{name}.") if (inner := _inner_class(field)) else ()
+
+
+def our_outline(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[Line]:
+    """Every untagged field of one of our tables in a version, in wire order."""
+    for field in _present(fields, version):
+        yield Line(path + field.name, _our_type(field), field.is_nullable(version))
+        yield from our_outline(_inner_fields(field), version, f"{path}{field.name}.")
+
+
+def our_defaults(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What stands for each field within when it is left out."""
+    for field in _present(fields, version):
+        yield path + field.name, field.absent_value()
+        yield from our_defaults(_inner_fields(field), version, f"{path}{field.name}.")
+
+
+def said(fields: tuple[Field, ...], version: int, struct: Struct) -> Struct:
+    """A struct as we read it, without the stand-ins for what its version lacks."""
+    return {field.name: _said_value(field, version, struct[field.name]) for field in _present(fields, version)}
+
+
+def _said_value(field: Field, version: int, value: Any) -> Any:
+    inner = _inner_fields(field)
+    if not inner or value is None:
+        return value
+    if isinstance(value, dict):
+        return said(inner, version, value)
+    return [said(inner, version, element) for element in value]
+
+
+def _present(fields: tuple[Field, ...], version: int) -> Iterator[Field]:
+    return (field for field in fields if field.is_in(version) and field.tag is None)
+
+
+def _inner_fields(field: Field) -> tuple[Field, ...]:
+    if isinstance(field.type, Inline):
+        return field.type.fields
+    if isinstance(field.type, Array) and isinstance(field.type.element, tuple):
+        return field.type.element
+    return ()
+
+
+def _our_type(field: Field) -> str:
+    kind = field.type.element if isinstance(field.type, Array) else field.type
+    return kind.name if isinstance(kind, Primitive) else "struct"
+
+
+def _class(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"kio.schema.{module}"), name)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+def _untagged(cls: Any) -> list[Any]:
+    return [field for field in dataclasses.fields(cls) if get_field_tag(field) is None]
+
+
+def _our_name(field: Any) -> str:
+    return f"{field.name}_ms" if field.metadata.get("kafka_type") in _DURATIONS else str(field.name)
+
+
+def _inner_class(field: Any) -> Any:
+    shape = classify_field(field)
+    return shape.type_ if isinstance(shape, EntityField | EntityTupleField) else None
+
+
+def _to_kio(cls: Any, values: Struct) -> Any:
+    """Tagged fields may be given too; keys that kio does not know are a TypeError."""
+    fields = {_our_name(field): field for field in dataclasses.fields(cls)}
+    return cls(**{fields[name].name: _dress(fields[name], value) for name, value in values.items()})
+
+
+def _dress(field: Any, value: Any) -> Any:
+    inner = _inner_class(field)
+    match value, field.metadata.get("kafka_type"):
+        case list(), _:
+            return tuple(_to_kio(inner, element) if inner else element for element in value)
+        case dict(), _:
+            return _to_kio(inner, value)
+        case int(), "error_code":
+            return ErrorCode(value)
+        case int(), kind if kind in _DURATIONS:
+            return value * _MILLISECOND
+    return value
+
+
+def _from_kio(entity: Any) -> Struct:
+    return {_our_name(field): _undress(field, getattr(entity, field.name)) for field in _untagged(type(entity))}
+
+
+def _undress(field: Any, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_from_kio(element) if dataclasses.is_dataclass(element) else element for element in value]
+    if dataclasses.is_dataclass(value):
+        return _from_kio(value)
+    if isinstance(value, timedelta):
+        return value // _MILLISECOND
+    if value is None and field.metadata.get("kafka_type") == "uuid":
+        return UUID(int=0)
+    return value

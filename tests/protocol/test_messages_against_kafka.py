@@ -1,0 +1,81 @@
+"""Our message tables against Kafka's own classes, by golden bytes; and what an old version lacks."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from kafka_groups.protocol import INT16, Cursor, SchemaError, compile_reader
+from kafka_groups.protocol.messages import ALL, OFFSET_FETCH, Api
+from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
+from tests.admin.network.exchange import EVERY_VERSION, SPOKEN, id_of, written_by_us
+from tests.protocol.golden_messages import BY_NAME, GOLDEN, Golden
+from tests.protocol.kio_bridge import said
+
+BY_API = {api.name: api for api in ALL}
+MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
+
+
+def test_golden_bytes_hold_every_version_that_we_speak() -> None:
+    spoken = {(api.name, kind, version, "full") for api, version in SPOKEN for kind in ("request", "response")}
+    assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == spoken
+
+
+@pytest.mark.parametrize("golden", MESSAGES, ids=id_of)
+def test_we_read_what_kafka_wrote(golden: Golden) -> None:
+    api = BY_API[golden.api]
+    cursor = Cursor(golden.data)
+    fields = getattr(api, golden.kind)
+    read = compile_reader(fields, version=golden.version, flexible=api.is_flexible(golden.version))(cursor)
+    assert said(fields, golden.version, read) == golden.values
+    assert cursor.left() == 0
+
+
+@pytest.mark.parametrize("golden", [golden for golden in MESSAGES if golden.variant != "tags"], ids=id_of)
+def test_we_write_what_kafka_wrote(golden: Golden) -> None:
+    assert written_by_us(BY_API[golden.api], golden.kind, golden.version, golden.values) == golden.data
+
+
+@pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.kind == "assignment"], ids=id_of)
+def test_an_assignment_of_any_version_is_its_version_then_the_same_topics(golden: Golden) -> None:
+    cursor = Cursor(golden.data)
+    assert INT16.read(False, False)(cursor) == golden.version
+    read = compile_reader(ASSIGNMENT, version=golden.version, flexible=False)(cursor)
+    assert read == {"assigned_partitions": golden.values["assigned_partitions"]}
+
+
+@EVERY_VERSION
+def test_a_reply_begins_with_its_throttle_time_from_the_version_that_the_table_names(api: Api, version: int) -> None:
+    golden = BY_NAME[api.name, "response", version, "full"]
+    is_named = api.throttle_since is not None and version >= api.throttle_since
+    assert (next(iter(golden.values)) == "throttle_time_ms") == is_named
+
+
+def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
+    oldest = {
+        api.name: api.read_response(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
+        for api in ALL
+    }
+    assert oldest["ApiVersions"]["throttle_time_ms"] == 0
+    assert oldest["ConsumerGroupDescribe"]["groups"][0]["members"][0]["member_type"] == -1
+    group = oldest["DescribeGroups"]["groups"][0]
+    assert (group["error_message"], group["authorized_operations"]) == (None, -2147483648)
+    assert group["members"][0]["group_instance_id"] is None
+    assert oldest["FindCoordinator"]["error_message"] is None
+    assert oldest["FindCoordinator"]["coordinators"] == ()
+    assert (oldest["ListGroups"]["groups"][0]["group_state"], oldest["ListGroups"]["groups"][0]["group_type"]) == (
+        "",
+        "",
+    )
+    assert oldest["ListOffsets"]["topics"][0]["partitions"][0]["leader_epoch"] == -1
+    topic = oldest["Metadata"]["topics"][0]
+    assert (topic["topic_id"], topic["topic_authorized_operations"]) == (UUID(int=0), -2147483648)
+    assert (topic["partitions"][0]["leader_epoch"], topic["partitions"][0]["offline_replicas"]) == (-1, ())
+    assert (oldest["OffsetFetch"]["error_code"], oldest["OffsetFetch"]["groups"]) == (0, ())
+    assert oldest["OffsetFetch"]["topics"][0]["partitions"][0]["committed_leader_epoch"] == -1
+
+
+def test_all_topics_cannot_be_asked_for_before_version_two_of_offset_fetch() -> None:
+    with pytest.raises(SchemaError, match="topics may not be null in version 1"):
+        written_by_us(OFFSET_FETCH, "request", 1, {"group_id": "g", "topics": None})
