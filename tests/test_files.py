@@ -62,7 +62,7 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_draft(tmp_path: Path) 
     with pytest.raises(UnicodeEncodeError):
         write_atomically(path, "\ud800")
     assert path.read_text(encoding="utf-8") == "old"
-    assert os.listdir(tmp_path) == ["state.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
 
 
 def test_a_draft_is_never_readable_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from kafka_groups.errors import (
     UnsupportedVersionError,
 )
 from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, spell
-from kafka_groups.protocol.errors import broker_error, name_of
+from kafka_groups.protocol.errors import broker_error, error_name
 
 OWN_ERRORS = [
     (TimeoutExceededError, "TIMEOUT"),
@@ -70,7 +70,7 @@ def test_a_failure_of_ours_becomes_the_same_error_again(kind: type[AdminError], 
 def test_a_name_that_no_request_can_carry_is_called_as_a_broker_would_call_it() -> None:
     failure = Failure.of(InvalidRequestError("too long"), group="g")
     assert (failure.code, failure.name) == (42, "INVALID_REQUEST")
-    assert name_of(42) == "INVALID_REQUEST"
+    assert error_name(42) == "INVALID_REQUEST"
 
 
 def test_a_brokers_failure_becomes_a_brokers_error_again() -> None:
@@ -124,7 +124,7 @@ def test_a_code_that_is_newer_than_our_table_is_told_by_its_number() -> None:
     ],
 )
 def test_codes_have_kafkas_names(code: int, name: str) -> None:
-    assert name_of(code) == name
+    assert error_name(code) == name
 
 
 def test_answers_without_failures_are_all_there() -> None:

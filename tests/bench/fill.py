@@ -83,7 +83,7 @@ def _commit(coordinator: str, groups: Sequence[str], partitions: int, stop: thre
             payload = line.ask(
                 OFFSET_COMMIT, _COMMIT_VERSION, {"group_id": group, "topics": [_commits(group, partitions)]}
             )
-            answer = OFFSET_COMMIT.read_reply(_COMMIT_VERSION, payload)
+            answer = OFFSET_COMMIT.read_response(_COMMIT_VERSION, payload)
             _require_taken(group, (row["error_code"] for topic in answer["topics"] for row in topic["partitions"]))
 
 

@@ -62,7 +62,7 @@ class TestFrames:
         conversation.note_request(_request(METADATA, version, 5))
         frame = conversation.redirect(_reply(METADATA, version, 5, body))
 
-        assert METADATA.read_reply(version, frame[4:])["brokers"][0]["port"] == _PROXY
+        assert METADATA.read_response(version, frame[4:])["brokers"][0]["port"] == _PROXY
 
     @pytest.mark.parametrize("version", [3, 4])
     def test_coordinators_are_behind_the_proxy(self, version: int) -> None:
@@ -71,7 +71,7 @@ class TestFrames:
         body = {**where, "coordinators": [{"key": "g1", **where}, {"key": "g2", **where}]}
 
         conversation.note_request(_request(FIND_COORDINATOR, version, 5))
-        answer = FIND_COORDINATOR.read_reply(
+        answer = FIND_COORDINATOR.read_response(
             version, conversation.redirect(_reply(FIND_COORDINATOR, version, 5, body))[4:]
         )
 

@@ -117,7 +117,7 @@ def by_coordinator(bootstrap: str, groups: Iterable[str]) -> dict[str, list[str]
 def _look_up(line: Line, groups: Sequence[str]) -> list[dict[str, Any]]:
     body = {"key_type": 0, "coordinator_keys": groups}
     payload = line.ask(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, body)
-    rows: list[dict[str, Any]] = FIND_COORDINATOR.read_reply(FIND_COORDINATOR_VERSION, payload)["coordinators"]
+    rows: list[dict[str, Any]] = FIND_COORDINATOR.read_response(FIND_COORDINATOR_VERSION, payload)["coordinators"]
     if odd := next((row for row in rows if row["error_code"]), None):
         msg = f"no coordinator for {odd['key']}: error {odd['error_code']}"
         raise RuntimeError(msg)

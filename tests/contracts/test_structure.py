@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kafka_groups
 from kafka_groups import errors
-from kafka_groups.protocol.errors import name_of
+from kafka_groups.protocol.errors import error_name
 from kafka_groups.rendering.schemas import OWN_ERROR_NAMES
 
 PACKAGE = Path(kafka_groups.__file__).parent
@@ -85,7 +85,7 @@ def calls_of(name: str) -> Iterator[ast.Call]:
 
 
 def test_failures_are_named_by_kafka_or_by_the_contract() -> None:
-    known = {name_of(code) for code in range(-1, 134)} | CONTRACT_NAMES
+    known = {error_name(code) for code in range(-1, 134)} | CONTRACT_NAMES
     written = {
         word.value.value
         for call in calls_of("Failure")

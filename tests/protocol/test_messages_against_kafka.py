@@ -54,7 +54,7 @@ def test_a_reply_begins_with_its_throttle_time_from_the_version_that_the_table_n
 
 def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
     oldest = {
-        api.name: api.read_response(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
+        api.name: api.response_reader(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
         for api in ALL
     }
     assert oldest["ApiVersions"]["throttle_time_ms"] == 0

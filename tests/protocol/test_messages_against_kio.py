@@ -170,8 +170,8 @@ def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
 def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int, correlation_id: int) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     header = kio_bytes(kio_class(api, "response", version).__header_schema__, {"correlation_id": correlation_id})
-    assert api.open_reply(version, header + golden.data).at == len(header)
-    assert said(api.response, version, api.read_reply(version, header + golden.data)) == golden.values
+    assert api.open_response(version, header + golden.data).at == len(header)
+    assert said(api.response, version, api.read_response(version, header + golden.data)) == golden.values
 
 
 @pytest.mark.parametrize(("api", "version"), TAGGED, ids=id_of)
@@ -184,7 +184,7 @@ def test_tags_in_a_reply_header_are_skipped(api: Api, version: int, tags: dict[i
     write_unsigned_varint(header, uvarint(len(tags)))
     for tag, body in sorted(tags.items()):
         write_tagged_field(header, uvarint(tag), _write_raw, body)
-    assert said(api.response, version, api.read_reply(version, header.getvalue() + golden.data)) == golden.values
+    assert said(api.response, version, api.read_response(version, header.getvalue() + golden.data)) == golden.values
 
 
 # Kafka's schema of ApiVersions has the only tagged fields near us; the product leaves them alone.
@@ -213,7 +213,7 @@ def test_tagged_fields_are_written_like_kios_and_read_back_and_skipped_by_who_do
     read = compile_reader(_FEATURES, version=3, flexible=True)(Cursor(theirs))
     assert read == values | {"finalized_features": read["finalized_features"]}
     assert list(read["finalized_features"]) == values["finalized_features"]
-    plain = API_VERSIONS.read_response(3)(Cursor(theirs))
+    plain = API_VERSIONS.response_reader(3)(Cursor(theirs))
     assert plain == {key: values[key] for key in ("error_code", "api_keys", "throttle_time_ms")}
 
 

@@ -6,7 +6,7 @@
         answers.failed                 # what could not be answered, and why, item by item
 
 `routing` decides who is asked what, `lookups` find brokers, `questions` build requests and read
-replies, `wire` moves bytes, `asking` is the loop between them.
+responses, `wire` moves bytes, `asking` is the loop between them.
 """
 
 from kafka_groups.admin.client import GroupAdmin

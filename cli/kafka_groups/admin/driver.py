@@ -35,7 +35,7 @@ _MOST_LOST: Final = 6
 
 @dataclass(kw_only=True)
 class ApiResult(Generic[K, A]):
-    """What one reply says of each key it was asked about: done, failed for good, moved away, or ask again.
+    """What one response says of each key it was asked about: done, failed for good, moved away, or ask again.
 
     The text beside a moved or repeated key says why; it is told if the deadline passes. `seen` are the
     brokers that a look-up named with their addresses.
@@ -49,7 +49,7 @@ class ApiResult(Generic[K, A]):
 
 
 class ApiHandler(Protocol[K, A]):
-    """One kind of handler: how keys become request bodies, and how a reply is read."""
+    """One kind of handler: how keys become request bodies, and how a response is read."""
 
     @property
     def api(self) -> Any:
@@ -59,7 +59,7 @@ class ApiHandler(Protocol[K, A]):
         """Split keys into request bodies for this version; UnsupportedVersionError if it cannot ask that."""
 
     def handle_response(self, keys: Sequence[K], version: int, payload: bytes) -> ApiResult[K, A]:
-        """Sort the keys by this reply; SchemaError if the bytes are not one."""
+        """Sort the keys by this response; SchemaError if the bytes are not one."""
 
     def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
         """The failure of one key, naming what it stands for."""
@@ -155,7 +155,7 @@ class ApiDriver(Generic[K, A]):
         self._repeat(again, now, broker=ask.broker)
 
     def on_failure(self, ask: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
-        """Take an error that came instead of a reply. A lost connection sends its keys back to look-up."""
+        """Take an error that came instead of a response. A lost connection sends its keys back to look-up."""
         open_keys = [key for key in keys if key not in self.completed and key not in self.failed]
         if not isinstance(error, ConnectionFailedError):
             for key in open_keys:

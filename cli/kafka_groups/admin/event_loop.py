@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from kafka_groups.admin.driver import ApiDriver, ApiHandler, RequestSpec
-from kafka_groups.admin.network.connection import Reply, Request
+from kafka_groups.admin.network.connection import Request, Response
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.errors import InvalidRequestError, MalformedResponseError
 from kafka_groups.model import Broker
@@ -24,22 +24,22 @@ class Brokers(Protocol):
 
     brokers: Mapping[int, Broker]
 
-    def submit(self, broker: int, request: Request) -> list[Reply]:
+    def submit(self, broker: int, request: Request) -> list[Response]:
         """RequestSpec; returns at once what cannot be asked."""
 
-    def poll(self, until: float) -> list[Reply]:
+    def poll(self, until: float) -> list[Response]:
         """Replies, waiting for one until that time."""
 
     def set_idle_timeout(self, quiet_s: float) -> None:
         """How long a broker that owes an answer may be silent."""
 
-    def learn(self, brokers: Sequence[Broker]) -> None:
+    def update_brokers(self, brokers: Sequence[Broker]) -> None:
         """Take on addresses that an answer named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Token:
-    """What a reply is about: whose handler, and which keys (all of the ask until it was split)."""
+    """What a response is about: whose handler, and which keys (all of the ask until it was split)."""
 
     driver: ApiDriver[Any, Any]
     ask: RequestSpec[Any]
@@ -70,11 +70,11 @@ def run_until_complete(
         for driver in drivers:
             for ask in driver.ready(now):
                 _send(pool, driver, ask, clock)
-        # What cannot be asked was refused at once; where that settled everything, no reply will come.
+        # What cannot be asked was refused at once; where that settled everything, no response will come.
         if not all(driver.is_done() for driver in drivers):
             wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
-            for reply in pool.poll(min([deadline, *wakes])):
-                _take(pool, reply, clock())
+            for response in pool.poll(min([deadline, *wakes])):
+                _take(pool, response, clock())
         progress(sum(driver.settled() for driver in drivers), total)
 
 
@@ -104,29 +104,29 @@ def _bodies(
     return lambda version: handler.build_requests(ask.keys, version)
 
 
-def _take(pool: Brokers, reply: Reply, now: float) -> None:
-    token = reply.request.token
+def _take(pool: Brokers, response: Response, now: float) -> None:
+    token = response.request.token
     if not isinstance(token, _Token):
         # The answer to a handler that the pool asked for itself, and came late.
         return
     driver, ask = token.driver, token.ask
-    keys = ask.keys if reply.part is None else tuple(reply.part)
+    keys = ask.keys if response.part is None else tuple(response.part)
     part = RequestSpec(broker=ask.broker, keys=keys)
-    if isinstance(reply.error, InvalidRequestError) and len(keys) > 1:
+    if isinstance(response.error, InvalidRequestError) and len(keys) > 1:
         # One of the names does not fit into a request: halves find it, and the others are asked.
         for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
             _send(pool, driver, RequestSpec(broker=ask.broker, keys=half), lambda: now)
         return
-    if reply.error is not None:
-        driver.on_failure(part, keys, reply.error, now)
+    if response.error is not None:
+        driver.on_failure(part, keys, response.error, now)
         return
     handler = driver.handler if ask.broker is not None else driver.lookup
     assert handler is not None
     try:
-        outcome = handler.handle_response(keys, reply.version, reply.payload)
+        outcome = handler.handle_response(keys, response.version, response.payload)
     except SchemaError as error:
         told = MalformedResponseError(f"the broker's answer to {handler.api.name} cannot be read: {error}")
         driver.on_failure(part, keys, told, now)
         return
-    pool.learn(outcome.brokers)
+    pool.update_brokers(outcome.brokers)
     driver.on_response(part, outcome, now)

@@ -53,7 +53,7 @@ class CoordinatorStrategy:
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, int]:
         """Where each group is; errors 14 and 15 are asked again, after a wait."""
-        answer = FIND_COORDINATOR.read_reply(version, payload)
+        answer = FIND_COORDINATOR.read_response(version, payload)
         rows = answer["coordinators"] if version >= BATCHED_SINCE else [{**answer, "key": keys[0]}]
         result: ApiResult[str, int] = ApiResult()
         for row in rows:
@@ -90,7 +90,7 @@ class PartitionLeaderStrategy(Generic[P]):
 
     def handle_response(self, keys: Sequence[P], version: int, payload: bytes) -> ApiResult[P, int]:
         """Each partition's leader, or why it has none."""
-        answer = METADATA.read_reply(version, payload)
+        answer = METADATA.read_response(version, payload)
         topics: dict[str, Struct] = {topic["name"]: topic for topic in answer["topics"]}
         leaders = {name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()}
         result: ApiResult[P, int] = ApiResult()

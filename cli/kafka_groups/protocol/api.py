@@ -57,28 +57,28 @@ class Api:
         _WRITE_CLIENT_ID(out, client_id)
         if self.is_flexible(version):
             out.append(0)
-        self.write_request(version)(out, body)
+        self.request_writer(version)(out, body)
         _FRAME.pack_into(out, 0, len(out) - _FRAME.size)
         return bytes(out)
 
-    def open_reply(self, version: int, payload: bytes) -> Cursor:
+    def open_response(self, version: int, payload: bytes) -> Cursor:
         """A cursor behind the response header of a reply that stands without its size."""
         cursor = Cursor(payload, _FRAME.size)
         if self.response_tags and self.is_flexible(version):
             skip_tags(cursor)
         return cursor
 
-    def read_reply(self, version: int, payload: bytes) -> Struct:
+    def read_response(self, version: int, payload: bytes) -> Struct:
         """The whole reply as a struct; SchemaError when the bytes are not one."""
-        return self.read_response(version)(self.open_reply(version, payload))  # type: ignore[no-any-return]
+        return self.response_reader(version)(self.open_response(version, payload))  # type: ignore[no-any-return]
 
-    def write_request(self, version: int) -> Write:
+    def request_writer(self, version: int) -> Write:
         """The compiled writer of the request body."""
         if version not in self._writers:
             self._writers[version] = compile_writer(self.request, version=version, flexible=self.is_flexible(version))
         return self._writers[version]
 
-    def read_response(self, version: int) -> Read:
+    def response_reader(self, version: int) -> Read:
         """The compiled reader of the response body."""
         if version not in self._readers:
             self._readers[version] = compile_reader(self.response, version=version, flexible=self.is_flexible(version))

@@ -181,13 +181,13 @@ _NAMES: Final = {
 }
 
 
-def name_of(code: int) -> str:
+def error_name(code: int) -> str:
     """Kafka's name of a code; codes newer than this table are named by their number."""
     return _NAMES.get(code, f"ERROR_{code}")
 
 
 def broker_error(code: int, message: str | None = None) -> BrokerError:
     """A code as an error. The broker's own message wins over ours."""
-    name = name_of(code)
+    name = error_name(code)
     text = message or _SENTENCES.get(code) or name.lower().replace("_", " ")
     return BrokerError(text, code=code, name=name)

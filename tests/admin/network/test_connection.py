@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.connection import Connection, Reply, Request
+from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.handshake import Handshake, agreed_version
 from kafka_groups.errors import AdminError, ConnectionFailedError, MalformedResponseError, UnsupportedVersionError
 from kafka_groups.protocol import Struct
@@ -41,12 +41,12 @@ def _listing(token: Any = None, *parts: Any) -> Request:
     return Request(api=LIST_GROUPS, bodies=lambda _version: bodies, token=token)
 
 
-def _drive(connection: Connection, *, replies: int) -> list[Reply]:
-    taken: list[Reply] = []
+def _drive(connection: Connection, *, responses: int) -> list[Response]:
+    taken: list[Response] = []
     until = time.monotonic() + 5
-    while len(taken) < replies:
+    while len(taken) < responses:
         taken += connection.advance(time.monotonic())
-        assert time.monotonic() < until, f"{len(taken)} of {replies} replies came"
+        assert time.monotonic() < until, f"{len(taken)} of {responses} responses came"
         time.sleep(0.001)
     return taken
 
@@ -79,9 +79,9 @@ def test_versions_are_agreed_on_before_anything_is_asked() -> None:
     with ScriptedBroker(lambda _asked: LISTED) as broker:
         connection = _connect(broker.endpoint)
         connection.submit(_listing("first"), time.monotonic())
-        reply = _drive(connection, replies=1)[0]
-        assert (reply.request.token, reply.part, reply.version, reply.error) == ("first", "all", 5, None)
-        assert LIST_GROUPS.read_reply(reply.version, reply.payload)["groups"] == []
+        response = _drive(connection, responses=1)[0]
+        assert (response.request.token, response.part, response.version, response.error) == ("first", "all", 5, None)
+        assert LIST_GROUPS.read_response(response.version, response.payload)["groups"] == []
         assert [(asked.api, asked.version) for asked in broker.asked] == [("ApiVersions", 3), ("ListGroups", 5)]
         assert {asked.client_id for asked in broker.asked} == {"tester"}
         assert broker.asked[0].body["client_software_name"] == "kafka-groups"
@@ -93,7 +93,7 @@ def test_a_broker_that_knows_only_the_first_version_question_is_asked_that_one()
     with ScriptedBroker(lambda _asked: LISTED, versions={"ApiVersions": (0, 0), "ListGroups": (0, 1)}) as broker:
         connection = _connect(broker.endpoint)
         connection.submit(_listing(), time.monotonic())
-        assert _drive(connection, replies=1)[0].version == 1
+        assert _drive(connection, responses=1)[0].version == 1
         assert connection.sent == [("ApiVersions", 3), ("ApiVersions", 0), ("ListGroups", 1)]
         connection.abandon(ConnectionFailedError("closed"))
 
@@ -108,7 +108,7 @@ def test_bodies_are_built_for_the_version_that_both_sides_speak() -> None:
     with ScriptedBroker(lambda _asked: {}, versions={"FindCoordinator": (0, 4)}) as broker:
         connection = _connect(broker.endpoint)
         connection.submit(Request(api=FIND_COORDINATOR, bodies=bodies, token=None), time.monotonic())
-        _drive(connection, replies=1)
+        _drive(connection, responses=1)
         assert seen == [4]
         connection.abandon(ConnectionFailedError("closed"))
 
@@ -122,12 +122,12 @@ def test_a_question_that_cannot_be_asked_in_this_version_is_refused_and_others_g
         connection = _connect(broker.endpoint)
         connection.submit(Request(api=OFFSET_FETCH, bodies=refuse, token="old"), time.monotonic())
         connection.submit(_listing("new"), time.monotonic())
-        replies = {reply.request.token: reply for reply in _drive(connection, replies=2)}
-        assert str(replies["old"].error) == "not in 9"
-        assert replies["old"].part is None
-        assert replies["new"].error is None
+        responses = {response.request.token: response for response in _drive(connection, responses=2)}
+        assert str(responses["old"].error) == "not in 9"
+        assert responses["old"].part is None
+        assert responses["new"].error is None
         late = connection.submit(Request(api=OFFSET_FETCH, bodies=refuse, token="late"), time.monotonic())
-        assert [str(reply.error) for reply in late] == ["not in 9"]
+        assert [str(response.error) for response in late] == ["not in 9"]
         connection.abandon(ConnectionFailedError("closed"))
 
 
@@ -139,9 +139,12 @@ def test_answers_find_their_questions_in_whatever_order_they_come() -> None:
     with speaking(after=0, then=after_frames((1, VERSIONS), (2, swapped))) as endpoint:
         connection = _connect(endpoint)
         connection.submit(_listing("token", "one", "two"), time.monotonic())
-        replies = _drive(connection, replies=2)
-        told = [LIST_GROUPS.read_reply(reply.version, reply.payload)["groups"][0]["group_id"] for reply in replies]
-        assert [reply.part for reply in replies] == ["two", "one"]
+        responses = _drive(connection, responses=2)
+        told = [
+            LIST_GROUPS.read_response(response.version, response.payload)["groups"][0]["group_id"]
+            for response in responses
+        ]
+        assert [response.part for response in responses] == ["two", "one"]
         assert told == ["second", "first"]
         connection.abandon(ConnectionFailedError("closed"))
 
@@ -159,7 +162,7 @@ def test_an_answer_in_front_of_a_stray_one_is_delivered_before_the_connection_en
     with speaking(after=0, then=after_frames((1, VERSIONS), (1, stray))) as endpoint:
         connection = _connect(endpoint)
         connection.submit(_listing("asked"), time.monotonic())
-        assert [reply.request.token for reply in _drive(connection, replies=1)] == ["asked"]
+        assert [response.request.token for response in _drive(connection, responses=1)] == ["asked"]
         with pytest.raises(MalformedResponseError, match="never asked"):
             connection.advance(time.monotonic())
         assert connection.abandon(ConnectionFailedError("closed")) == []
@@ -186,9 +189,9 @@ def test_a_broker_that_hangs_up_returns_every_open_question_with_the_loss() -> N
         connection = _connect(broker.endpoint)
         connection.submit(_listing("token", "one", "two"), time.monotonic())
         with pytest.raises(ConnectionFailedError) as caught:
-            _drive(connection, replies=1)
+            _drive(connection, responses=1)
         lost = connection.abandon(caught.value)
-        assert sorted((reply.part, str(reply.error)) for reply in lost) == [
+        assert sorted((response.part, str(response.error)) for response in lost) == [
             ("one", "it closed the connection"),
             ("two", "it closed the connection"),
         ]
@@ -200,7 +203,7 @@ def test_questions_that_waited_for_versions_are_returned_whole() -> None:
         connection.submit(_listing("first"), time.monotonic())
         connection.submit(_listing("second"), time.monotonic())
         lost = connection.abandon(ConnectionFailedError("closed"))
-        assert [(reply.request.token, reply.part, reply.version) for reply in lost] == [
+        assert [(response.request.token, response.part, response.version) for response in lost] == [
             ("first", None, -1),
             ("second", None, -1),
         ]
@@ -238,7 +241,7 @@ def test_a_throttled_connection_holds_its_questions_back_and_says_until_when() -
     with ScriptedBroker(throttle) as broker:
         connection = _connect(broker.endpoint)
         connection.submit(_listing("first"), time.monotonic())
-        _drive(connection, replies=1)
+        _drive(connection, responses=1)
         connection.submit(_listing("second"), time.monotonic())
         wakes_at = connection.wakes_at()
         assert wakes_at is not None

@@ -1,4 +1,4 @@
-"""Bytes that are no reply: each costs a SchemaError, never another exception, memory or a hang."""
+"""Bytes that are no response: each costs a SchemaError, never another exception, memory or a hang."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _reply(api: Api, version: int, *, variant: str = "full") -> bytes:
 
 def _outcome(api: Api, version: int, payload: bytes) -> Struct | SchemaError:
     try:
-        return api.read_reply(version, payload)
+        return api.read_response(version, payload)
     except SchemaError as error:
         return error
 
@@ -75,7 +75,7 @@ def test_fourteen_bytes_that_announce_billions_are_refused_at_once(version: int,
     data = bytes.fromhex(payload)
     assert len(data) == 14
     with _little_memory(), pytest.raises(SchemaError):
-        OFFSET_FETCH.read_reply(version, data)
+        OFFSET_FETCH.read_response(version, data)
 
 
 @pytest.mark.parametrize("claim", ["7fffffff", "7fff", "ffffffff0f", "ffffffff07", "80808080808080808080", "ffff"])
@@ -85,9 +85,9 @@ def test_a_huge_size_anywhere_in_a_reply_takes_no_memory(api: Api, claim: str) -
     lie = bytes.fromhex(claim)
     with _little_memory():
         outcomes = {
-            type(_outcome(api, version, reply[:at] + lie + reply[at + len(lie) :]))
-            for version, reply in whole.items()
-            for at in range(0, len(reply), 3)
+            type(_outcome(api, version, response[:at] + lie + response[at + len(lie) :]))
+            for version, response in whole.items()
+            for at in range(0, len(response), 3)
         }
     assert outcomes <= {SchemaError, dict}
 
@@ -117,4 +117,4 @@ def test_a_name_that_is_not_utf8_keeps_its_bytes_visible_and_hides_no_other() ->
         " 03 c3a9     00000007 02 68 00000009 0000 00 00"
         " 00"
     )
-    assert [found["key"] for found in FIND_COORDINATOR.read_reply(4, both)["coordinators"]] == ["ab\\xff\\xfe", "é"]
+    assert [found["key"] for found in FIND_COORDINATOR.read_response(4, both)["coordinators"]] == ["ab\\xff\\xfe", "é"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.connection import Connection, Reply, Request
+from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.resolver import Address
@@ -46,14 +46,14 @@ def _connect(*endpoints: Endpoint, patience_s: float, login: SaslCredentials | N
     )
 
 
-def _drive(connection: Connection, is_enough: Callable[[list[Reply]], bool]) -> list[Reply]:
-    replies: list[Reply] = []
+def _drive(connection: Connection, is_enough: Callable[[list[Response]], bool]) -> list[Response]:
+    responses: list[Response] = []
     until = time.monotonic() + 5
-    while not is_enough(replies):
-        replies += connection.advance(time.monotonic())
+    while not is_enough(responses):
+        responses += connection.advance(time.monotonic())
         assert time.monotonic() < until
         time.sleep(0.001)
-    return replies
+    return responses
 
 
 def _loss(connection: Connection) -> AdminError:
@@ -164,7 +164,7 @@ def test_an_answer_is_overdue_when_nothing_came_for_longer_than_the_patience() -
         assert connection.overdue(asked_at + 3.1, 3.0)
         connection.submit(_listing(), asked_at + 2)
         assert connection.overdue(asked_at + 3.1, 3.0)
-        _drive(connection, lambda replies: len(replies) == 2)
+        _drive(connection, lambda responses: len(responses) == 2)
         assert not connection.overdue(asked_at + 100, 3.0)
         connection.abandon(ConnectionFailedError("closed"))
 

@@ -33,7 +33,7 @@ class DescribeFeaturesHandler:
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, Features]:
         """The broker's features, or its error."""
-        answer = FEATURES.read_reply(version, payload)
+        answer = FEATURES.read_response(version, payload)
         if answer["error_code"]:
             return ApiResult(failed={keys[0]: broker_error(answer["error_code"])})
         supported = {row["name"]: row["max_version"] for row in answer["supported_features"]}

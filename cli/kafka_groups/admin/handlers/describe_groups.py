@@ -34,7 +34,7 @@ class DescribeClassicGroupsHandler:
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Each group's description. A group that is not there has state Dead below version 6, error 69 from it on."""
         result: ApiResult[str, GroupDescription] = ApiResult()
-        for group in DESCRIBE_GROUPS.read_reply(version, payload)["groups"]:
+        for group in DESCRIBE_GROUPS.read_response(version, payload)["groups"]:
             name, code = group["group_id"], group["error_code"]
             if code:
                 add_group_error(result, name, code, group["error_message"])
@@ -64,7 +64,7 @@ class DescribeConsumerGroupsHandler:
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Each group's description; error 69 for a group that is not there or is of another kind."""
         result: ApiResult[str, GroupDescription] = ApiResult()
-        for group in CONSUMER_GROUP_DESCRIBE.read_reply(version, payload)["groups"]:
+        for group in CONSUMER_GROUP_DESCRIBE.read_response(version, payload)["groups"]:
             if group["error_code"]:
                 add_group_error(result, group["group_id"], group["error_code"], group["error_message"])
             else:

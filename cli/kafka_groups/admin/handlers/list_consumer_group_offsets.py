@@ -65,7 +65,7 @@ class ListConsumerGroupOffsetsHandler:
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupOffsets]:
         """Each group's own outcome; a group that the answer lacks stays unnamed."""
-        cursor = OFFSET_FETCH.open_reply(version, payload)
+        cursor = OFFSET_FETCH.open_response(version, payload)
         if OFFSET_FETCH.throttle_since is not None and version >= OFFSET_FETCH.throttle_since:
             cursor.take(_THROTTLE_SIZE)
         result: ApiResult[str, GroupOffsets] = ApiResult()

@@ -51,7 +51,7 @@ class ListGroupsHandler:
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, list[GroupListing]]:
         """The broker's groups, or its error."""
-        answer = LIST_GROUPS.read_reply(version, payload)
+        answer = LIST_GROUPS.read_response(version, payload)
         broker = keys[0]
         code = answer["error_code"]
         if code in (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE):

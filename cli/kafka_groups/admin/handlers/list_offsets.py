@@ -74,7 +74,7 @@ class ListOffsetsHandler:
     ) -> ApiResult[TopicPartition, int | None]:
         """Each partition's offset, or what its error asks for."""
         result: ApiResult[TopicPartition, int | None] = ApiResult()
-        for topic in LIST_OFFSETS.read_reply(version, payload)["topics"]:
+        for topic in LIST_OFFSETS.read_response(version, payload)["topics"]:
             for row in topic["partitions"]:
                 key = TopicPartition(topic["name"], row["partition_index"])
                 add_partition(result, key, row["error_code"], row["offset"] if row["offset"] >= 0 else None)

@@ -24,7 +24,7 @@ class ListPartitionsHandler:
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, tuple[int, ...]]:
         """Each topic's partitions, or its error."""
         result: ApiResult[str, tuple[int, ...]] = ApiResult()
-        for topic in METADATA.read_reply(version, payload)["topics"]:
+        for topic in METADATA.read_response(version, payload)["topics"]:
             name, code = topic["name"], topic["error_code"]
             if code == LEADER_NOT_AVAILABLE:
                 result.retriable[name] = str(broker_error(code))

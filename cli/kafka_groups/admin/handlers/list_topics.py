@@ -45,7 +45,7 @@ class ListTopicsHandler:
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, Listed]:
         """The topics, or the errors of single ones."""
-        answer = METADATA.read_reply(version, payload)
+        answer = METADATA.read_response(version, payload)
         if answer["error_code"]:
             return ApiResult(failed={keys[0]: broker_error(answer["error_code"])})
         listed = Listed()

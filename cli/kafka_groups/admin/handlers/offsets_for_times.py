@@ -59,7 +59,7 @@ class OffsetsForTimesHandler:
         """Each time's record, or what its partition's error asks for."""
         asked = {key[:2]: key for key in keys}
         result: ApiResult[PartitionTime, Point | None] = ApiResult()
-        for topic in LIST_OFFSETS.read_reply(version, payload)["topics"]:
+        for topic in LIST_OFFSETS.read_response(version, payload)["topics"]:
             for row in topic["partitions"]:
                 key = asked.get((topic["name"], row["partition_index"]))
                 if key is not None:

@@ -47,7 +47,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class Response:
     """One answer, or the error in its place; `part` is the token of the body, None if none was made."""
 
     request: Request
@@ -109,7 +109,7 @@ class Connection:
         if addresses:
             self._open(addresses, now)
 
-    def submit(self, request: Request, now: float) -> list[Reply]:
+    def submit(self, request: Request, now: float) -> list[Response]:
         """Take a request on; it is sent as soon as it can be. Returns at once what cannot be asked at all."""
         if self.versions is None:
             self._unversioned.append(request)
@@ -120,7 +120,7 @@ class Connection:
         self._send_waiting(now)
         return []
 
-    def advance(self, now: float) -> list[Reply]:
+    def advance(self, now: float) -> list[Response]:
         """Go on as far as it goes without waiting. AdminError means that this connection is lost."""
         if self._loss is not None:
             raise self._loss
@@ -131,22 +131,22 @@ class Connection:
                 raise self._resolution.error
             self._open(self._resolution.addresses or [], now)
             self._resolution = None
-        replies: list[Reply] = []
+        responses: list[Response] = []
         try:
             if self.channel is not None:
                 before = self.channel.received
                 for payload in self.channel.advance():
-                    replies += self._take(payload, now)
+                    responses += self._take(payload, now)
                 if self.channel.received != before:
                     self._moved_at = now
                 self._try_next_address(self.channel, now)
             self._send_waiting(now)
         except AdminError as error:
             # What was answered is told first, and the loss by the next call.
-            if not replies:
+            if not responses:
                 raise self._explained(error) from error
             self._loss = error
-        return replies or self._check_patience(now)
+        return responses or self._check_patience(now)
 
     def wakes_at(self) -> float | None:
         """When to call `advance` though nothing came; None if only bytes matter."""
@@ -159,15 +159,15 @@ class Connection:
         """Whether an answer has been owed for longer than that, and nothing at all came since."""
         return self.versions is not None and bool(self._flights) and now - self._moved_at > patience_s
 
-    def abandon(self, error: AdminError) -> list[Reply]:
+    def abandon(self, error: AdminError) -> list[Response]:
         """Close, and answer everything that was not answered with this error."""
         if self.channel is not None:
             self.channel.close()
         asked = [flight for flight in self._flights.values() if flight.request.token is not _HANDSHAKE]
         flights = [*asked, *(flight for _, flight, _ in self._waiting)]
-        lost = [Reply(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
+        lost = [Response(request=f.request, part=f.part, version=f.version, payload=b"", error=error) for f in flights]
         return lost + [
-            Reply(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
+            Response(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
         ]
 
     def _open(self, addresses: list[Address], now: float) -> None:
@@ -213,7 +213,7 @@ class Connection:
                 self._moved_at = now
             self._transmit(*self._waiting.popleft())
 
-    def _take(self, payload: bytes, now: float) -> list[Reply]:
+    def _take(self, payload: bytes, now: float) -> list[Response]:
         flight = self._flights.pop(INT32.read(False, False)(Cursor(payload)), None)
         if flight is None:
             raise MalformedResponseError("an answer came to a handler that was never asked")
@@ -221,9 +221,9 @@ class Connection:
             return self._after_greeting(flight.part, payload, now)
         self._has_answered = True
         self._throttled_until = max(self._throttled_until, now + _throttle_s(flight, payload))
-        return [Reply(request=flight.request, part=flight.part, version=flight.version, payload=payload)]
+        return [Response(request=flight.request, part=flight.part, version=flight.version, payload=payload)]
 
-    def _after_greeting(self, turn: Turn, payload: bytes, now: float) -> list[Reply]:
+    def _after_greeting(self, turn: Turn, payload: bytes, now: float) -> list[Response]:
         further = self._handshake.after(turn, payload)
         if further is not None:
             # It is there, and has a login to think about.
@@ -232,7 +232,7 @@ class Connection:
             return []
         self.versions = self._handshake.versions
         unversioned, self._unversioned = self._unversioned, deque()
-        return [reply for request in unversioned for reply in self._plan(request)]
+        return [response for request in unversioned for response in self._plan(request)]
 
     def _explained(self, error: AdminError) -> AdminError:
         # Who needs no login to be told the versions is hung up on at the first handler, which is for the brokers.
@@ -243,22 +243,22 @@ class Connection:
         setting = f"security.protocol={self.channel.with_login}"
         return type(error)(f"{error}; perhaps it wants a login (-X {setting}, and sasl.mechanism)")
 
-    def _plan(self, request: Request) -> list[Reply]:
+    def _plan(self, request: Request) -> list[Response]:
         try:
             version = agreed_version(self.versions or {}, request.api)
             bodies = request.bodies(version)
         except UnsupportedVersionError as error:
-            return [Reply(request=request, part=None, version=-1, payload=b"", error=error)]
-        refused: list[Reply] = []
+            return [Response(request=request, part=None, version=-1, payload=b"", error=error)]
+        refused: list[Response] = []
         for part, body in bodies:
             try:
                 self._waiting.append(self._framed(_Flight(request=request, part=part, version=version), body))
             except SchemaError as error:
                 told = InvalidRequestError(f"it cannot be put into a request: {error}")
-                refused.append(Reply(request=request, part=part, version=version, payload=b"", error=told))
+                refused.append(Response(request=request, part=part, version=version, payload=b"", error=told))
         return refused
 
-    def _check_patience(self, now: float) -> list[Reply]:
+    def _check_patience(self, now: float) -> list[Response]:
         if self.versions is None and now >= self._give_up_at:
             within = f"within {self._patience_s:g} s"
             if self._resolution is not None:
@@ -278,6 +278,6 @@ def _throttle_s(flight: _Flight, payload: bytes) -> float:
     if api.throttle_since is None or flight.version < api.throttle_since:
         return 0.0
     try:
-        return max(0, int(INT32.read(False, False)(api.open_reply(flight.version, payload)))) / 1000
+        return max(0, int(INT32.read(False, False)(api.open_response(flight.version, payload)))) / 1000
     except SchemaError:
         return 0.0

@@ -1,4 +1,4 @@
-"""All brokers of one cluster behind one loop: questions out, replies in, no threads and no waiting past a deadline."""
+"""Connections to all brokers of a cluster behind one loop, without threads and without a wait beyond the deadline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.connection import Connection, Reply, Request
+from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.resolver import Address, Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
@@ -62,7 +62,7 @@ class BrokerPool:
         self._quiet_s = settings.connect_timeout_s
         self._silent: set[int] = set()
         self._closed_sent: list[tuple[str, int]] = []
-        self._early: list[Reply] = []
+        self._early: list[Response] = []
         self._watch = Selector()
 
     @property
@@ -95,17 +95,17 @@ class BrokerPool:
     def refresh(self, deadline: float) -> None:
         """RequestSpec anew who the brokers are."""
         request = Request(api=METADATA, bodies=lambda _version: [(None, _TOPIC_LESS)], token=self)
-        replies = self.submit(ANY_BROKER, request)
-        others: list[Reply] = []
-        while not any(reply.request is request for reply in replies):
-            others += replies
+        responses = self.submit(ANY_BROKER, request)
+        others: list[Response] = []
+        while not any(response.request is request for response in responses):
+            others += responses
             if self._clock() >= deadline:
                 msg = f"no answer within {self._settings.timeout_s:g} s"
                 raise TimeoutExceededError(msg)
-            replies = self.poll(deadline)
+            responses = self.poll(deadline)
         # Results to other questions wait for who asked them.
-        self._early += [*others, *(reply for reply in replies if reply.request is not request)]
-        answer = next(reply for reply in replies if reply.request is request)
+        self._early += [*others, *(response for response in responses if response.request is not request)]
+        answer = next(response for response in responses if response.request is request)
         if answer.error is not None:
             raise answer.error
         self._learn_brokers(answer)
@@ -114,37 +114,37 @@ class BrokerPool:
         """From now on a broker that owes an answer may be silent for so long; then its connection is given up."""
         self._quiet_s = quiet_s
 
-    def submit(self, broker: int, request: Request) -> list[Reply]:
+    def submit(self, broker: int, request: Request) -> list[Response]:
         """RequestSpec one broker (or ANY_BROKER). Returns at once what cannot be asked; the rest comes by `poll`."""
         now = self._clock()
         try:
             connection = self._connection_to(broker)
         except AdminError as error:
             told = self._explain(broker, error, reached=False)
-            return [Reply(request=request, part=None, version=-1, payload=b"", error=told)]
+            return [Response(request=request, part=None, version=-1, payload=b"", error=told)]
         try:
-            replies = connection.submit(request, now)
+            responses = connection.submit(request, now)
         except AdminError as error:
-            # It was lost since it was last used; what was asked is among the replies.
+            # It was lost since it was last used; what was asked is among the responses.
             return self._drop(broker, error)
         self._watch.renew(connection)
-        return replies
+        return responses
 
-    def poll(self, until: float) -> list[Reply]:
+    def poll(self, until: float) -> list[Response]:
         """Replies that came; waits for one at most until that time. Lost connections answer with errors."""
         if self._early:
             early, self._early = self._early, []
             return early
-        replies = self._advance_all()
+        responses = self._advance_all()
         now = self._clock()
-        if replies or now >= until:
-            return replies
+        if responses or now >= until:
+            return responses
         wakes = [wake for c in self._distinct() if (wake := c.wakes_at()) is not None]
         # Silence makes no event: it is looked for often enough to be noticed in time.
         self._watch.wait(min([until, now + self._quiet_s / _LOOKS, *wakes]) - now)
         return self._advance_all()
 
-    def learn(self, brokers: Iterable[Broker]) -> None:
+    def update_brokers(self, brokers: Iterable[Broker]) -> None:
         """Take on addresses that a look-up named; they are newer than what was known."""
         self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
 
@@ -165,8 +165,8 @@ class BrokerPool:
         # The bootstrap connection stands under its broker's id too, once its address is known to be that broker's.
         return list({id(connection): connection for connection in self._connections.values()}.values())
 
-    def _advance_all(self) -> list[Reply]:
-        replies: list[Reply] = []
+    def _advance_all(self) -> list[Response]:
+        responses: list[Response] = []
         for broker, connection in list(self._connections.items()):
             try:
                 told = connection.advance(self._clock())
@@ -175,12 +175,12 @@ class BrokerPool:
                     self._silent.discard(broker)
                 elif connection.overdue(self._clock(), self._quiet_s):
                     raise _silence(self._quiet_s)
-                replies += told
+                responses += told
             except AdminError as error:
                 if isinstance(error, BrokerTimeoutError):
                     self._silent.add(broker)
-                replies += self._drop(broker, error)
-        return replies
+                responses += self._drop(broker, error)
+        return responses
 
     def _connection_to(self, broker: int) -> Connection:
         if broker != ANY_BROKER and broker not in self.brokers:
@@ -246,7 +246,7 @@ class BrokerPool:
         self._tls_context = self._tls_context or make_context(self._settings.tls)
         return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
-    def _drop(self, broker: int, error: AdminError) -> list[Reply]:
+    def _drop(self, broker: int, error: AdminError) -> list[Response]:
         connection = self._connections.pop(broker, None)
         if connection is None:
             return []
@@ -268,9 +268,9 @@ class BrokerPool:
             text += f"; that address is what {self._advertised_by} advertises for it (advertised.listeners)"
         return type(error)(text)
 
-    def _learn_brokers(self, reply: Reply) -> None:
+    def _learn_brokers(self, response: Response) -> None:
         try:
-            answer = METADATA.read_reply(reply.version, reply.payload)
+            answer = METADATA.read_response(response.version, response.payload)
         except SchemaError as error:
             msg = f"its answer to Metadata cannot be read: {error}"
             raise MalformedResponseError(msg) from error

@@ -50,12 +50,13 @@ class Handshake:
     def after(self, turn: Turn, payload: bytes) -> Turn | None:
         """What to say next, None when questions may be asked.
 
-        MalformedResponseError: it is not Kafka's protocol. AuthenticationFailedError: the broker refused the credentials.
+        Raises MalformedResponseError if the peer does not speak Kafka's protocol, AuthenticationFailedError if it
+        refuses the credentials.
         """
         if turn.api is API_VERSIONS:
             return self._learn_versions(turn, payload)
         try:
-            answer = turn.api.read_reply(turn.version, payload)
+            answer = turn.api.read_response(turn.version, payload)
         except SchemaError as error:
             msg = f"its answer to {turn.api.name} cannot be read: {error}"
             raise MalformedResponseError(msg) from error
@@ -67,7 +68,7 @@ class Handshake:
         try:
             # A broker that does not know our version of ApiVersions answers in version 0 (KIP-511).
             refused = INT16.read(False, False)(Cursor(payload, 4)) == _UNSUPPORTED_VERSION
-            answer = API_VERSIONS.read_reply(0 if refused else turn.version, payload)
+            answer = API_VERSIONS.read_response(0 if refused else turn.version, payload)
         except SchemaError as error:
             raise MalformedResponseError("what answers there does not speak Kafka's protocol") from error
         if refused and turn.version > 0:
