@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.lag import in_order_of_work, join_offsets, lag_of
+from kafka_groups.lag import join_offsets, lag_of, sort_members
 from kafka_groups.model import Assignment, Member, OffsetRow, PartitionCommit
 
 Commits = Mapping[tuple[str, int], int | None]
@@ -61,16 +61,16 @@ def test_lag_is_what_lies_between_commit_and_end_and_unknown_when_either_is(
 
 def test_members_with_the_most_partitions_come_first() -> None:
     members = [_member("none"), _member("one", t=(3,)), _member("three", t=(0, 1), u=(0,))]
-    assert [member.member_id for member in in_order_of_work(members)] == ["three", "one", "none"]
+    assert [member.member_id for member in sort_members(members)] == ["three", "one", "none"]
 
 
 def test_members_with_as_many_partitions_are_ordered_by_their_first_one() -> None:
     members = [_member("c", t=(10,)), _member("b", t=(2,)), _member("a", u=(0,)), _member("d", s=(99,))]
-    assert [member.member_id for member in in_order_of_work(members)] == ["d", "b", "c", "a"]
+    assert [member.member_id for member in sort_members(members)] == ["d", "b", "c", "a"]
 
 
 def test_members_without_partitions_are_ordered_by_id() -> None:
-    assert [member.member_id for member in in_order_of_work([_member("b"), _member("a")])] == ["a", "b"]
+    assert [member.member_id for member in sort_members([_member("b"), _member("a")])] == ["a", "b"]
 
 
 def test_owned_partitions_stand_by_member_topic_and_number_and_unowned_last() -> None:

@@ -145,7 +145,7 @@ def test_answers_cannot_be_changed_by_who_gets_them() -> None:
 def test_a_members_partitions_are_counted_over_its_topics() -> None:
     topics = (Assignment(topic="a", partitions=(0, 1)), Assignment(topic="b", partitions=(0,)))
     member = Member(member_id="m", group_instance_id=None, client_id="c", host="h", assignment=topics)
-    assert member.partitions() == 3
+    assert member.partition_count() == 3
 
 
 def test_partitions_are_ordered_by_topic_then_number() -> None:

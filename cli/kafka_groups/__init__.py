@@ -1,6 +1,6 @@
-"""Consumer groups of Apache Kafka: asked once, answered per group.
+"""Consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
 
-The command line is `kafka_groups.__main__`; the Python library is `kafka_groups.admin`.
+The command line is `kafka_groups.cli`; the Python library is `kafka_groups.admin`.
 """
 
 __version__ = "0.1.0"

@@ -1,76 +1,78 @@
-"""Everything that can go wrong, as one tree.
+"""The errors that this package raises, as one tree.
 
-KafkaGroupsError                  carries the exit code that the root command uses
-├── SettingsError                 what the user gave cannot be used (exit 2)
+KafkaGroupsError                  carries the exit code of the command
+├── SettingsError                 a setting cannot be used (exit 2)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
-├── PipelineError                 the pipeline could not be run; tables are as they were (exit 1)
-│   ├── SparkMissingError         no Spark, or no Java that it runs on
-│   ├── WorkerLateError           Spark did not wait for its Python, which was slow to start: another try may do
-│   ├── SourceError               __consumer_offsets cannot be read, or is not the one that was read before
-│   │   └── UnreachableError      brokers are away, or say that it is not the time: later it may do
+├── PipelineError                 the pipeline could not run; its tables are unchanged (exit 1)
+│   ├── SparkMissingError         Spark is not installed, or no Java that it runs on
+│   ├── WorkerLateError           a Python worker of Spark started too late; a retry may succeed
+│   ├── SourceError               __consumer_offsets cannot be read, or belongs to another cluster
+│   │   └── UnreachableError      brokers are unavailable; a retry may succeed
 │   └── StorageError              the directory of the tables cannot be used
-└── AdminError                    something asked of a cluster failed; `name` is the contract's errors[].name
-    ├── BrokerError               a broker answered with an error code of Kafka's
+└── AdminError                    a request to a cluster failed; `name` is errors[].name of the JSON documents
+    ├── BrokerError               a broker returned an error code
     ├── TimeoutExceededError      TIMEOUT
     ├── NameNotResolvedError      NAME_NOT_RESOLVED
     ├── ConnectionFailedError     CONNECTION_FAILED
-    │   └── BrokerTimeoutError     TIMEOUT: it took a request, and then said nothing
+    │   └── BrokerTimeoutError    TIMEOUT: the broker accepted a request and sent no response
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
-    ├── InvalidRequestError            INVALID_REQUEST, with Kafka's code
-    ├── MissingFromResponseError    MISSING_FROM_RESPONSE
-    └── MalformedResponseError            MALFORMED_RESPONSE
+    ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
+    ├── MissingFromResponseError  MISSING_FROM_RESPONSE
+    └── MalformedResponseError    MALFORMED_RESPONSE
 """
 
 from __future__ import annotations
 
+from kafka_groups.exit_codes import ExitCode
+
 
 class KafkaGroupsError(Exception):
-    """Root of the tree; its text is one sentence for the user: what, where, the next step."""
+    """The root of the tree. Its text is one sentence for the user: what failed, why, and what to do next."""
 
-    exit_code: int = 1
+    exit_code: ExitCode = ExitCode.FAILED
 
 
 class SettingsError(KafkaGroupsError):
-    """A flag, variable, profile or file holds something that cannot be used."""
+    """A flag, variable, profile or file that holds a value that cannot be used."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class SandboxError(KafkaGroupsError):
-    """The sandbox could not be started, seeded or stopped."""
+    """A sandbox that could not be started, seeded or stopped."""
 
 
 class PipelineError(KafkaGroupsError):
-    """The pipeline could not do what it was asked; what its tables held before, they still hold."""
+    """A run of the pipeline that failed; the tables still hold what they held before."""
 
 
 class SparkMissingError(PipelineError):
-    """pyspark is not installed, or there is no Java that it runs on."""
+    """A missing pyspark, or a missing Java that it runs on."""
 
 
 class WorkerLateError(PipelineError):
-    """A Python worker of Spark's was not there in time; the same may do when the machine is less busy."""
+    """A Python worker of Spark that did not start in time; a retry may succeed when the machine is less busy."""
 
 
 class SourceError(PipelineError):
-    """`__consumer_offsets` may not or cannot be read, or is another cluster's than the checkpoint's."""
+    """A topic `__consumer_offsets` that cannot be read, or that is not of the cluster that the checkpoint names."""
 
 
 class UnreachableError(SourceError):
-    """Brokers did not answer in time, or answered that they cannot now; the same question may do later."""
+    """Brokers that did not respond in time, or that are temporarily unavailable; a retry may succeed."""
 
 
 class StorageError(PipelineError):
-    """The directory of the tables is not ours, is of a newer version, or cannot be read or written."""
+    """A directory of tables that this tool did not create, that a newer version wrote, or that cannot be accessed."""
 
 
 class AdminError(KafkaGroupsError):
-    """Something that was asked of a cluster failed.
+    """A request to a cluster that failed.
 
-    `code` is Kafka's error code, or None for what happened on our side; `name` is stable and
+    `code` is Kafka's error code, or None for a failure on the client's side; `name` is stable and
     machine-readable in both cases.
     """
 
@@ -79,7 +81,7 @@ class AdminError(KafkaGroupsError):
 
 
 class BrokerError(AdminError):
-    """A broker answered with an error code."""
+    """An error code that a broker returned."""
 
     def __init__(self, message: str, *, code: int, name: str) -> None:
         super().__init__(message)
@@ -88,69 +90,69 @@ class BrokerError(AdminError):
 
 
 class TimeoutExceededError(AdminError):
-    """The deadline passed before an answer came."""
+    """A deadline that passed before the response came."""
 
     name = "TIMEOUT"
 
 
 class NameNotResolvedError(AdminError):
-    """A host name has no address."""
+    """A host name without an address."""
 
     name = "NAME_NOT_RESOLVED"
 
 
 class ConnectionFailedError(AdminError):
-    """No connection could be made, or it was lost."""
+    """A connection that could not be established, or that was lost."""
 
     name = "CONNECTION_FAILED"
 
 
 class BrokerTimeoutError(ConnectionFailedError):
-    """A broker took what was asked and then sent nothing for as long as others must not wait for it."""
+    """A broker that accepted a request and sent nothing until the idle timeout."""
 
     name = "TIMEOUT"
 
 
 class TlsFailedError(AdminError):
-    """The TLS handshake failed, or one side speaks TLS and the other does not."""
+    """A failed TLS handshake, or a connection of which only one side uses TLS."""
 
     name = "TLS_FAILED"
 
 
 class AuthenticationFailedError(AdminError):
-    """The broker refused our credentials."""
+    """Credentials that the broker refused."""
 
     name = "AUTHENTICATION_FAILED"
 
 
 class UnsupportedVersionError(AdminError):
-    """The broker is too old for what was asked."""
+    """A broker that is too old for the request."""
 
     name = "UNSUPPORTED_VERSION"
 
 
 class InvalidRequestError(AdminError):
-    """A name that no request can carry; a broker would call it an invalid request, so it is called that."""
+    """A name that no request can carry; it has the code and name that a broker would return."""
 
     name = "INVALID_REQUEST"
     code = 42
 
 
 class MissingFromResponseError(AdminError):
-    """A broker's answer lacks an item that was asked for."""
+    """An item of the request that the response does not contain."""
 
     name = "MISSING_FROM_RESPONSE"
 
 
 class MalformedResponseError(AdminError):
-    """Bytes came that are not a Kafka answer."""
+    """A response that does not follow Kafka's protocol."""
 
     name = "MALFORMED_RESPONSE"
 
 
 class IncompleteResultError(KafkaGroupsError):
-    """Something was not answered, and has been told item by item: nothing is left to say but the exit code."""
+    """Items that failed and were reported one by one; it carries only the exit code."""
 
     def __init__(self, *, anything_succeeded: bool) -> None:
         super().__init__("")
-        self.exit_code = 3 if anything_succeeded else 1
+        self.exit_code = ExitCode.PARTIAL if anything_succeeded else ExitCode.FAILED

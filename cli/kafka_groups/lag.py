@@ -8,7 +8,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from kafka_groups.model import Member, OffsetRow, PartitionCommit
+from kafka_groups.model import Member, OffsetRow, PartitionCommit, TopicCommits
 
 Ends: TypeAlias = Mapping[str, Mapping[int, int]]
 
@@ -25,16 +25,16 @@ def lag_of(committed: int | None, end: int | None) -> int | None:
     return end - committed
 
 
-def in_order_of_work(members: Iterable[Member]) -> list[Member]:
+def sort_members(members: Iterable[Member]) -> list[Member]:
     """Members with the most partitions first, as Kafka's tool shows them; equals by their first partition."""
-    return sorted(members, key=lambda member: (-member.partitions(), _first_partition(member), member.member_id))
+    return sorted(members, key=lambda member: (-member.partition_count(), _first_partition(member), member.member_id))
 
 
 def join_offsets(
     group: str,
     *,
     members: Sequence[Member],
-    committed: Iterable[tuple[str, Sequence[PartitionCommit]]],
+    committed: Iterable[tuple[str, TopicCommits]],
     ends: Ends,
     starts: Ends,
 ) -> list[OffsetRow]:
@@ -46,8 +46,9 @@ def join_offsets(
     """
     by_topic: dict[str, Sequence[PartitionCommit]] = {}
     for topic, commits in committed:
-        # An answer may name a topic twice, though brokers do not.
-        by_topic[topic] = sorted((*by_topic[topic], *commits), key=itemgetter(0)) if topic in by_topic else commits
+        # A response may name a topic twice, though brokers do not.
+        before = by_topic.get(topic)
+        by_topic[topic] = list(commits) if before is None else sorted((*before, *commits), key=itemgetter(0))
     if not members:
         return [
             row
@@ -56,7 +57,7 @@ def join_offsets(
         ]
     commits_of = {topic: {commit[0]: commit for commit in commits} for topic, commits in sorted(by_topic.items())}
     rows: list[OffsetRow] = []
-    for member in in_order_of_work(members):
+    for member in sort_members(members):
         who = (member.member_id, member.host, member.client_id)
         for topic, partitions in sorted(
             (assigned.topic, sorted(assigned.partitions)) for assigned in member.assignment

@@ -1,10 +1,10 @@
-"""The language of the house: frozen answers that every room speaks. Absent is None, never -1 or ""."""
+"""The data that every package shares: listings, descriptions, offsets, failures and results. Absent is None."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kafka_groups.errors import (
     AdminError,
@@ -34,12 +34,14 @@ GROUP_STATES: Final = (
     "Dead",
 )
 GROUP_TYPES: Final = ("Classic", "Consumer", "Share", "Streams")
+# Protocol types of groups whose members are consumers; empty for a group that only commits offsets.
+CONSUMER_PROTOCOL_TYPES: Final = frozenset({"consumer", ""})
 REBALANCING_STATES: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 _SPELLINGS: Final = {name.lower(): name for name in (*GROUP_STATES, *GROUP_TYPES)}
 
 
 def spell(name: str) -> str | None:
-    """A state or type as Kafka's tools print it, whatever case it came in; None for an empty one."""
+    """Return a state or type in the spelling of Kafka's tools, whatever its case; None for an empty text."""
     return _SPELLINGS.get(name.lower(), name) or None
 
 
@@ -61,10 +63,10 @@ class Broker:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """One item that was asked for and not answered, and why.
+    """An item of a request that failed, and the reason.
 
-    `code` is Kafka's error code, or None for what happened on our side; `name` is Kafka's name of
-    the code, or one of the contract's own. `broker` is the id of the broker that failed, if one did.
+    `code` is Kafka's error code, or None for a failure on the client's side; `name` is Kafka's name of
+    the code, or a name of `errors`. `broker` is the id of the broker that failed, if one did.
     """
 
     group: str | None = None
@@ -85,7 +87,7 @@ class Failure:
         partition: int | None = None,
         broker: int | None = None,
     ) -> Failure:
-        """What an error means for one item."""
+        """Return the failure of one item from the error that caused it."""
         return cls(
             group=group,
             topic=topic,
@@ -97,7 +99,7 @@ class Failure:
         )
 
     def to_error(self) -> AdminError:
-        """The same as an exception, for those who want all or nothing."""
+        """Return the failure as an exception."""
         if self.code is not None:
             return BrokerError(self.message, code=self.code, name=self.name)
         return _OWN_ERRORS.get(self.name, AdminError)(self.message)
@@ -120,17 +122,17 @@ _OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Results(Generic[K, V]):
-    """What was answered, and what was not: each item stands in exactly one of the two.
+    """The items that succeeded and the items that failed: each item of the request is in exactly one of both.
 
-    `failed` is keyed like `found`, but where one question to a broker answers many items (listing
-    groups) it is keyed by the broker's id.
+    `failed` has the keys of `succeeded`. Where one request returns many items (a listing of groups), the key is
+    the id of the broker.
     """
 
     succeeded: Mapping[K, V] = field(default_factory=dict)
     failed: Mapping[Any, Failure] = field(default_factory=dict)
 
     def all(self) -> Mapping[K, V]:
-        """Everything, or the first failure raised as an AdminError (KIP-709's `all()`)."""
+        """Return all items, or raise the first failure as an AdminError (as `all()` of KIP-709)."""
         for failure in self.failed.values():
             raise failure.to_error()
         return self.succeeded
@@ -138,7 +140,10 @@ class Results(Generic[K, V]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupListing:
-    """A group as ListGroups tells it. `type` and `state` are None on brokers that do not tell them."""
+    """A group in a listing. `type` and `state` are None if the broker does not return them.
+
+    `coordinator` is the id of the broker that listed the group.
+    """
 
     group: str
     type: str | None
@@ -149,7 +154,7 @@ class GroupListing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:
-    """Partitions of one topic that a member has, or is to have; ascending."""
+    """The partitions of one topic that are assigned to a member, ascending."""
 
     topic: str
     partitions: tuple[int, ...]
@@ -159,8 +164,8 @@ class Assignment:
 class Member:
     """A member of a group. `epoch` and both targets are None for members of classic groups.
 
-    `upgraded` is True for a member that speaks KIP-848, False for a classic one in a KIP-848 group,
-    None where the broker does not tell.
+    `upgraded` is True for a member that uses KIP-848, False for a classic one in a KIP-848 group,
+    None if the broker does not return it.
     """
 
     member_id: str
@@ -173,14 +178,14 @@ class Member:
     target_assignment: tuple[Assignment, ...] | None = None
     upgraded: bool | None = None
 
-    def partitions(self) -> int:
-        """How many partitions the member has."""
+    def partition_count(self) -> int:
+        """Return how many partitions are assigned to the member."""
         return sum(len(topic.partitions) for topic in self.assignment)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupDescription:
-    """State and members of a group. Both epochs are None for classic groups, the assignor when unknown."""
+    """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown."""
 
     group: str
     type: str | None
@@ -194,19 +199,97 @@ class GroupDescription:
 
 
 class CommittedOffset(NamedTuple):
-    """What a group has committed for one partition. A tuple, because a cluster has a million of them."""
+    """A committed offset of one partition. A tuple, because a cluster has a million of them."""
 
     offset: int
     leader_epoch: int | None
     metadata: str
 
 
-# A commit inside its topic: partition, offset, leader epoch, metadata; a bare tuple where millions are joined.
+# A commit within its topic: partition, offset (None: no commit), leader epoch, metadata. Millions are joined.
 PartitionCommit: TypeAlias = tuple[int, int | None, int | None, str | None]
 
 
+class TopicCommits(Protocol):
+    """The commits of a group in one topic. Iterating is ascending by partition."""
+
+    def __iter__(self) -> Iterator[PartitionCommit]:
+        """Iterate over the commits."""
+
+    def __len__(self) -> int:
+        """Return the number of partitions."""
+
+    def partitions(self) -> list[int]:
+        """Return the numbers of the partitions, in any order."""
+
+
+class CommitTuple(tuple[PartitionCommit, ...]):
+    """The plain form of TopicCommits."""
+
+    __slots__ = ()
+
+    def partitions(self) -> list[int]:
+        """Return the numbers of the partitions."""
+        return [commit[0] for commit in self]
+
+
+class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
+    """The committed offsets of a group, by partition; None for a requested partition without a commit.
+
+    `topics` are the topics with their commits, in a form of the client's choice: a million commits may stay packed.
+    Partitions that the broker refused are only in `failed`.
+    """
+
+    __slots__ = ("_by_key", "failed", "topics")
+
+    def __init__(
+        self,
+        topics: Iterable[tuple[str, TopicCommits]] = (),
+        failed: Mapping[TopicPartition, Failure] | None = None,
+    ) -> None:
+        self.topics = tuple(topics)
+        self.failed: Mapping[TopicPartition, Failure] = failed or {}
+        self._by_key: dict[TopicPartition, CommittedOffset | None] | None = None
+
+    def __len__(self) -> int:
+        return sum(len(commits) for _, commits in self.topics)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        for key, _ in self.rows():
+            yield key
+
+    def __getitem__(self, key: TopicPartition) -> CommittedOffset | None:
+        # Iterating, as every command does, needs no index.
+        if self._by_key is None:
+            self._by_key = dict(self.rows())
+        return self._by_key[key]
+
+    def __repr__(self) -> str:
+        return f"GroupOffsets({dict(self.rows())!r}, failed={dict(self.failed)!r})"
+
+    def rows(self) -> Iterator[tuple[TopicPartition, CommittedOffset | None]]:
+        """Iterate over partitions and their commits in one pass."""
+        for topic, commits in self.topics:
+            for partition, offset, epoch, metadata in commits:
+                commit = None if offset is None else CommittedOffset(offset, epoch, metadata or "")
+                yield TopicPartition(topic, partition), commit
+
+    def partitions(self) -> Iterator[tuple[str, list[int]]]:
+        """Iterate over topics and the numbers of their partitions, including those that the broker refused."""
+        refused: dict[str, list[int]] = {}
+        for topic, partition in self.failed:
+            refused.setdefault(topic, []).append(partition)
+        for topic, commits in self.topics:
+            yield topic, [*commits.partitions(), *refused.pop(topic, ())]
+        yield from refused.items()
+
+    def has_commits(self) -> bool:
+        """Return whether any partition has a committed offset."""
+        return any(offset is not None for _, commits in self.topics for _, offset, _, _ in commits)
+
+
 class OffsetRow(NamedTuple):
-    """One partition of one group, with its log ends and its member if it has one; a tuple for the same reason."""
+    """A partition of a group, with its log offsets and the member that owns it; a tuple for the same reason."""
 
     group: str
     topic: str

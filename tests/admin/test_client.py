@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin import LATEST, GroupAdmin
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.model import TopicPartition
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -37,7 +37,7 @@ def test_the_readmes_example_works_as_it_stands() -> None:
     with ScriptedCluster(groups=GROUPS, topics={"t": {0: 3}}) as cluster, GroupAdmin(cluster.settings()) as admin:
         answers = admin.list_consumer_group_offsets({"orders": None, "absent": [("t", 0)]})
         assert answers.all()["orders"][TopicPartition("t", 0)] == (5, None, "")
-        assert admin.list_offsets([("t", 0)], at=LATEST).all() == {("t", 0): 100}
+        assert admin.list_offsets([("t", 0)]).all() == {("t", 0): 100}
 
 
 def test_progress_is_told_by_kind_of_question_up_to_the_last_item() -> None:
@@ -47,7 +47,7 @@ def test_progress_is_told_by_kind_of_question_up_to_the_last_item() -> None:
         with admin:
             admin.list_groups()
             admin.list_consumer_group_offsets(dict.fromkeys(["orders", "billing"]))
-            admin.describe_groups(["orders"])
+            admin.describe_consumer_groups(["orders"])
     last = {what: (done, total) for what, done, total in told}
     # Both groups were listed as classic, so one of the two describes is asked about one group.
     assert last == {"listing groups": (3, 3), "fetching offsets": (2, 2), "describing groups": (1, 1)}
@@ -61,16 +61,16 @@ def test_a_client_id_travels_with_every_request() -> None:
 
 def test_every_call_takes_a_timeout_of_its_own_and_is_quick_when_all_is_well() -> None:
     with ScriptedCluster(groups=GROUPS, topics={"t": {0: 1}}) as cluster, cluster.admin(timeout_s=0.001) as admin:
-        assert sorted(admin.list_groups(timeout_s=5.0).all()) == ["billing", "orders"]
-        assert list(admin.describe_groups(["orders"], timeout_s=5.0).all()) == ["orders"]
-        assert list(admin.list_consumer_group_offsets({"orders": None}, timeout_s=5.0).all()) == ["orders"]
-        assert admin.list_offsets([("t", 0)], timeout_s=5.0).all() == {("t", 0): 100}
-        assert admin.list_partitions(["t"], timeout_s=5.0).all() == {"t": (0,)}
+        assert sorted(admin.list_groups(timeout=5.0).all()) == ["billing", "orders"]
+        assert list(admin.describe_consumer_groups(["orders"], timeout=5.0).all()) == ["orders"]
+        assert list(admin.list_consumer_group_offsets({"orders": None}, timeout=5.0).all()) == ["orders"]
+        assert admin.list_offsets([("t", 0)], timeout=5.0).all() == {("t", 0): 100}
+        assert admin.list_partitions(["t"], timeout=5.0).all() == {"t": (0,)}
 
 
 def test_a_group_that_was_asked_about_twice_is_answered_once() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
-        assert list(admin.describe_groups(["orders", "orders"]).all()) == ["orders"]
+        assert list(admin.describe_consumer_groups(["orders", "orders"]).all()) == ["orders"]
         assert cluster.asked("DescribeGroups")[0].body["groups"] == ["orders"]
 
 

@@ -33,7 +33,7 @@ def test_a_throttle_beyond_the_deadline_times_out() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListGroups", throttled(60_000), brokers=[2])
         admin.list_groups()
-        answers = admin.list_groups(timeout_s=0.6)
+        answers = admin.list_groups(timeout=0.6)
         assert sorted(answers.succeeded) == ["a", "d"]
         assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "TIMEOUT"}
 
@@ -53,7 +53,7 @@ def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
         cluster.script("ListGroups", silent, silent, brokers=[2])
         started = time.monotonic()
         assert list(admin.list_groups().failed) == [2]
-        assert list(admin.list_groups(timeout_s=5.0).failed) == [1, 2, 3]
+        assert list(admin.list_groups(timeout=5.0).failed) == [1, 2, 3]
         assert time.monotonic() - started < 0.8
 
 
@@ -62,4 +62,4 @@ def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:
         cluster.script("ListGroups", silent, silent, brokers=[2])
         assert list(admin.list_groups().failed) == [2]
         cluster.brokers[2].hang_up()
-        assert sorted(admin.list_groups(timeout_s=5.0).all()) == ["a", "b", "c", "d"]
+        assert sorted(admin.list_groups(timeout=5.0).all()) == ["a", "b", "c", "d"]

@@ -34,7 +34,7 @@ CONSUMER_MEMBER: Struct = {
 def test_a_classic_group_is_described_with_members_and_without_epochs() -> None:
     groups = {"old": Group(coordinator=2, members=[CLASSIC_MEMBER])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        description = admin.describe_groups(["old"]).all()["old"]
+        description = admin.describe_consumer_groups(["old"]).all()["old"]
         assert (description.type, description.state, description.assignor) == ("Classic", "Stable", "range")
         assert (description.group_epoch, description.target_assignment_epoch) == (None, None)
         assert description.coordinator is not None
@@ -53,7 +53,7 @@ def test_a_classic_group_is_described_with_members_and_without_epochs() -> None:
 def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> None:
     groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER], assignor="uniform", epoch=4)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        description = admin.describe_groups(["new"]).all()["new"]
+        description = admin.describe_consumer_groups(["new"]).all()["new"]
         assert (description.type, description.protocol_type, description.assignor) == (
             "Consumer",
             "consumer",
@@ -79,20 +79,20 @@ def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> N
 def test_whether_a_member_is_upgraded_is_known_where_the_broker_tells(told: int, upgraded: bool | None) -> None:
     groups = {"new": Group(type="Consumer", members=[{**CONSUMER_MEMBER, "member_type": told}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert admin.describe_groups(["new"]).all()["new"].members[0].upgraded is upgraded
+        assert admin.describe_consumer_groups(["new"]).all()["new"].members[0].upgraded is upgraded
 
 
 def test_the_first_version_of_the_new_describe_says_nothing_of_upgrades() -> None:
     groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER])}
     versions = {"ConsumerGroupDescribe": (0, 0)}
     with ScriptedCluster(groups=groups, versions=versions) as cluster, cluster.admin() as admin:
-        assert admin.describe_groups(["new"]).all()["new"].members[0].upgraded is None
+        assert admin.describe_consumer_groups(["new"]).all()["new"].members[0].upgraded is None
 
 
 def test_both_kinds_in_one_call_are_answered_in_the_order_asked() -> None:
     groups = {"new": Group(type="Consumer"), "old": Group(coordinator=2)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        answers = admin.describe_groups(["old", "new", "old"])
+        answers = admin.describe_consumer_groups(["old", "new", "old"])
         assert [(group.group, group.type, group.group_epoch) for group in answers.all().values()] == [
             ("old", "Classic", None),
             ("new", "Consumer", 4),
@@ -105,11 +105,11 @@ def test_a_group_that_changed_its_kind_since_it_was_listed_is_described(before: 
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         admin.list_groups()
         groups["moves"].type = after
-        answers = admin.describe_groups(["moves", "stays"])
+        answers = admin.describe_consumer_groups(["moves", "stays"])
         assert [(group.group, group.type) for group in answers.all().values()] == [("moves", after), ("stays", before)]
         requests = cluster.requests()
         assert (requests["DescribeGroups"], requests["ConsumerGroupDescribe"]) == (1, 1)
-        assert admin.describe_groups(["moves"]).all()["moves"].type == after
+        assert admin.describe_consumer_groups(["moves"]).all()["moves"].type == after
 
 
 def test_a_group_that_went_since_it_was_listed_keeps_the_words_of_the_api_of_its_kind() -> None:
@@ -117,13 +117,13 @@ def test_a_group_that_went_since_it_was_listed_keeps_the_words_of_the_api_of_its
         admin.list_groups()
         del cluster.groups["goes"]
         cluster.script("ConsumerGroupDescribe", _says("Group goes is not a consumer group."))
-        assert "not a consumer group" not in admin.describe_groups(["goes"]).failed["goes"].message
+        assert "not a consumer group" not in admin.describe_consumer_groups(["goes"]).failed["goes"].message
 
 
 def test_a_group_that_neither_api_finds_is_told_in_the_words_of_the_newer() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", _says("Group ghost was never seen."))
-        failure = admin.describe_groups(["ghost"]).failed["ghost"]
+        failure = admin.describe_consumer_groups(["ghost"]).failed["ghost"]
         assert (failure.code, failure.name) == (69, "GROUP_ID_NOT_FOUND")
         assert failure.message == "Group ghost was never seen."
         assert failure.group == "ghost"
@@ -131,26 +131,26 @@ def test_a_group_that_neither_api_finds_is_told_in_the_words_of_the_newer() -> N
 
 def test_a_group_that_only_the_older_api_may_not_describe_fails_with_its_error() -> None:
     with ScriptedCluster(groups={"old": Group(error=30)}) as cluster, cluster.admin() as admin:
-        failure = admin.describe_groups(["old"]).failed["old"]
+        failure = admin.describe_consumer_groups(["old"]).failed["old"]
         assert (failure.code, failure.name) == (30, "GROUP_AUTHORIZATION_FAILED")
 
 
 def test_a_broker_that_has_the_new_describe_but_not_for_this_group_is_asked_by_the_old_one() -> None:
     with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "old", "error_code": 35}]))
-        assert admin.describe_groups(["old"]).all()["old"].type == "Classic"
+        assert admin.describe_consumer_groups(["old"]).all()["old"].type == "Classic"
 
 
 def test_a_topic_that_may_not_be_described_hides_the_members_of_a_new_group() -> None:
     with ScriptedCluster(groups={"new": Group(type="Consumer", error=29)}) as cluster, cluster.admin() as admin:
-        failure = admin.describe_groups(["new"]).failed["new"]
+        failure = admin.describe_consumer_groups(["new"]).failed["new"]
         assert (failure.code, failure.name) == (29, "TOPIC_AUTHORIZATION_FAILED")
 
 
 def test_a_group_of_kafka_connect_is_no_consumer_group() -> None:
     groups = {"sink": Group(protocol_type="connect"), "orders": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        answers = admin.describe_groups(["sink", "orders"])
+        answers = admin.describe_consumer_groups(["sink", "orders"])
         assert list(answers.succeeded) == ["orders"]
         assert answers.failed["sink"].name == "INCONSISTENT_GROUP_PROTOCOL"
         assert answers.failed["sink"].message == "it is not a consumer group (connect)"
@@ -159,7 +159,7 @@ def test_a_group_of_kafka_connect_is_no_consumer_group() -> None:
 def test_a_simple_group_without_a_protocol_is_described() -> None:
     groups = {"simple": Group(protocol_type="", state="Empty", assignor="")}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        description = admin.describe_groups(["simple"]).all()["simple"]
+        description = admin.describe_consumer_groups(["simple"]).all()["simple"]
         assert (description.state, description.assignor, description.members) == ("Empty", None, ())
 
 
@@ -167,13 +167,13 @@ def test_a_simple_group_without_a_protocol_is_described() -> None:
 def test_an_assignment_that_a_client_wrote_in_its_own_way_does_not_hide_its_group(odd: bytes) -> None:
     groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": odd}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert admin.describe_groups(["old"]).all()["old"].members[0].assignment == ()
+        assert admin.describe_consumer_groups(["old"]).all()["old"].members[0].assignment == ()
 
 
 def test_states_are_spelled_as_kafkas_tools_print_them_and_unknown_ones_stay() -> None:
     groups = {"a": Group(state="PREPARINGREBALANCE"), "b": Group(state="Hibernating")}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        described = admin.describe_groups(["a", "b"]).all()
+        described = admin.describe_consumer_groups(["a", "b"]).all()
         assert [group.state for group in described.values()] == ["PreparingRebalance", "Hibernating"]
 
 
@@ -181,7 +181,7 @@ def test_states_are_spelled_as_kafkas_tools_print_them_and_unknown_ones_stay() -
 def test_a_coordinator_that_is_not_ready_is_asked_until_it_is(code: int) -> None:
     with ScriptedCluster(groups={"new": Group(type="Consumer")}) as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "new", "error_code": code}]))
-        assert admin.describe_groups(["new"]).all()["new"].type == "Consumer"
+        assert admin.describe_consumer_groups(["new"]).all()["new"].type == "Consumer"
         assert cluster.requests()["ConsumerGroupDescribe"] == 2
 
 
@@ -192,7 +192,7 @@ def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() 
 
     with ScriptedCluster(groups={"orders": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", refuse_first)
-        answers = admin.describe_groups(["secret", "orders"])
+        answers = admin.describe_consumer_groups(["secret", "orders"])
         assert list(answers.succeeded) == ["orders"]
         failure = answers.failed["secret"]
         assert (failure.name, failure.broker, failure.group) == ("GROUP_AUTHORIZATION_FAILED", None, "secret")
@@ -202,7 +202,7 @@ def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() 
 def test_a_throttled_description_is_still_a_description() -> None:
     with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
         cluster.script("DescribeGroups", throttled(1))
-        assert list(admin.describe_groups(["old"]).all()) == ["old"]
+        assert list(admin.describe_consumer_groups(["old"]).all()) == ["old"]
 
 
 def _says(message: str) -> Reaction:

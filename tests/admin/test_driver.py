@@ -31,7 +31,7 @@ def test_one_look_up_carries_all_keys() -> None:
 def test_a_key_that_was_given_twice_is_asked_about_once() -> None:
     driver = driver_of("a", "b", "a")
     assert _asks(driver, 0.0) == [(None, ("a", "b"))]
-    assert driver.total() == 2
+    assert driver.key_count() == 2
 
 
 def test_keys_known_beforehand_need_no_look_up() -> None:
@@ -247,7 +247,7 @@ def test_progress_counts_answered_and_failed_keys() -> None:
         completed={"a": "A"}, failed={"b": broker_error(30)}, retriable={"c": "loading"}
     )
     driver.on_response(only(driver.ready(0.0)), outcome, 0.0)
-    assert (driver.settled(), driver.total()) == (2, 3)
+    assert (driver.done_count(), driver.key_count()) == (2, 3)
     assert not driver.is_done()
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.admin import EARLIEST, event_loop
-from kafka_groups.admin.handlers import describe_groups, list_consumer_group_offsets
+from kafka_groups.admin import OffsetSpec, event_loop
+from kafka_groups.admin.handlers import describe_consumer_groups, list_consumer_group_offsets
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_only_groups_that_were_not_listed_are_looked_up() -> None:
 def test_coordinators_found_for_one_question_serve_the_next() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        admin.describe_groups("abcde")
+        admin.describe_consumer_groups("abcde")
         assert cluster.requests()["FindCoordinator"] == 1
 
 
@@ -91,22 +91,22 @@ def test_a_group_that_moved_since_it_was_listed_is_looked_up_alone() -> None:
 
 def test_groups_of_unknown_kind_are_described_by_both_apis_once_a_coordinator() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
-        admin.describe_groups("abcde")
+        admin.describe_consumer_groups("abcde")
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 3, "DescribeGroups": 3}
 
 
 @pytest.mark.parametrize(("kind", "api"), [("Classic", "DescribeGroups"), ("Consumer", "ConsumerGroupDescribe")])
 def test_groups_of_known_kind_are_described_by_one_api(kind: str, api: str) -> None:
     with ScriptedCluster(groups=_groups(kind)) as cluster, cluster.admin() as admin:
-        answers = admin.describe_groups(admin.list_groups().succeeded)
+        answers = admin.describe_consumer_groups(admin.list_groups().succeeded)
         assert {group.type for group in answers.succeeded.values()} == {kind}
         assert cluster.requests() == {"ListGroups": 3, api: 3}
 
 
 def test_a_kind_learnt_from_a_description_is_remembered() -> None:
     with ScriptedCluster(groups=_groups("Consumer")) as cluster, cluster.admin() as admin:
-        admin.describe_groups("a")
-        admin.describe_groups("a")
+        admin.describe_consumer_groups("a")
+        admin.describe_consumer_groups("a")
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 2, "DescribeGroups": 1}
 
 
@@ -122,7 +122,7 @@ def test_log_ends_cost_one_metadata_and_one_request_a_leader() -> None:
 def test_leaders_found_for_the_ends_serve_the_starts() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
         admin.list_offsets([("payments", 0), ("payments", 1)])
-        admin.list_offsets([("payments", 0), ("payments", 1)], at=EARLIEST)
+        admin.list_offsets([("payments", 0), ("payments", 1)], spec=OffsetSpec.earliest())
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 4}
 
 
@@ -135,13 +135,13 @@ def test_partitions_of_many_topics_are_counted_in_one_request() -> None:
 def test_a_question_about_nothing_asks_nothing() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         assert admin.list_consumer_group_offsets({}).succeeded == {}
-        assert admin.describe_groups([]).succeeded == {}
+        assert admin.describe_consumer_groups([]).succeeded == {}
         assert admin.list_offsets([]).succeeded == {}
         assert cluster.requests() == {}
 
 
 def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_consumer_group_offsets, "MOST_GROUPS", 2)
+    monkeypatch.setattr(list_consumer_group_offsets, "MAX_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(groups)).succeeded) == [
@@ -156,7 +156,7 @@ def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.Monk
 
 
 def test_more_named_partitions_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_consumer_group_offsets, "MOST_NAMED_PARTITIONS", 3)
+    monkeypatch.setattr(list_consumer_group_offsets, "MAX_NAMED_PARTITIONS", 3)
     wanted = {name: [("payments", 0), ("payments", 1)] for name in ("a", "b", "huge")}
     wanted["huge"] = [("payments", partition) for partition in range(9)]
     with ScriptedCluster() as cluster, cluster.admin() as admin:
@@ -166,10 +166,10 @@ def test_more_named_partitions_than_one_fetch_may_carry_are_split(monkeypatch: p
 
 
 def test_more_groups_than_one_describe_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(describe_groups, "MOST_GROUPS", 2)
+    monkeypatch.setattr(describe_consumer_groups, "MAX_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert len(admin.describe_groups(groups).succeeded) == 5
+        assert len(admin.describe_consumer_groups(groups).succeeded) == 5
         assert [len(asked.body["groups"]) for asked in cluster.asked("DescribeGroups")] == [2, 2, 1]
         assert [len(asked.body["group_ids"]) for asked in cluster.asked("ConsumerGroupDescribe")] == [2, 2, 1]
 

@@ -102,7 +102,7 @@ def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         reactions = [_with_error("a", 15, rows="coordinators", key="key")] * 20
         cluster.script("FindCoordinator", *reactions, brokers=[1])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
         assert sorted(answers.succeeded) == ["b", "c", "d"]
         assert answers.failed["a"].name == "TIMEOUT"
         assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
@@ -188,7 +188,7 @@ def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadl
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", silent, silent, brokers=[2])
         started = time.monotonic()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout_s=0.8)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
         # It has half of the time to say something, and then one more chance.
         assert 0.4 <= time.monotonic() - started < 2
         assert sorted(answers.succeeded) == ["a", "d"]
@@ -198,7 +198,7 @@ def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadl
 def test_an_answer_that_comes_too_late_does_not_disturb_the_next_question() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", delayed(0.4), delayed(0.4), brokers=[2])
-        late = admin.list_consumer_group_offsets({"b": None}, timeout_s=0.2)
+        late = admin.list_consumer_group_offsets({"b": None}, timeout=0.2)
         next_ = admin.list_consumer_group_offsets({"c": None})
         assert (list(late.succeeded), list(late.failed)) == ([], ["b"])
         assert list(next_.all()) == ["c"]
@@ -257,5 +257,5 @@ def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
 
 def test_a_leader_that_is_none_of_the_brokers_is_told_as_such() -> None:
     with ScriptedCluster(brokers=1, topics={"t": {0: 9}}) as cluster, cluster.admin() as admin:
-        failure = admin.list_offsets([("t", 0)], timeout_s=0.3).failed[TopicPartition("t", 0)]
+        failure = admin.list_offsets([("t", 0)], timeout=0.3).failed[TopicPartition("t", 0)]
         assert failure.message.endswith("; last: broker 9 is not among the brokers that the cluster names")

@@ -20,7 +20,7 @@ def test_a_group_id_that_no_request_can_carry_fails_alone(bad: str) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         wanted = dict.fromkeys(["a", "b", bad, "c", "d"])
         offsets = admin.list_consumer_group_offsets(wanted)
-        described = admin.describe_groups(wanted)
+        described = admin.describe_consumer_groups(wanted)
         assert (sorted(offsets.succeeded), sorted(described.succeeded)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
         assert (list(offsets.failed), list(described.failed)) == ([bad], [bad])
         assert (offsets.failed[bad].group, offsets.failed[bad].name) == (bad, "INVALID_REQUEST")

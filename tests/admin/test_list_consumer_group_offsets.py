@@ -110,7 +110,7 @@ def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_to
     groups = {"stuck": Group(commits=unstable), "fine": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         admin.brokers()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout_s=0.5)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout=0.5)
         assert sorted(answers.succeeded) == ["fine", "stuck"]
         assert dict(answers.succeeded["stuck"]) == {TopicPartition("payments", 1): CommittedOffset(7, None, "")}
         assert answers.succeeded["stuck"].refused == {TopicPartition("payments", 0): 88}

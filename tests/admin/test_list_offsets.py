@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kafka_groups.admin import EARLIEST
+from kafka_groups.admin import OffsetSpec
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Asked, Reaction, drops
@@ -41,7 +41,9 @@ def test_ends_and_starts_are_told_by_partition() -> None:
             TopicPartition("payments", 1): 0,
             TopicPartition("payments", 2): 4611686018427387904,
         }
-        assert admin.list_offsets([("payments", 0)], at=EARLIEST).all() == {TopicPartition("payments", 0): 3}
+        assert admin.list_offsets([("payments", 0)], spec=OffsetSpec.earliest()).all() == {
+            TopicPartition("payments", 0): 3
+        }
 
 
 def test_a_time_without_records_after_it_has_no_offset() -> None:

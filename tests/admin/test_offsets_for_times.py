@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.admin import LAST_STABLE, LATEST, GroupAdmin, PartitionTime, Point, Topic
+from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetAndTimestamp, PartitionTime, Topic
 from kafka_groups.admin.handlers import offsets_for_times
 from kafka_groups.errors import BrokerError, MalformedResponseError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
@@ -39,9 +39,9 @@ def _partition_error(code: int) -> Reaction:
 def test_a_time_is_answered_with_the_first_record_at_or_after_it_and_that_records_own_time() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         assert admin.offsets_for_times([("payments", 0, 100), ("payments", 0, 101), ("payments", 1, 0)]).all() == {
-            PartitionTime("payments", 0, 100): Point(0, 100),
-            PartitionTime("payments", 0, 101): Point(1, 200),
-            PartitionTime("payments", 1, 0): Point(7, 150),
+            PartitionTime("payments", 0, 100): OffsetAndTimestamp(0, 100),
+            PartitionTime("payments", 0, 101): OffsetAndTimestamp(1, 200),
+            PartitionTime("payments", 1, 0): OffsetAndTimestamp(7, 150),
         }
 
 
@@ -81,8 +81,8 @@ def test_a_leader_that_moved_or_is_not_ready_is_asked_again(code: int, look_ups:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(code), brokers=[2])
         assert admin.offsets_for_times([("payments", 1, 0), ("payments", 0, 0)]).all() == {
-            PartitionTime("payments", 0, 0): Point(0, 100),
-            PartitionTime("payments", 1, 0): Point(7, 150),
+            PartitionTime("payments", 0, 0): OffsetAndTimestamp(0, 100),
+            PartitionTime("payments", 1, 0): OffsetAndTimestamp(7, 150),
         }
         assert cluster.requests() == {"Metadata": look_ups, "ListOffsets": 3}
 
@@ -116,8 +116,10 @@ def test_the_deadline_is_kept() -> None:
 def test_the_last_stable_offset_is_the_end_as_read_committed_sees_it() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stable["payments", 0] = 1
-        assert admin.list_offsets([("payments", 0)], at=LAST_STABLE).all() == {TopicPartition("payments", 0): 1}
-        assert admin.list_offsets([("payments", 0)], at=LATEST).all() == {TopicPartition("payments", 0): 3}
+        assert admin.list_offsets([("payments", 0)], isolation_level=IsolationLevel.READ_COMMITTED).all() == {
+            TopicPartition("payments", 0): 1
+        }
+        assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 3}
         told = [
             (each.body["isolation_level"], each.body["topics"][0]["partitions"][0]["timestamp"])
             for each in cluster.asked("ListOffsets")
@@ -127,7 +129,9 @@ def test_the_last_stable_offset_is_the_end_as_read_committed_sees_it() -> None:
 
 def test_a_broker_that_knows_no_isolation_is_not_asked_for_the_last_stable_offset() -> None:
     with _cluster(versions={"ListOffsets": (0, 1)}) as cluster, cluster.admin() as admin:
-        failure = admin.list_offsets([("payments", 0)], at=LAST_STABLE).failed[TopicPartition("payments", 0)]
+        failure = admin.list_offsets([("payments", 0)], isolation_level=IsolationLevel.READ_COMMITTED).failed[
+            TopicPartition("payments", 0)
+        ]
         assert failure.name == "UNSUPPORTED_VERSION"
 
 

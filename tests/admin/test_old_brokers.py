@@ -56,7 +56,7 @@ def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
     names = [f"g{number}" for number in range(200)]
     with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
         cluster.brokers[1].hold("FindCoordinator", until=65)
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout_s=0.8)
+        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout=0.8)
         # After half of the time the silent connection is given up, and a second one gets its chance.
         assert len(cluster.asked("FindCoordinator")) in (64, 2 * 64)
         assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
@@ -201,7 +201,7 @@ def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:
 
 def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        answers = admin.describe_groups(["g0", "absent"])
+        answers = admin.describe_consumer_groups(["g0", "absent"])
         assert answers.succeeded["g0"].type == "Classic"
         assert (answers.failed["absent"].name, answers.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
         assert cluster.requests()["DescribeGroups"] == 1
@@ -211,18 +211,18 @@ def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None
 @pytest.mark.parametrize("version", [0, 1, 3, 4, 5])
 def test_an_absent_group_is_dead_to_an_old_describe_and_not_found_to_us(version: int) -> None:
     with _cluster(DescribeGroups=(0, version)) as cluster, cluster.admin() as admin:
-        failure = admin.describe_groups(["absent"]).failed["absent"]
+        failure = admin.describe_consumer_groups(["absent"]).failed["absent"]
         assert (failure.name, failure.message) == ("GROUP_ID_NOT_FOUND", "there is no such group")
 
 
 def test_a_broker_without_any_describe_is_unsupported() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin() as admin:
-        assert admin.describe_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"
+        assert admin.describe_consumer_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"
 
 
 def test_what_a_known_broker_cannot_be_asked_is_told_at_once_and_not_at_the_deadline() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin(timeout_s=10.0) as admin:
         admin.list_groups()
         started = time.monotonic()
-        assert list(admin.describe_groups(["g0", "g1"]).failed) == ["g0", "g1"]
+        assert list(admin.describe_consumer_groups(["g0", "g1"]).failed) == ["g0", "g1"]
         assert time.monotonic() - started < 3

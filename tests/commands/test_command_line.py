@@ -144,7 +144,7 @@ CROWD = """
 import sys
 from types import SimpleNamespace
 from unittest import mock
-from kafka_groups.__main__ import main
+from kafka_groups.cli import main
 from tests.fakes.fake_admin import FakeCluster
 
 cluster = FakeCluster(SimpleNamespace(patch=lambda door, autospec: mock.patch(door, autospec=autospec).start()))
@@ -198,7 +198,7 @@ def _by_shell(redirection: str, *arguments: str, program: str = CROWD.replace("5
     return outcome.returncode, outcome.stdout, outcome.stderr
 
 
-VERSION = "import sys; from kafka_groups.__main__ import main; sys.argv[1:] = ['--version']; main()"
+VERSION = "import sys; from kafka_groups.cli import main; sys.argv[1:] = ['--version']; main()"
 
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])

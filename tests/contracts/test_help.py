@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from kafka_groups.__main__ import cli
+from kafka_groups.cli import cli
 from tests.fakes.fake_admin import run
 
 

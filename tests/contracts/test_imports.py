@@ -17,7 +17,7 @@ HEAVY = {"asyncio", "confluent_kafka", "kafka", "kio", "numpy", "pandas", "pyspa
 # What it takes to run the tool and to learn what it imported.
 PROGRAM = """
 import sys
-from kafka_groups.__main__ import main
+from kafka_groups.cli import main
 modules, *sys.argv[1:] = sys.argv[1:]
 try:
     main()

@@ -12,30 +12,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
 
-from kafka_groups.__main__ import cli
-from kafka_groups.admin import EARLIEST, GroupOffsets
+from kafka_groups.admin import Deadline, OffsetSpec
+from kafka_groups.cli import cli
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.model import (
     Assignment,
     Broker,
     CommittedOffset,
+    CommitTuple,
     Failure,
     GroupDescription,
     GroupListing,
+    GroupOffsets,
     Member,
+    PartitionCommit,
     Results,
     TopicPartition,
 )
-from kafka_groups.protocol import compile_writer
-from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, PARTITION
-from kafka_groups.protocol.packed_offsets import Run
-from kafka_groups.rendering.screen import Screen, look_at_streams
+from kafka_groups.protocol.errors import broker_error
+from kafka_groups.rendering.screen import Screen, inspect_streams
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
-_VERSION = OFFSET_FETCH.highest
-_write_row = compile_writer(PARTITION, version=_VERSION, flexible=True)
 Commits = Mapping[tuple[str, int], int | CommittedOffset | None]
 
 
@@ -67,28 +66,17 @@ def member(member_id: str, assigned: Mapping[str, tuple[int, ...]] | None = None
     return Member(member_id=member_id, assignment=assignment, **known)
 
 
-def committed(commits: Commits, refused: Mapping[tuple[str, int], int] | None = None) -> GroupOffsets:
-    """Commits as a broker's answer would hold them, in its bytes; `refused` has error codes by partition."""
-    codes = {TopicPartition(*key): code for key, code in (refused or {}).items()}
-    cells = [(key, commit, 0) for key, commit in commits.items()]
-    cells += [(key, None, code) for key, code in codes.items()]
-    return GroupOffsets(tuple(_run(*cell) for cell in cells), codes)
-
-
-def _run(key: tuple[str, int], commit: int | CommittedOffset | None, code: int) -> Run:
-    told = CommittedOffset(commit, None, "") if isinstance(commit, int) else commit or CommittedOffset(-1, None, "")
-    out = bytearray()
-    _write_row(
-        out,
-        {
-            "partition_index": key[1],
-            "committed_offset": told.offset,
-            "committed_leader_epoch": -1 if told.leader_epoch is None else told.leader_epoch,
-            "metadata": told.metadata,
-            "error_code": code,
-        },
-    )
-    return Run(key[0], _VERSION, 1, False, bytes(out))
+def committed(group: str, commits: Commits, refused: Mapping[tuple[str, int], int] | None = None) -> GroupOffsets:
+    """Return commits as a client returns them; `refused` has error codes by partition."""
+    topics: dict[str, list[PartitionCommit]] = {}
+    for (topic, partition), commit in sorted(commits.items()):
+        offset = CommittedOffset(commit, None, "") if isinstance(commit, int) else commit or (None, None, None)
+        topics.setdefault(topic, []).append((partition, *offset))
+    failed = {
+        TopicPartition(*key): Failure.of(broker_error(code), group=group, topic=key[0], partition=key[1])
+        for key, code in (refused or {}).items()
+    }
+    return GroupOffsets([(topic, CommitTuple(rows)) for topic, rows in topics.items()], failed)
 
 
 class FakeCluster:
@@ -112,7 +100,9 @@ class FakeCluster:
         self.admin.__exit__.return_value = None
         self.admin.brokers.side_effect = lambda **_: self.brokers
         self.admin.list_groups.side_effect = self._list_groups
-        self.admin.describe_groups.side_effect = self._describe_groups
+        self.admin.deadline.side_effect = lambda: Deadline.after(30.0)
+        self.admin.describe_consumer_groups.side_effect = self._describe_consumer_groups
+        self.admin.describe_with_offsets.side_effect = self._describe_with_offsets
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
         self.admin.list_partitions.side_effect = self._count_partitions
@@ -134,7 +124,7 @@ class FakeCluster:
         self.listings[group] = GroupListing(**told, coordinator=1)
         about: dict[str, Any] = {"coordinator": self.brokers[1], "members": tuple(members), **told, **described}
         self.descriptions[group] = GroupDescription(**about)
-        self.offsets[group] = committed(commits or {}, refused)
+        self.offsets[group] = committed(group, commits or {}, refused)
 
     def end(self, topic: str, *ends: int, starts: Sequence[int] = ()) -> None:
         """The topic's partitions, from 0 on, with their log end offsets."""
@@ -144,8 +134,15 @@ class FakeCluster:
 
     def refuse(self, error: BaseException) -> None:
         """Every handler raises this, as the door does when no broker can be reached."""
-        for handler in ("brokers", "list_groups", "describe_groups", "list_consumer_group_offsets", "list_offsets"):
-            getattr(self.admin, handler).side_effect = error
+        for operation in (
+            "brokers",
+            "list_groups",
+            "describe_consumer_groups",
+            "describe_with_offsets",
+            "list_consumer_group_offsets",
+            "list_offsets",
+        ):
+            getattr(self.admin, operation).side_effect = error
 
     def _list_groups(
         self, *, states: Collection[str] | None = None, types: Collection[str] | None = None, **_: Any
@@ -157,7 +154,7 @@ class FakeCluster:
         }
         return Results(succeeded=found, failed=self.unlistable)
 
-    def _describe_groups(self, groups: Iterable[str], **_: Any) -> Results[str, GroupDescription]:
+    def _describe_consumer_groups(self, groups: Iterable[str], **_: Any) -> Results[str, GroupDescription]:
         wanted = list(groups)
         failed = {group: self.undescribable.get(group) or self._absent(group) for group in wanted}
         found = {g: self.descriptions[g] for g in wanted if g in self.descriptions and g not in self.undescribable}
@@ -175,12 +172,17 @@ class FakeCluster:
 
     def _commits(self, group: str, wanted: Sequence[TopicPartition] | None) -> GroupOffsets:
         known = self.offsets.get(group, GroupOffsets())
-        return known if wanted is None else committed({key: known.get(key) for key in wanted})
+        return known if wanted is None else committed(group, {key: known.get(key) for key in wanted})
+
+    def _describe_with_offsets(
+        self, described: Iterable[str], offsets: Iterable[str], **_: Any
+    ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        return self._describe_consumer_groups(described), self._list_consumer_group_offsets(dict.fromkeys(offsets))
 
     def _list_offsets(
-        self, partitions: Iterable[tuple[str, int]], *, at: int = -1, **_: Any
+        self, partitions: Iterable[tuple[str, int]], *, spec: OffsetSpec = OffsetSpec.latest(), **_: Any
     ) -> Results[TopicPartition, int | None]:
-        told = self.starts if at == EARLIEST else self.ends
+        told = self.starts if spec == OffsetSpec.earliest() else self.ends
         wanted = [TopicPartition(*partition) for partition in partitions]
         failed = {key: self.leaderless[key] for key in wanted if key in self.leaderless}
         return Results(succeeded={key: told[key] for key in wanted if key in told and key not in failed}, failed=failed)
@@ -205,6 +207,6 @@ def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
     """From now on commands take their stdout for a terminal without colours."""
 
     def look(_colour: str) -> Screen:
-        return replace(look_at_streams("never"), out_is_terminal=True, width=width)
+        return replace(inspect_streams("never"), out_is_terminal=True, width=width)
 
-    mocker.patch("kafka_groups.commands.cluster_session.look_at_streams", side_effect=look)
+    mocker.patch("kafka_groups.commands.cluster_session.inspect_streams", side_effect=look)

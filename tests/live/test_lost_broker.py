@@ -54,7 +54,7 @@ def _without_the_broker(cluster: Cluster, groups: list[str]) -> Iterator[None]:
 
 def _described(cluster: Cluster, groups: list[str]) -> bool:
     with admin_of(cluster.bootstrap, timeout_s=5) as admin:
-        return not admin.describe_groups(groups).failed
+        return not admin.describe_consumer_groups(groups).failed
 
 
 def _timed(cluster: Cluster, *arguments: str) -> Answer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.admin import EARLIEST, LATEST, GroupAdmin
+from kafka_groups.admin import GroupAdmin, OffsetSpec
 from kafka_groups.errors import BrokerError
 from tests.live.groups.asking import admin_of, ask
 from tests.live.groups.members import many_simple
@@ -66,7 +66,7 @@ def test_offsets_of_named_groups_cost_one_lookup_and_a_request_a_coordinator(
 def test_groups_that_were_listed_need_no_lookup(cluster: Cluster, groups: list[str], coordinators: int) -> None:
     with admin_of(cluster.bootstrap) as admin:
         listing = _requests(admin, admin.list_groups)
-        describing = _requests(admin, lambda: admin.describe_groups(groups))
+        describing = _requests(admin, lambda: admin.describe_consumer_groups(groups))
         fetching = _requests(admin, lambda: admin.list_consumer_group_offsets(dict.fromkeys(groups)))
 
     assert listing == {"ListGroups": BROKERS}
@@ -77,8 +77,8 @@ def test_groups_that_were_listed_need_no_lookup(cluster: Cluster, groups: list[s
 def test_log_offsets_cost_one_lookup_and_a_request_a_leader(cluster: Cluster, topic: str) -> None:
     every = [(topic, partition) for partition in range(6)]
     with admin_of(cluster.bootstrap) as admin:
-        ends = _requests(admin, lambda: admin.list_offsets(every, at=LATEST))
-        starts = _requests(admin, lambda: admin.list_offsets(every, at=EARLIEST))
+        ends = _requests(admin, lambda: admin.list_offsets(every))
+        starts = _requests(admin, lambda: admin.list_offsets(every, spec=OffsetSpec.earliest()))
 
     assert ends == {"Metadata": 1, "ListOffsets": BROKERS}
     assert starts == {"ListOffsets": BROKERS}
@@ -111,7 +111,7 @@ def test_each_group_may_be_asked_for_partitions_of_its_own(cluster: Cluster, gro
 def test_all_raises_what_one_group_failed_with(cluster: Cluster, groups: list[str]) -> None:
     missing = fresh("missing")
     with admin_of(cluster.bootstrap) as admin:
-        answers = admin.describe_groups([*groups, missing])
+        answers = admin.describe_consumer_groups([*groups, missing])
 
     assert set(answers.succeeded) == set(groups)
     assert set(answers.failed) == {missing}

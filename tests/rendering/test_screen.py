@@ -14,8 +14,8 @@ import pytest
 
 from kafka_groups.model import Failure, GroupDescription
 from kafka_groups.rendering.progress import ProgressBar
-from kafka_groups.rendering.screen import Screen, escape_controls, look_at_streams
-from kafka_groups.rendering.stderr import describe_failure, note, tell_states
+from kafka_groups.rendering.screen import Screen, escape_controls, inspect_streams
+from kafka_groups.rendering.stderr import format_failure, print_group_states, print_note
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]
@@ -50,13 +50,13 @@ def test_colour_is_for_terminals_that_want_it_unless_told(
     coloured: bool,
 ) -> None:
     monkeypatch.setattr(sys, "stdout", stream())
-    assert look_at_streams(colour, environment).colour is coloured
+    assert inspect_streams(colour, environment).colour is coloured
 
 
 def test_each_stream_is_a_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setattr(sys, "stderr", Tty())
-    screen = look_at_streams("auto", {})
+    screen = inspect_streams("auto", {})
     assert (screen.out_is_terminal, screen.err_is_terminal) == (False, True)
 
 
@@ -80,7 +80,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
 
 def test_talk_goes_to_stderr_a_line_each(make_screen: MakeScreen) -> None:
     screen = make_screen(err=io.StringIO())
-    note(screen, "one\ntwo")
+    print_note(screen, "one\ntwo")
     assert (written(screen.out), written(screen.err)) == ("", "one\\ntwo\n")
 
 
@@ -99,7 +99,7 @@ def test_talk_goes_to_stderr_a_line_each(make_screen: MakeScreen) -> None:
 )
 def test_a_failure_says_what_and_where_and_why(where: dict[str, Any], told: str) -> None:
     failure = Failure(code=1, name="X", message="refused", **where)
-    assert describe_failure(failure) == told
+    assert format_failure(failure) == told
 
 
 def test_states_are_told_empty_ones_first(make_screen: MakeScreen) -> None:
@@ -108,7 +108,7 @@ def test_states_are_told_empty_ones_first(make_screen: MakeScreen) -> None:
         GroupDescription(group=group, type="Classic", state=state, protocol_type="consumer", coordinator=None)
         for group, state in (("a", "PreparingRebalance"), ("b", "Empty"), ("c", "Stable"), ("d", None))
     ]
-    tell_states(screen, groups, named=frozenset())
+    print_group_states(screen, groups, named=frozenset())
     assert written(screen.err) == (
         "Consumer group 'b' has no active members.\nWarning: Consumer group 'a' is rebalancing.\n"
     )

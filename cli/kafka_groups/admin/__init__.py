@@ -1,29 +1,29 @@
-"""The door to a cluster's groups, shaped after the Admin API of KIP-88, KIP-518, KIP-699 and KIP-709.
+"""The Admin client for groups, in the shape of Kafka's Admin API (KIP-88, KIP-518, KIP-699, KIP-709).
 
     with GroupAdmin(settings) as admin:
-        answers = admin.list_consumer_group_offsets({"orders": None, "billing": [("payments", 0)]})
-        answers.succeeded["orders"]        # what it has committed, by partition
-        answers.failed                 # what could not be answered, and why, item by item
+        results = admin.list_consumer_group_offsets({"orders": None, "billing": [("payments", 0)]})
+        results.succeeded["orders"]    # its committed offsets, by partition
+        results.failed                 # a failure for each group that has no result
 
-`routing` decides who is asked what, `lookups` find brokers, `questions` build requests and read
-responses, `wire` moves bytes, `asking` is the loop between them.
+`client` has the operations, `driver` their state, `lookup` finds brokers, `handlers` build requests and handle
+responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.
 """
 
+from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec, Timeout
 from kafka_groups.admin.client import GroupAdmin
 from kafka_groups.admin.handlers.describe_features import Features
 from kafka_groups.admin.handlers.list_topics import Topic
-from kafka_groups.admin.handlers.offsets_for_times import PartitionTime, Point
-from kafka_groups.admin.offsets import GroupOffsets
-from kafka_groups.protocol.messages.list_offsets import EARLIEST, LAST_STABLE, LATEST
+from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, PartitionTime
 
 __all__ = [
-    "EARLIEST",
-    "LAST_STABLE",
-    "LATEST",
+    "Admin",
+    "Deadline",
     "Features",
     "GroupAdmin",
-    "GroupOffsets",
+    "IsolationLevel",
+    "OffsetAndTimestamp",
+    "OffsetSpec",
     "PartitionTime",
-    "Point",
+    "Timeout",
     "Topic",
 ]

@@ -1,135 +1,177 @@
-"""GroupAdmin: every handler about groups, asked of many groups at once and answered for each."""
+"""GroupAdmin: the Admin client for groups. Every operation takes many groups and returns a result for each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from kafka_groups.admin.describing import merge_descriptions, not_found, with_moved
+from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
+from kafka_groups.admin.describe import GroupDescriber
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
+from kafka_groups.admin.event_loop import run_until_complete
 from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
-from kafka_groups.admin.handlers.describe_groups import DescribeClassicGroupsHandler, DescribeConsumerGroupsHandler
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.handlers.list_groups import ListGroupsHandler
 from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
 from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
 from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
-from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler, PartitionTime, Point
+from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
-from kafka_groups.admin.network.connection_pool import ANY_BROKER
-from kafka_groups.admin.offsets import GroupOffsets
-from kafka_groups.admin.reaching import Reaching
-from kafka_groups.errors import TimeoutExceededError
+from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
+from kafka_groups.errors import AdminError, MalformedResponseError, TimeoutExceededError
 from kafka_groups.model import (
-    GROUP_STATES,
-    GROUP_TYPES,
+    Broker,
     Failure,
     GroupDescription,
     GroupListing,
+    GroupOffsets,
     Results,
     TopicPartition,
-    spell,
 )
-from kafka_groups.protocol.messages.list_offsets import LATEST
 
-A = TypeVar("A")
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kafka_groups.settings import ConnectionSettings
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Progress = Callable[[str, int, int], None]
+# Listings that follow each other closely belong together; a later one is the next poll of a caller.
+_METADATA_MAX_AGE_S: Final = 1.0
 
 
-class GroupAdmin(Reaching):
-    """A cluster, reached when first asked. Use it as a context manager, or `close` it.
+class GroupAdmin:
+    """A client of one cluster. It connects at the first call; use it as a context manager, or `close` it.
 
-    Every call has `settings.timeout_s` to answer, or what its `timeout_s` says; with
-    `one_deadline` all calls together have `settings.timeout_s` from the first one on, and `share` says
-    how much of what is left a call may use, for a broker that is silent in one handler must not keep
-    the next one from being asked. A call raises
-    an AdminError only if the cluster cannot be reached at all; what fails for one group, partition
-    or broker is in its Results. What a call learns of coordinators and types of groups serves the
-    next: groups that were just listed need no look-up, because the broker that lists a group
-    coordinates it. `progress` is told what is being asked, how many items are settled, of how many.
+    Each call takes a `timeout`: seconds, or a Deadline that several calls share; without one it has
+    `settings.timeout_s`. A call raises an AdminError only if the cluster cannot be reached at all; the failures of
+    single groups, partitions and brokers are in its Results. Connections, coordinators, leaders and types of groups
+    are kept for later calls: groups that were just listed need no look-up, because the broker that lists a group
+    coordinates it. `progress` receives the name of the operation, the number of items that are done, and of all.
+    A client may be used by one thread at a time.
     """
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        *,
+        progress: Progress | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        pool: BrokerPool | None = None,
+    ) -> None:
+        self._settings = settings
+        self._progress = progress
+        self._clock = clock
+        self._pool = pool or BrokerPool(settings, clock=clock)
+        self._refreshed_at: float | None = None
+        self._coordinators: dict[str, int] = {}
+        self._types: dict[str, str | None] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+    @property
+    def requests_sent(self) -> Counter[tuple[str, int]]:
+        """The number of requests sent so far by (API name, version), including the set-up of connections."""
+        return self._pool.sent
+
+    def deadline(self) -> Deadline:
+        """Return a deadline from now on, with the timeout of the settings, for calls that share it."""
+        return Deadline.after(self._settings.timeout_s, self._clock)
+
+    def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
+        """Return the brokers of the cluster, by id."""
+        self._connect(timeout)
+        return self._pool.brokers
+
+    def cluster_id(self, *, timeout: Timeout | None = None) -> str:
+        """Return the id of the cluster. Raises MalformedResponseError if the brokers return none."""
+        self._connect(timeout)
+        if self._pool.cluster_id is None:
+            raise MalformedResponseError("the broker's Metadata response contains no cluster id")
+        return self._pool.cluster_id
 
     def list_groups(
         self,
         *,
         states: Collection[str] | None = None,
         types: Collection[str] | None = None,
-        timeout_s: float | None = None,
-        share: float = 1.0,
+        timeout: Timeout | None = None,
     ) -> Results[str, GroupListing]:
-        """Groups of every kind, by id; only those in one of the states and of one of the types, if given.
+        """List groups of every type, by id; with filters only those in one of the states and of one of the types.
 
-        The filters are applied by the brokers (ListGroups 4 and 5). `failed` is keyed by broker id.
-        ValueError: an empty set (KIP-518), or a name that is no state or type.
+        The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id.
+        Raises ValueError for an empty filter (KIP-518), or a name that is no state or type.
         """
-        handler = ListGroupsHandler(
-            states=_known(states, GROUP_STATES, "states"), types=_known(types, GROUP_TYPES, "types")
-        )
-        deadline = self._deadline(timeout_s, share)
-        self._reach(deadline)
-        self._look_around(deadline)
+        handler = ListGroupsHandler(states=states, types=types)
+        deadline = self._connect(timeout)
+        self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
-        driver = self._ask("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
+        driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
         listings = {group.group: group for broker in brokers for group in driver.completed.get(broker, ())}
         for listing in listings.values():
             self._coordinators[listing.group] = listing.coordinator
             self._types[listing.group] = listing.type
         return Results(succeeded=dict(sorted(listings.items())), failed=driver.failed)
 
-    def describe_groups(
-        self, groups: Iterable[str], *, timeout_s: float | None = None, share: float = 1.0
+    def describe_consumer_groups(
+        self, groups: Iterable[str], *, timeout: Timeout | None = None
     ) -> Results[str, GroupDescription]:
-        """State and members of classic, simple and KIP-848 groups.
+        """Describe classic, simple and KIP-848 groups: state and members.
 
-        A group whose kind is not known is asked about in both ways at once; one that is no longer of the kind that it
-        was (an online upgrade, or back) in the other way, too. A group that does not exist, or is of another kind,
-        fails with GROUP_ID_NOT_FOUND.
+        A group of unknown type is described by the APIs of all types at once, and so is one that is no longer of the
+        type that it was of (an online upgrade, or back). A group that does not exist, or is of another type, fails
+        with GROUP_ID_NOT_FOUND.
         """
-        deadline = self._deadline(timeout_s, share)
-        self._reach(deadline)
-        wanted = tuple(dict.fromkeys(groups))
-        known, lost = self._locate(wanted, deadline)
-        reachable = [group for group in wanted if group not in lost]
-        consumer = [group for group in reachable if self._types.get(group) != "Classic"]
-        classic = [group for group in reachable if self._types.get(group) != "Consumer"]
-        drivers = self._describe(consumer, classic, known, deadline)
-        # Those that were asked about in one way only, and are not there in that one.
-        gone = [not_found(driver) - set(others) for driver, others in zip(drivers, (classic, consumer), strict=True)]
-        answers = merge_descriptions(wanted, *drivers, lost, self._pool.brokers)
-        if gone[0] or gone[1]:
-            moved = self._describe(sorted(gone[1]), sorted(gone[0]), known, deadline)
-            again = merge_descriptions(sorted(gone[0] | gone[1]), *moved, {}, self._pool.brokers)
-            answers = with_moved(wanted, answers, again)
-        self._types.update({group: description.type for group, description in answers.succeeded.items()})
-        return answers
+        return self._describe("describing groups", groups, (), self._connect(timeout))[0]
+
+    def describe_with_offsets(
+        self, described: Iterable[str], offsets: Iterable[str], *, timeout: Timeout | None = None
+    ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        """Describe the groups in `described` and list all committed offsets of those in `offsets`.
+
+        Both take one round of requests. The results are those of `describe_consumer_groups` and
+        `list_consumer_group_offsets`.
+        """
+        return self._describe("reading groups", described, offsets, self._connect(timeout))
 
     def list_consumer_group_offsets(
         self,
         groups: Mapping[str, Sequence[tuple[str, int]] | None],
         *,
         require_stable: bool = False,
-        timeout_s: float | None = None,
-        share: float = 1.0,
+        timeout: Timeout | None = None,
     ) -> Results[str, GroupOffsets]:
-        """What each group has committed: for the partitions that it is mapped to, or for all if to None (KIP-709).
+        """List the committed offsets of each group: of the partitions that it is mapped to, of all if None (KIP-709).
 
-        A partition without a commit is None. A group that does not exist has no commits, and is not
-        told from one that never committed. With `require_stable`, offsets that an open transaction
-        may still change are waited for; those that it still may at the deadline are in `refused`, with
-        UNSTABLE_OFFSET_COMMIT.
+        A partition without a commit is None. A group that does not exist has no commits; brokers return the same for
+        a group that never committed. With `require_stable` the call waits for open transactions that commit
+        offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
         """
-        deadline = self._deadline(timeout_s, share)
-        self._reach(deadline)
+        deadline = self._connect(timeout)
         wanted = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
         handler = ListConsumerGroupOffsetsHandler(wanted, require_stable=require_stable)
-        driver = self._ask(
-            "fetching offsets", handler, wanted, self._coordinators, deadline, lookup=CoordinatorStrategy()
-        )
+        lookup = CoordinatorStrategy()
+        driver = self._request("fetching offsets", handler, wanted, self._coordinators, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
         for group in driver.failed.keys() & handler.unstable.keys():
-            # The deadline passed: what is stable is told, the rest refused with Kafka's own code.
+            # At the deadline the stable offsets are a result; the other ones fail with Kafka's own code.
             if driver.failed[group].name == TimeoutExceededError.name:
                 del driver.failed[group]
                 driver.completed[group] = handler.unstable[group]
@@ -139,114 +181,136 @@ class GroupAdmin(Reaching):
         self,
         partitions: Iterable[tuple[str, int]],
         *,
-        at: int = LATEST,
-        timeout_s: float | None = None,
-        share: float = 1.0,
+        spec: OffsetSpec = OffsetSpec.latest(),
+        isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        timeout: Timeout | None = None,
     ) -> Results[TopicPartition, int | None]:
-        """The log offset of each partition: its end (LATEST), its start (EARLIEST), or the first at a time in ms.
+        """List the log offset of each partition that `spec` specifies; None if no record is at or after its time.
 
-        LAST_STABLE is where a consumer with `read_committed` has to stop: its end, or the first record of an open
-        transaction. None where the log has no record at or after that time. Asked of the leaders, all topics at once.
+        With READ_COMMITTED the latest offset is the last stable offset, where a consumer of that level stops.
+        Leaders are looked up for all topics in one request.
         """
-        deadline = self._deadline(timeout_s, share)
-        self._reach(deadline)
+        deadline = self._connect(timeout)
         wanted = [TopicPartition(*partition) for partition in partitions]
-        driver = self._ask(
-            "listing log offsets",
-            ListOffsetsHandler(at),
-            wanted,
-            self._leaders,
-            deadline,
-            lookup=PartitionLeaderStrategy(),
-        )
+        handler = ListOffsetsHandler(spec, isolation_level)
+        lookup = PartitionLeaderStrategy[TopicPartition]()
+        driver = self._request("listing log offsets", handler, wanted, self._leaders, deadline, lookup=lookup)
         self._leaders.update(driver.locations)
         return driver.results()
 
     def list_partitions(
-        self, topics: Iterable[str], *, timeout_s: float | None = None
+        self, topics: Iterable[str], *, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:
-        """The partitions of each topic, ascending. A topic that does not exist fails; none is created."""
-        deadline = self._deadline(timeout_s)
-        self._reach(deadline)
-        names = tuple(dict.fromkeys(topics))
-        known = dict.fromkeys(names, ANY_BROKER)
-        return self._ask("reading topics", ListPartitionsHandler(), names, known, deadline).results()
+        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
+        deadline = self._connect(timeout)
+        known = dict.fromkeys(topics, ANY_BROKER)
+        return self._request("reading topics", ListPartitionsHandler(), known, known, deadline).results()
 
     def offsets_for_times(
-        self, times: Iterable[tuple[str, int, int]], *, timeout_s: float | None = None
-    ) -> Results[PartitionTime, Point | None]:
-        """The first record at or after a time, for each (topic, partition, milliseconds): its offset and its own time.
+        self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
+    ) -> Results[PartitionTime, OffsetAndTimestamp | None]:
+        """Return the first record at or after each time; each is (topic, partition, milliseconds since 1970).
 
-        None where there is none. A request may name a partition once (a broker refuses it otherwise, with
-        INVALID_REQUEST), so there are as many requests to a leader as its most wanted partition has times.
+        None if there is no such record. A request may name a partition only once (brokers refuse it otherwise, with
+        INVALID_REQUEST), so a leader gets as many requests as one of its partitions has times.
         """
-        deadline = self._deadline(timeout_s)
-        self._reach(deadline)
+        deadline = self._connect(timeout)
         wanted = [PartitionTime(*time) for time in times]
-        found = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in wanted}
-        known = {key: leader for key, leader in found.items() if leader is not None}
-        driver = self._ask(
-            "looking up times",
-            OffsetsForTimesHandler(),
-            wanted,
-            known,
-            deadline,
-            lookup=PartitionLeaderStrategy[PartitionTime](),
-        )
+        leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in wanted}
+        known = {key: leader for key, leader in leaders.items() if leader is not None}
+        lookup = PartitionLeaderStrategy[PartitionTime]()
+        driver = self._request("looking up times", OffsetsForTimesHandler(), wanted, known, deadline, lookup=lookup)
         self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
         return driver.results()
 
-    def list_topics(self, *, timeout_s: float | None = None, share: float = 1.0) -> Results[str, Topic]:
-        """All topics of the cluster that we may see, internal ones too; an AdminError if they cannot be listed."""
-        deadline = self._deadline(timeout_s, share)
-        self._reach(deadline)
-        driver = self._ask("listing topics", ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline)
-        listed = driver.results().all()[ANY_BROKER]
-        self._leaders.update(listed.leaders)
-        return Results(succeeded=listed.topics, failed=listed.failed)
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
+        """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
+        deadline = self._connect(timeout)
+        driver = self._request("listing topics", ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline)
+        listing = driver.results().all()[ANY_BROKER]
+        self._leaders.update(listing.leaders)
+        return Results(succeeded=listing.topics, failed=listing.failed)
 
-    def describe_features(self, *, timeout_s: float | None = None) -> Results[int, Features]:
-        """What each broker can do, and what the cluster agreed on, by the broker's id."""
-        deadline = self._deadline(timeout_s)
-        self._reach(deadline)
-        brokers = sorted(self._pool.brokers)
-        known = {broker: broker for broker in brokers}
-        return self._ask("reading versions", DescribeFeaturesHandler(), brokers, known, deadline).results()
+    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, Features]:
+        """Return the features that each broker supports and that the cluster uses, by broker id."""
+        deadline = self._connect(timeout)
+        known = {broker: broker for broker in sorted(self._pool.brokers)}
+        return self._request("reading versions", DescribeFeaturesHandler(), known, known, deadline).results()
 
-    def _locate(self, groups: Sequence[str], deadline: float) -> tuple[dict[str, int], Mapping[str, Failure]]:
-        """The coordinators of these groups, in one look-up for those not yet known; and what failed on the way."""
-        unknown = [group for group in groups if group not in self._coordinators]
-        driver = self._ask(
-            "finding coordinators", CoordinatorStrategy(), unknown, dict.fromkeys(unknown, ANY_BROKER), deadline
-        )
-        self._coordinators.update(driver.completed)
-        return {group: self._coordinators[group] for group in groups if group in self._coordinators}, driver.failed
+    def _connect(self, timeout: Timeout | None) -> float:
+        """Reach the cluster if no call did so before, and return the deadline of this call on the clock."""
+        if timeout is None:
+            timeout = self._settings.timeout_s
+        deadline = timeout.at if isinstance(timeout, Deadline) else self._clock() + timeout
+        if self._refreshed_at is None:
+            self._pool.open(deadline)
+            self._refreshed_at = self._clock()
+        return deadline
+
+    def _refresh(self, deadline: float) -> None:
+        """Update the brokers, which come and go: each of them lists its own groups."""
+        assert self._refreshed_at is not None
+        if self._clock() - self._refreshed_at < _METADATA_MAX_AGE_S:
+            return
+        self._refreshed_at = self._clock()
+        try:
+            self._pool.refresh(deadline)
+        except AdminError:
+            # The requests go to the brokers known so far, and their failures name the cause.
+            return
 
     def _describe(
-        self, consumer: Iterable[str], classic: Iterable[str], known: Mapping[str, int], deadline: float
-    ) -> tuple[ApiDriver[str, GroupDescription], ApiDriver[str, GroupDescription]]:
-        drivers = (
-            self._driver(DescribeConsumerGroupsHandler(), consumer, known),
-            self._driver(DescribeClassicGroupsHandler(), classic, known),
+        self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: float
+    ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
+        unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
+        located = (group for group in groups if group not in unlocated)
+        describer = GroupDescriber(located, types=self._types, coordinators=self._coordinators)
+        fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
+            (group for group in fetched if group not in unlocated),
+            handler=ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
+            lookup=CoordinatorStrategy(),
+            known=self._coordinators,
         )
-        self._run("describing groups", list(drivers), deadline)
-        return drivers
+        self._run(operation, [*describer.drivers(), fetch], deadline)
+        self._run(operation, describer.retries(), deadline)
+        descriptions = _with_failures(describer.results(self._pool.brokers), groups, unlocated)
+        self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
+        return descriptions, _with_failures(fetch.results(), fetched, unlocated)
 
-    def _driver(
-        self, handler: ApiHandler[str, A], groups: Iterable[str], known: Mapping[str, int]
-    ) -> ApiDriver[str, A]:
-        return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=known)
+    def _locate(self, groups: Iterable[str], deadline: float) -> Mapping[str, Failure]:
+        """Find the coordinators of groups, in one look-up for those not yet known; return what failed."""
+        unknown = dict.fromkeys((group for group in groups if group not in self._coordinators), ANY_BROKER)
+        driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
+        self._coordinators.update(driver.completed)
+        return driver.failed
 
+    def _request(
+        self,
+        operation: str,
+        handler: ApiHandler[K, V],
+        keys: Iterable[K],
+        known: Mapping[K, int],
+        deadline: float,
+        *,
+        lookup: ApiHandler[K, int] | None = None,
+    ) -> ApiDriver[K, V]:
+        driver = ApiDriver(keys, handler=handler, lookup=lookup, known=known)
+        self._run(operation, [driver], deadline)
+        return driver
 
-def _known(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    spelled = tuple(dict.fromkeys(spell(name) or "" for name in names))
-    odd = [name for name in spelled if name not in valid]
-    if odd or not spelled:
-        told = (
-            f"{', '.join(map(repr, odd))} is not among" if odd else "an empty set filters everything out; name some of"
+    def _run(self, operation: str, drivers: Sequence[ApiDriver[Any, Any]], deadline: float) -> None:
+        report = self._progress
+        run_until_complete(
+            self._pool,
+            drivers,
+            deadline=deadline,
+            clock=self._clock,
+            progress=None if report is None else lambda done, total: report(operation, done, total),
         )
-        msg = f"{what}: {told} {', '.join(valid)}"
-        raise ValueError(msg)
-    return spelled
+
+
+def _with_failures(results: Results[str, V], groups: Iterable[str], failed: Mapping[str, Failure]) -> Results[str, V]:
+    """Return the results, and the failures of these groups' look-ups."""
+    failures = {group: failed[group] for group in groups if group in failed}
+    return Results(succeeded=results.succeeded, failed={**results.failed, **failures}) if failures else results

@@ -1,10 +1,10 @@
-"""Look up, ask, sort: which broker is asked what, and when again. Pure: no sockets, no clock of its own.
+"""The state of one Admin operation: which keys are looked up, requested, retried or done. No sockets, no clock.
 
-A key is either to be looked up (which broker?), or to be asked at its broker, or settled. The owner
-takes what is `ready`, asks it however it likes, and tells the outcome with `on_response` or `lost`; keys
-that an outcome calls moved go back to look-up, and keys that it asks to try again stay with their
-broker. Every second try of a key waits: 100 ms, doubling to 1 s, give or take a fifth.
-(Kafka's AdminApiDriver is the model; it waits after successes too, and never before look-ups.)
+A key is looked up (which broker handles it?), then requested at that broker, then completed or failed. The
+owner takes the requests that are `ready`, sends them, and reports each outcome with `on_response` or
+`on_failure`. Unmapped keys go back to the look-up; retriable keys stay with their broker. Every retry
+waits: 100 ms, doubling to 1 s, with a jitter of a fifth.
+(Kafka's AdminApiDriver is the model; it also waits after successes, and never before look-ups.)
 """
 
 from __future__ import annotations
@@ -24,50 +24,53 @@ from kafka_groups.errors import (
 from kafka_groups.model import Broker, Failure, Results
 
 K = TypeVar("K", bound=Hashable)
-A = TypeVar("A")
+V = TypeVar("V")
 
-_FIRST_WAIT_S: Final = 0.1
-_LONGEST_WAIT_S: Final = 1.0
+_MIN_BACKOFF_S: Final = 0.1
+_MAX_BACKOFF_S: Final = 1.0
 _JITTER: Final = 0.2
-# A coordinator that takes no connection is tried this often (some 3 s, look-ups between) before its keys fail.
-_MOST_LOST: Final = 6
+# Retries of a key whose coordinator accepts no connection (some 3 s, with look-ups between them).
+_MAX_LOST_CONNECTIONS: Final = 6
 
 
 @dataclass(kw_only=True)
-class ApiResult(Generic[K, A]):
-    """What one response says of each key it was asked about: done, failed for good, moved away, or ask again.
+class ApiResult(Generic[K, V]):
+    """The outcome of one response for each of its keys.
 
-    The text beside a moved or repeated key says why; it is told if the deadline passes. `seen` are the
-    brokers that a look-up named with their addresses.
+    Unmapped keys moved to another broker, retriable keys may succeed at the same broker; the text beside them is the
+    reason, which is reported if the deadline passes. `brokers` are the brokers whose addresses a look-up returned.
     """
 
-    completed: dict[K, A] = field(default_factory=dict)
+    completed: dict[K, V] = field(default_factory=dict)
     failed: dict[K, AdminError] = field(default_factory=dict)
     unmapped: dict[K, str] = field(default_factory=dict)
     retriable: dict[K, str] = field(default_factory=dict)
     brokers: list[Broker] = field(default_factory=list)
 
 
-class ApiHandler(Protocol[K, A]):
-    """One kind of handler: how keys become request bodies, and how a response is read."""
+class ApiHandler(Protocol[K, V]):
+    """One Admin operation: how keys become requests, and what a response means for them."""
 
     @property
     def api(self) -> Any:
-        """The messages.Api that is spoken."""
+        """The protocol.Api of the requests."""
 
     def build_requests(self, keys: Sequence[K], version: int) -> list[tuple[Sequence[K], Mapping[str, Any]]]:
-        """Split keys into request bodies for this version; UnsupportedVersionError if it cannot ask that."""
+        """Split keys into request bodies of this version, each with its keys.
 
-    def handle_response(self, keys: Sequence[K], version: int, payload: bytes) -> ApiResult[K, A]:
-        """Sort the keys by this response; SchemaError if the bytes are not one."""
+        Raises UnsupportedVersionError if this version cannot express the request.
+        """
+
+    def handle_response(self, keys: Sequence[K], version: int, payload: bytes) -> ApiResult[K, V]:
+        """Return what the response means for each key. Raises SchemaError if the bytes are malformed."""
 
     def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
-        """The failure of one key, naming what it stands for."""
+        """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestSpec(Generic[K]):
-    """Keys to be asked about now: at a broker, or (broker None) to be looked up."""
+    """Keys to request now at a broker, or (broker None) to look up."""
 
     broker: int | None
     keys: tuple[K, ...]
@@ -80,144 +83,146 @@ class _Batch(Generic[K]):
     keys: tuple[K, ...]
 
 
-class ApiDriver(Generic[K, A]):
-    """The way of a set of keys to their answers.
+class ApiDriver(Generic[K, V]):
+    """The progress of a set of keys to their results.
 
-    `known` are brokers known beforehand: their keys skip the look-up until they turn out to have
-    moved. Without a `lookup` every key must be known, and moved keys stay with their broker.
+    `known` maps keys to brokers known beforehand: they skip the look-up until a broker calls them
+    unmapped. Without a `lookup` every key must be known, and unmapped keys stay with their broker.
     """
 
     def __init__(
         self,
         keys: Iterable[K],
         *,
-        handler: ApiHandler[K, A],
+        handler: ApiHandler[K, V],
         lookup: ApiHandler[K, int] | None,
         known: Mapping[K, int],
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.handler = handler
         self.lookup = lookup
-        self.completed: dict[K, A] = {}
+        self.completed: dict[K, V] = {}
         self.failed: dict[K, Failure] = {}
         self.locations: dict[K, int] = {}
         self._keys = tuple(dict.fromkeys(keys))
         self._jitter = jitter
-        self._tries: dict[K, int] = {}
-        self._lost: dict[K, int] = {}
-        self._why: dict[K, str] = {}
-        self._broker: dict[K, int] = {}
-        self._waiting: list[_Batch[K]] = []
+        self._retries: dict[K, int] = {}
+        self._lost_connections: dict[K, int] = {}
+        self._reasons: dict[K, str] = {}
+        self._last_broker: dict[K, int] = {}
+        self._pending: list[_Batch[K]] = []
         self._start(known)
 
     def is_done(self) -> bool:
-        """Whether every key is settled."""
-        return len(self.completed) + len(self.failed) == len(self._keys)
+        """Return whether every key is completed or failed."""
+        return self.done_count() == len(self._keys)
 
-    def settled(self) -> int:
-        """How many keys are settled."""
+    def done_count(self) -> int:
+        """Return the number of keys that are completed or failed."""
         return len(self.completed) + len(self.failed)
 
-    def total(self) -> int:
-        """How many keys there are."""
+    def key_count(self) -> int:
+        """Return the number of keys."""
         return len(self._keys)
 
     def ready(self, now: float) -> list[RequestSpec[K]]:
-        """What is to be asked now, one entry a broker and one for all look-ups; it is out until told otherwise."""
-        due = [batch for batch in self._waiting if batch.not_before <= now]
-        self._waiting = [batch for batch in self._waiting if batch.not_before > now]
+        """Return the requests to send now: one a broker, and one for all look-ups. They are in flight afterwards."""
+        due = [batch for batch in self._pending if batch.not_before <= now]
+        self._pending = [batch for batch in self._pending if batch.not_before > now]
         merged: dict[int | None, list[K]] = {}
         for batch in due:
             merged.setdefault(batch.broker, []).extend(batch.keys)
         return [RequestSpec(broker=broker, keys=tuple(keys)) for broker, keys in merged.items()]
 
     def wakes_at(self) -> float | None:
-        """When something becomes ready that is not yet."""
-        return min((batch.not_before for batch in self._waiting), default=None)
+        """Return the time at which the next request becomes ready; None if none is pending."""
+        return min((batch.not_before for batch in self._pending), default=None)
 
-    def on_response(self, ask: RequestSpec[K], outcome: ApiResult[K, Any], now: float) -> None:
-        """Take an outcome. A key that it does not name was missing from the answer, and fails alone.
+    def on_response(self, spec: RequestSpec[K], result: ApiResult[K, Any], now: float) -> None:
+        """Record the outcome of a response. A key of the request that the outcome lacks fails alone.
 
-        Keys that were not asked about, or are settled since (the answer came late), are passed over.
+        Keys that were not requested, or that are done already (a late response), are ignored.
         """
-        left = {key for key in ask.keys if key not in self.completed and key not in self.failed}
-        failed, done = _take_open(outcome.failed, left), _take_open(outcome.completed, left)
-        moved, again = _take_open(outcome.unmapped, left), _take_open(outcome.retriable, left)
-        if ask.broker is None:
-            self._ask_at(done, now)
+        remaining = {key for key in spec.keys if not self._is_key_done(key)}
+        failed, completed = _take(result.failed, remaining), _take(result.completed, remaining)
+        unmapped, retriable = _take(result.unmapped, remaining), _take(result.retriable, remaining)
+        if spec.broker is None:
+            self._request_at(completed, now)
         else:
-            self.completed.update(done)
+            self.completed.update(completed)
         for key, error in failed.items():
-            self._fail(key, error, ask.broker)
-        for key in (key for key in ask.keys if key in left):
-            self._fail(key, MissingFromResponseError("the broker's answer does not mention it"), ask.broker)
-        self._repeat(moved, now, broker=None if self.lookup else ask.broker)
-        self._repeat(again, now, broker=ask.broker)
+            self._fail(key, error, spec.broker)
+        for key in (key for key in spec.keys if key in remaining):
+            self._fail(key, MissingFromResponseError("it is missing from the broker's response"), spec.broker)
+        self._retry(unmapped, now, broker=None if self.lookup else spec.broker)
+        self._retry(retriable, now, broker=spec.broker)
 
-    def on_failure(self, ask: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
-        """Take an error that came instead of a response. A lost connection sends its keys back to look-up."""
-        open_keys = [key for key in keys if key not in self.completed and key not in self.failed]
+    def on_failure(self, spec: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
+        """Record an error in place of a response. After a lost connection the keys go back to the look-up."""
+        remaining = [key for key in keys if not self._is_key_done(key)]
         if not isinstance(error, ConnectionFailedError):
-            for key in open_keys:
-                self._fail(key, error, ask.broker)
+            for key in remaining:
+                self._fail(key, error, spec.broker)
             return
         retriable: dict[K, str] = {}
-        # Silence has cost so much time already that it gets one second chance.
-        weight = _MOST_LOST // 2 if isinstance(error, BrokerTimeoutError) else 1
-        for key in open_keys:
-            self._lost[key] = self._lost.get(key, 0) + weight
-            if self._lost[key] >= _MOST_LOST:
-                self._fail(key, error, ask.broker)
+        # A timeout has used up so much time already that there is only one retry.
+        weight = _MAX_LOST_CONNECTIONS // 2 if isinstance(error, BrokerTimeoutError) else 1
+        for key in remaining:
+            self._lost_connections[key] = self._lost_connections.get(key, 0) + weight
+            if self._lost_connections[key] >= _MAX_LOST_CONNECTIONS:
+                self._fail(key, error, spec.broker)
             else:
                 retriable[key] = str(error)
-        self._repeat(retriable, now, broker=None if self.lookup else ask.broker)
+        self._retry(retriable, now, broker=None if self.lookup else spec.broker)
 
     def expire(self, waited_s: float) -> None:
-        """The deadline has passed: every open key fails, with the last thing that a broker said of it."""
+        """Fail every remaining key with a timeout, and with the last reason for a retry if there is one."""
         for key in self._keys:
-            if key not in self.completed and key not in self.failed:
-                last = f"; last: {self._why[key]}" if key in self._why else ""
-                told = f"no answer within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to ask"
-                error = TimeoutExceededError(told + last)
-                self._fail(key, error, self._broker.get(key))
+            if not self._is_key_done(key):
+                reason = f"; last: {self._reasons[key]}" if key in self._reasons else ""
+                text = f"no response within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
+                self._fail(key, TimeoutExceededError(text + reason), self._last_broker.get(key))
 
-    def results(self) -> Results[K, A]:
-        """What is settled so far."""
+    def results(self) -> Results[K, V]:
+        """Return the keys that are done so far."""
         return Results(succeeded=self.completed, failed=self.failed)
 
+    def _is_key_done(self, key: K) -> bool:
+        return key in self.completed or key in self.failed
+
     def _start(self, known: Mapping[K, int]) -> None:
-        self._ask_at({key: known[key] for key in self._keys if key in known}, now=0.0)
+        self._request_at({key: known[key] for key in self._keys if key in known}, now=0.0)
         unknown = tuple(key for key in self._keys if key not in known)
         if unknown:
-            self._waiting.append(_Batch(not_before=0.0, broker=None, keys=unknown))
+            self._pending.append(_Batch(not_before=0.0, broker=None, keys=unknown))
 
-    def _ask_at(self, brokers: Mapping[K, int], now: float) -> None:
-        grouped: dict[int, list[K]] = {}
+    def _request_at(self, brokers: Mapping[K, int], now: float) -> None:
+        by_broker: dict[int, list[K]] = {}
         for key, broker in brokers.items():
-            grouped.setdefault(broker, []).append(key)
+            by_broker.setdefault(broker, []).append(key)
         self.locations.update(brokers)
-        self._waiting += [_Batch(not_before=now, broker=broker, keys=tuple(keys)) for broker, keys in grouped.items()]
+        self._pending += [_Batch(not_before=now, broker=broker, keys=tuple(keys)) for broker, keys in by_broker.items()]
 
-    def _repeat(self, keys: Mapping[K, str], now: float, *, broker: int | None) -> None:
-        if not keys:
+    def _retry(self, reasons: Mapping[K, str], now: float, *, broker: int | None) -> None:
+        if not reasons:
             return
-        self._why.update(keys)
-        for key in keys:
-            self._tries[key] = self._tries.get(key, 0) + 1
+        self._reasons.update(reasons)
+        for key in reasons:
+            self._retries[key] = self._retries.get(key, 0) + 1
             if broker is not None:
-                self._broker[key] = broker
-        tries = max(self._tries[key] for key in keys)
-        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(tries - 1, 10))
-        wait *= 1 - _JITTER + 2 * _JITTER * self._jitter()
-        self._waiting.append(_Batch(not_before=now + wait, broker=broker, keys=tuple(keys)))
+                self._last_broker[key] = broker
+        retries = max(self._retries[key] for key in reasons)
+        backoff = min(_MAX_BACKOFF_S, _MIN_BACKOFF_S * 2 ** min(retries - 1, 10))
+        backoff *= 1 - _JITTER + 2 * _JITTER * self._jitter()
+        self._pending.append(_Batch(not_before=now + backoff, broker=broker, keys=tuple(reasons)))
 
     def _fail(self, key: K, error: AdminError, broker: int | None) -> None:
-        # A negative id stands for any broker, which is no broker to blame.
+        # A negative id stands for any broker, so the failure is not of a particular one.
         self.failed[key] = self.handler.to_failure(key, error, broker if broker is None or broker >= 0 else None)
 
 
-def _take_open(told: Mapping[K, A], left: set[K]) -> dict[K, A]:
-    """What was told of keys that are still open; they are open no longer."""
-    claimed = {key: value for key, value in told.items() if key in left}
-    left.difference_update(claimed)
-    return claimed
+def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
+    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
+    taken = {key: value for key, value in outcomes.items() if key in remaining}
+    remaining.difference_update(taken)
+    return taken

@@ -1,4 +1,4 @@
-"""The loop between drivers and brokers: what is ready goes out, what comes back is sorted in, until a deadline."""
+"""The loop between drivers and brokers: it sends what is ready and records what comes back, until a deadline."""
 
 from __future__ import annotations
 
@@ -14,35 +14,42 @@ from kafka_groups.errors import InvalidRequestError, MalformedResponseError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 
-# One look-up of 65,000 keys takes a broker as long as fifteen of 10,000 (see cli/DESIGN.md), so above
-# this many the keys are spread over the brokers.
+# A broker takes as long for one look-up of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
+# keys than this are spread over the brokers.
 MAX_LOOKUP_KEYS: Final = 10_000
 
 
 class Brokers(Protocol):
-    """What the loop needs of a pool."""
+    """What the loop needs of a connection pool."""
 
     brokers: Mapping[int, Broker]
 
     def submit(self, broker: int, request: Request) -> list[Response]:
-        """RequestSpec; returns at once what cannot be asked."""
+        """Send a request; return the error at once if it cannot be sent."""
 
     def poll(self, until: float) -> list[Response]:
-        """Replies, waiting for one until that time."""
+        """Return the responses that came; wait for one until that time."""
 
-    def set_idle_timeout(self, quiet_s: float) -> None:
-        """How long a broker that owes an answer may be silent."""
+    def set_idle_timeout(self, idle_timeout_s: float) -> None:
+        """Set how many seconds a broker that owes a response may send nothing."""
 
     def update_brokers(self, brokers: Sequence[Broker]) -> None:
-        """Take on addresses that an answer named."""
+        """Store the addresses that a response contained."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Token:
-    """What a response is about: whose handler, and which keys (all of the ask until it was split)."""
+    """The driver and the keys of a request."""
 
     driver: ApiDriver[Any, Any]
-    ask: RequestSpec[Any]
+    spec: RequestSpec[Any]
+
+    @property
+    def handler(self) -> ApiHandler[Any, Any]:
+        """The handler of the operation, or of its look-up."""
+        handler = self.driver.handler if self.spec.broker is not None else self.driver.lookup
+        assert handler is not None
+        return handler
 
 
 def run_until_complete(
@@ -51,15 +58,15 @@ def run_until_complete(
     *,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Bring every key of every driver to an answer or a failure, by the deadline at the latest.
+    """Run all drivers in one loop until every key is completed or failed, at the latest by the deadline.
 
-    A broker that says nothing for half of that time is given up: its keys may have moved, and the
-    others' answers are not to be kept waiting. `progress` is told how many keys are settled, of how many.
+    A broker that sends nothing for half of the time is given up: its keys may have moved, and the results of the other
+    brokers must not wait for it. `progress` receives the number of keys that are done, and the number of keys.
     """
     started = clock()
-    total = sum(driver.total() for driver in drivers)
+    total = sum(driver.key_count() for driver in drivers)
     pool.set_idle_timeout(max(0.0, deadline - started) / 2)
     while not all(driver.is_done() for driver in drivers):
         now = clock()
@@ -68,65 +75,61 @@ def run_until_complete(
                 driver.expire(max(0.0, deadline - started))
             return
         for driver in drivers:
-            for ask in driver.ready(now):
-                _send(pool, driver, ask, clock)
-        # What cannot be asked was refused at once; where that settled everything, no response will come.
+            for spec in driver.ready(now):
+                _send(pool, driver, spec, clock)
+        # A request that cannot be sent fails at once; if that was the last one, no response will come.
         if not all(driver.is_done() for driver in drivers):
             wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
             for response in pool.poll(min([deadline, *wakes])):
-                _take(pool, response, clock())
-        progress(sum(driver.settled() for driver in drivers), total)
+                _receive(pool, response, clock())
+        if progress is not None:
+            progress(sum(driver.done_count() for driver in drivers), total)
 
 
-def _send(pool: Brokers, driver: ApiDriver[Any, Any], ask: RequestSpec[Any], clock: Callable[[], float]) -> None:
-    for broker, part in _spread(pool, ask):
-        handler = driver.handler if part.broker is not None else driver.lookup
-        assert handler is not None
-        request = Request(api=handler.api, bodies=_bodies(handler, part), token=_Token(driver=driver, ask=part))
+def _send(pool: Brokers, driver: ApiDriver[Any, Any], spec: RequestSpec[Any], clock: Callable[[], float]) -> None:
+    for broker, part in _spread(pool, spec):
+        token = _Token(driver=driver, spec=part)
+        request = Request(api=token.handler.api, bodies=_bodies(token), token=token)
         for refused in pool.submit(broker, request):
-            _take(pool, refused, clock())
+            _receive(pool, refused, clock())
 
 
-def _spread(pool: Brokers, ask: RequestSpec[Any]) -> list[tuple[int, RequestSpec[Any]]]:
-    if ask.broker not in (None, ANY_BROKER):
-        return [(ask.broker, ask)]
-    if len(ask.keys) <= MAX_LOOKUP_KEYS:
-        return [(ANY_BROKER, ask)]
+def _bodies(token: _Token) -> Callable[[int], list[tuple[Any, Mapping[str, Any]]]]:
+    return lambda version: token.handler.build_requests(token.spec.keys, version)
+
+
+def _spread(pool: Brokers, spec: RequestSpec[Any]) -> list[tuple[int, RequestSpec[Any]]]:
+    if spec.broker not in (None, ANY_BROKER):
+        return [(spec.broker, spec)]
+    if len(spec.keys) <= MAX_LOOKUP_KEYS:
+        return [(ANY_BROKER, spec)]
     brokers = sorted(pool.brokers)
-    size = max(MAX_LOOKUP_KEYS, -(-len(ask.keys) // len(brokers)))
-    parts = [ask.keys[at : at + size] for at in range(0, len(ask.keys), size)]
-    return [(brokers[at % len(brokers)], RequestSpec(broker=ask.broker, keys=part)) for at, part in enumerate(parts)]
+    size = max(MAX_LOOKUP_KEYS, -(-len(spec.keys) // len(brokers)))
+    parts = [spec.keys[at : at + size] for at in range(0, len(spec.keys), size)]
+    return [(brokers[at % len(brokers)], RequestSpec(broker=spec.broker, keys=part)) for at, part in enumerate(parts)]
 
 
-def _bodies(
-    handler: ApiHandler[Any, Any], ask: RequestSpec[Any]
-) -> Callable[[int], list[tuple[Any, Mapping[str, Any]]]]:
-    return lambda version: handler.build_requests(ask.keys, version)
-
-
-def _take(pool: Brokers, response: Response, now: float) -> None:
+def _receive(pool: Brokers, response: Response, now: float) -> None:
     token = response.request.token
     if not isinstance(token, _Token):
-        # The answer to a handler that the pool asked for itself, and came late.
+        # A late response to a request of the pool itself.
         return
-    driver, ask = token.driver, token.ask
-    keys = ask.keys if response.part is None else tuple(response.part)
-    part = RequestSpec(broker=ask.broker, keys=keys)
+    driver = token.driver
+    keys = token.spec.keys if response.part is None else tuple(response.part)
+    spec = RequestSpec(broker=token.spec.broker, keys=keys)
     if isinstance(response.error, InvalidRequestError) and len(keys) > 1:
-        # One of the names does not fit into a request: halves find it, and the others are asked.
+        # One of the names does not fit into a request. Halving finds it, and the other keys are requested.
         for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
-            _send(pool, driver, RequestSpec(broker=ask.broker, keys=half), lambda: now)
+            _send(pool, driver, RequestSpec(broker=spec.broker, keys=half), lambda: now)
         return
     if response.error is not None:
-        driver.on_failure(part, keys, response.error, now)
+        driver.on_failure(spec, keys, response.error, now)
         return
-    handler = driver.handler if ask.broker is not None else driver.lookup
-    assert handler is not None
     try:
-        outcome = handler.handle_response(keys, response.version, response.payload)
+        result = token.handler.handle_response(keys, response.version, response.payload)
     except SchemaError as error:
-        told = MalformedResponseError(f"the broker's answer to {handler.api.name} cannot be read: {error}")
-        driver.on_failure(part, keys, told, now)
+        malformed = MalformedResponseError(f"the broker's {token.handler.api.name} response is malformed: {error}")
+        driver.on_failure(spec, keys, malformed, now)
         return
-    pool.update_brokers(outcome.brokers)
-    driver.on_response(part, outcome, now)
+    pool.update_brokers(result.brokers)
+    driver.on_response(spec, result, now)

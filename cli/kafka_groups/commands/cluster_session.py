@@ -1,68 +1,85 @@
-"""What a command does around its question: reach the cluster, and end with what was and was not answered."""
+"""The frame of a command that reads a cluster: connect, write the result, report failures, set the exit code."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.options import Connection
 from kafka_groups.errors import AdminError, IncompleteResultError
 from kafka_groups.model import Failure
-from kafka_groups.rendering.formats import Entry, Writer
 from kafka_groups.rendering.progress import ProgressBar
-from kafka_groups.rendering.screen import Screen, look_at_streams
-from kafka_groups.rendering.stderr import note, print_failures
+from kafka_groups.rendering.screen import Screen, inspect_streams
+from kafka_groups.rendering.stderr import print_failures, print_note
+from kafka_groups.rendering.writers import Entry, Writer
 from kafka_groups.settings import resolve_settings
 
-_PROGRESS_EVERY = 256
+_PROGRESS_INTERVAL = 256
 
 
 @dataclass(kw_only=True)
-class Session:
-    """A cluster to ask, a screen to write on, and the failures told so far."""
+class ClusterSession:
+    """A cluster, the deadline of the command's requests, and the streams that it writes to."""
 
     admin: GroupAdmin
+    deadline: Deadline
     screen: Screen
-    bar: ProgressBar
-    failures: list[Failure] = field(default_factory=list)
+    writer: Writer
+    progress: ProgressBar | None
     written: int = 0
 
-    def note(self, text: str) -> None:
-        """Something worth knowing, on stderr."""
-        self.bar.stop()
-        note(self.screen, text)
+    def print_notes(self, notes: Iterable[str]) -> None:
+        """Print notes on stderr."""
+        self.end_progress()
+        for note in notes:
+            print_note(self.screen, note)
 
-    def show(self, writer: Writer, entries: Iterable[Entry], *, total: int, answered: bool | None = None) -> None:
-        """Write all entries (`total` of them), tell the failures, and raise IncompleteResultError if there are any.
+    def end_progress(self) -> None:
+        """Remove the progress bar, because output comes next."""
+        if self.progress is not None:
+            self.progress.stop()
 
-        `answered` says whether anything was answered where the number of entries does not.
+    def write(
+        self,
+        entries: Iterable[Entry],
+        *,
+        total: int,
+        failures: Sequence[Failure],
+        anything_succeeded: bool,
+        after_rows: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write all entries (`total` of them), then the failures. `after_rows` may print notes between them.
+
+        Raises IncompleteResultError if there are failures.
         """
-        self.bar.stop()
+        self.end_progress()
         for entry in entries:
-            writer.add(entry)
+            self.writer.add(entry)
             self.written += 1
-            # Rows on a terminal are progress enough, and a bar between them is none.
-            if self.written % _PROGRESS_EVERY == 0 and not self.screen.out_is_terminal:
-                self.bar("writing groups", self.written, total)
-        self.bar.stop()
-        anything = self.written > 0 if answered is None else answered
-        writer.end(self.failures, status=_status(self.failures, anything_succeeded=anything))
+            # On a terminal the rows themselves show the progress.
+            if self.progress is not None and self.written % _PROGRESS_INTERVAL == 0 and not self.screen.out_is_terminal:
+                self.progress("writing groups", self.written, total)
+        self.end_progress()
+        after_rows()
+        status = "complete" if not failures else "partial" if anything_succeeded else "failed"
+        self.writer.end(failures, status=status)
         self.screen.out.flush()
-        print_failures(self.screen, self.failures)
-        if self.failures:
-            raise IncompleteResultError(anything_succeeded=anything)
+        print_failures(self.screen, failures)
+        if failures:
+            raise IncompleteResultError(anything_succeeded=anything_succeeded)
 
 
 @contextmanager
-def session(
-    connection: Connection, *, colour: str, writer: Callable[[Screen], Writer]
-) -> Iterator[tuple[Session, Writer]]:
-    """Reach the cluster and hold it for the command; `writer` is made at once, so that bad options fail first.
+def open_session(
+    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+) -> Iterator[ClusterSession]:
+    """Open a session for one command. Whatever ends it early leaves a whole document on stdout.
 
-    An AdminError on the way (no broker answers) ends the document as failed, and goes on to the root command.
+    An AdminError (no broker responds) ends the document as failed, and is raised again for the root command.
     """
     settings = resolve_settings(
         bootstrap=connection.bootstrap_server,
@@ -72,28 +89,37 @@ def session(
         timeout=connection.timeout,
         environment=os.environ,
     )
-    screen = look_at_streams(colour)
-    bar = ProgressBar(screen)
-    made = writer(screen)
-    with GroupAdmin(settings, one_deadline=True, progress=bar) as admin:
-        asked = Session(admin=admin, screen=screen, bar=bar)
+    screen = inspect_streams(colour)
+    progress = ProgressBar(screen) if screen.err_is_terminal else None
+    writer = make_writer(screen)
+    with _without_garbage_collection(), GroupAdmin(settings, progress=progress) as admin:
+        session = ClusterSession(
+            admin=admin, deadline=admin.deadline(), screen=screen, writer=writer, progress=progress
+        )
         try:
-            yield asked, made
+            yield session
         except AdminError as error:
-            bar.stop()
-            made.end([*asked.failures, Failure.of(error)], status="failed")
-            print_failures(screen, asked.failures)
+            session.end_progress()
+            writer.end([Failure.of(error)], status="failed")
             raise
         except KeyboardInterrupt:
-            bar.stop()
-            # What was written is a whole document all the same.
-            made.end(asked.failures, status="partial" if asked.written else "failed")
+            session.end_progress()
+            writer.end([], status="partial" if session.written else "failed")
             raise
         finally:
-            bar.stop()
+            session.end_progress()
 
 
-def _status(failures: Sequence[Failure], *, anything_succeeded: bool) -> str:
-    if not failures:
-        return "complete"
-    return "partial" if anything_succeeded else "failed"
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Switch the garbage collector off: a command that reads once creates rows and ends.
+
+    The search for reference cycles takes a twelfth of the time of a large command.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,40 +1,32 @@
-"""`kafka-groups describe`: what groups have committed, how far behind they are, who is in them, how they are."""
+"""`kafka-groups describe`: offsets and lag, members, or state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import click
 
-from kafka_groups.commands.cluster_session import Session, session
+from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
-    Selectors,
     parse_names,
+    require_selectors,
     takes_connection,
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import anything_listed, select_groups
-from kafka_groups.commands.survey import Survey, survey_groups
-from kafka_groups.lag import in_order_of_work
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupDescription, OffsetRow
-from kafka_groups.rendering.columns import Column, member_columns, member_columns_of, offsets_columns, state_columns
-from kafka_groups.rendering.documents import Document, description_document, member_document
-from kafka_groups.rendering.formats import (
-    FORMATS,
-    BlockWriter,
-    CsvWriter,
-    Entry,
-    JsonWriter,
-    KafkaWriter,
-    NdjsonWriter,
-    Writer,
-)
-from kafka_groups.rendering.rows import MemberRow, StateRow, member_rows, state_row
+from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescription, OffsetRow
+from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import tell_states, tell_without_rows
+from kafka_groups.rendering.stderr import print_empty_groups, print_group_states
+from kafka_groups.rendering.views.describe import OFFSETS, describe_document
+from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
 
 
 @click.command()
@@ -62,51 +54,45 @@ def describe(
 ) -> None:
     """Describe groups: offsets and lag, or members, or state.
 
-    A group without members shows what it has committed; one with members also shows its commits on
+    A group without members shows its committed offsets; one with members also shows its commits on
     partitions that no member owns.
 
     \b
     kafka-groups describe billing
     kafka-groups describe --all-groups --members --verbose
     """
-    if selectors.is_empty():
-        raise click.UsageError("which groups? Name them, or give --match REGEX or --all-groups")
-    states = parse_names(in_state, option="--in-state", valid=GROUP_STATES)
-    wanted_types = parse_names(types, option="--type", valid=GROUP_TYPES)
-    view = _one_view(offsets=offsets, members=members, state=state)
-    shape = View(name=view, verbose=verbose, output_format=output_format)
-    with session(connection, colour=colour, writer=shape.writer) as (asked, writer):
-        selection = select_groups(asked.admin, selectors, states=states, types=wanted_types)
-        survey = survey_groups(
-            asked,
-            selection,
-            with_offsets=shape.needs_offsets(),
-            with_starts=shape.needs_starts(),
-            with_epochs=shape.needs_epochs(),
-            only_offsets=shape.name == "offsets",
-        )
-        asked.bar.stop()
-        tell_states(asked.screen, survey.descriptions.values(), named=selection.named)
-        if view == "state":
-            _tell_groups_like_states(asked)
-        asked.show(
-            writer,
-            shape.entries(asked, survey, named=selection.named),
-            total=len(survey.descriptions),
-            answered=bool(survey.descriptions)
-            or (not selection.groups and anything_listed(selection, brokers=len(asked.admin.brokers()))),
+    require_selectors(selectors)
+    selectors = replace(
+        selectors,
+        states=parse_names(in_state, option="--in-state", valid=GROUP_STATES),
+        types=parse_names(types, option="--type", valid=GROUP_TYPES),
+    )
+    name = _one_view(offsets=offsets, members=members, state=state)
+    shape = Shape(name=name, verbose=verbose, output_format=output_format)
+    with open_session(connection, colour=colour, make_writer=shape.make_writer) as session:
+        selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
+        groups = describe_groups(session.admin, selection, details=shape.details(), deadline=session.deadline)
+        session.print_notes(groups.notes)
+        print_group_states(session.screen, groups.descriptions.values(), named=selection.named)
+        if name == "state":
+            session.print_notes(_hints(groups.failures))
+        without_rows: list[str] = []
+        session.write(
+            shape.entries(groups, without_rows),
+            total=len(groups.descriptions),
+            failures=groups.failures,
+            anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.is_answered),
+            after_rows=lambda: print_empty_groups(session.screen, without_rows, named=selection.named),
         )
 
 
-def _tell_groups_like_states(asked: Session) -> None:
-    """`--state Stable` filters in `list`, but names a group here: a hint, where there is no such group."""
+def _hints(failures: Sequence[Failure]) -> Iterator[str]:
+    """Yield a hint for each id that is the name of a state: `list --state Stable` filters, but not this command."""
     spelled = {state.lower(): state for state in GROUP_STATES}
-    for failure in asked.failures:
+    for failure in failures:
         state = spelled.get((failure.group or "").lower())
         if state is not None and failure.name == "GROUP_ID_NOT_FOUND":
-            asked.note(
-                f"'{failure.group}' was taken for a group's id; for groups in that state, give --in-state {state}"
-            )
+            yield f"'{failure.group}' was read as a group id; for groups in that state, use --in-state {state}"
 
 
 def _one_view(**flags: bool) -> str:
@@ -118,83 +104,79 @@ def _one_view(**flags: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
-    """Which view of a group, how much of it, in which format."""
+class Shape:
+    """The view of a group, its columns, and the output format."""
 
     name: str
     verbose: bool
     output_format: str
+    offset_columns: Sequence[Column] = field(init=False)
 
-    def needs_offsets(self) -> bool:
-        """JSON carries the same keys in every view, offsets among them."""
-        return self.name == "offsets" or self.output_format == "json"
+    def __post_init__(self) -> None:
+        # One tuple for all groups: the writer compares it by identity.
+        columns = OFFSETS.table(verbose=self.verbose, as_kafka=self.output_format == "kafka")
+        object.__setattr__(self, "offset_columns", columns)
 
-    def needs_starts(self) -> bool:
-        """One more request a leader; Kafka's own tool has no such column."""
-        return self.verbose and self.needs_offsets() and self.output_format != "kafka"
-
-    def needs_epochs(self) -> bool:
-        """Whether an Empty KIP-848 group has something to show that its listing does not tell."""
-        return self.name != "offsets" or self.output_format == "json"
-
-    def writer(self, screen: Screen) -> Writer:
-        """The writer for the format."""
-        if self.output_format == "json":
-            return JsonWriter(screen, "kafka-groups/describe/1")
-        if self.output_format == "ndjson":
-            return NdjsonWriter(screen)
-        if self.output_format == "csv":
-            return CsvWriter(screen, self._widest_columns())
-        return KafkaWriter(screen) if self.output_format == "kafka" else BlockWriter(screen)
-
-    def entries(self, asked: Session, survey: Survey, *, named: frozenset[str]) -> Iterator[Entry]:
-        """An entry a group, made when it is written: a large cluster's rows never stand in memory at once."""
-        without_rows: list[str] = []
-        for group, description in survey.descriptions.items():
-            rows = survey.rows_of(group) if self.needs_offsets() else []
-            if self.name == "offsets" and not rows:
-                without_rows.append(group)
-            yield self._entry(description, rows)
-        tell_without_rows(asked.screen, without_rows, named=named)
-
-    def _entry(self, description: GroupDescription, rows: Sequence[OffsetRow]) -> Entry:
-        shown = self._rows(description, rows)
-        return Entry(
-            columns=self._columns(shown),
-            rows=shown,
-            document=lambda: description_document(description, rows),
-            records=lambda: self._records(description, rows),
-            is_header_kept=self.name == "members",
+    def details(self) -> Details:
+        """Return what this view needs of the groups. JSON contains the same keys in every view."""
+        is_json = self.output_format == "json"
+        offsets = self.name == "offsets" or is_json
+        return Details(
+            offsets=offsets,
+            # One more request for each leader; Kafka's own tool has no such column.
+            log_starts=self.verbose and offsets and self.output_format != "kafka",
+            members=self.name != "offsets" or is_json,
+            offsets_only=self.name == "offsets",
         )
 
-    def _rows(
-        self, description: GroupDescription, rows: Sequence[OffsetRow]
-    ) -> Sequence[OffsetRow] | Sequence[MemberRow] | Sequence[StateRow]:
-        if self.name == "members":
-            return list(member_rows(description))
-        return [state_row(description)] if self.name == "state" else rows
+    def make_writer(self, screen: Screen) -> Writer:
+        """Return the writer of the format."""
+        view = self._view()
+        if self.output_format == "csv":
+            from kafka_groups.rendering.writers.csv import CsvWriter
 
-    def _columns(self, rows: Sequence[object]) -> tuple[Column, ...]:
+            return CsvWriter(screen, view.table(verbose=self.verbose))
+        if writer := open_data_writer(screen, self.output_format, command="describe", view=view):
+            return writer
+        if self.output_format == "kafka":
+            from kafka_groups.rendering.writers.kafka import KafkaWriter
+
+            return KafkaWriter(screen)
+        from kafka_groups.rendering.writers.table import BlockWriter
+
+        return BlockWriter(screen)
+
+    def entries(self, groups: DescribedGroups, without_rows: list[str]) -> Iterator[Entry]:
+        """Yield an entry for each group, so that a large cluster's rows are never in memory at once.
+
+        Ids of groups that have no rows in the offsets view are appended to `without_rows`.
+        """
+        needs_offsets = self.details().offsets
+        for name, group in groups.descriptions.items():
+            rows = groups.rows(name) if needs_offsets else []
+            if self.name == "offsets" and not rows:
+                without_rows.append(name)
+            yield self._entry(group, rows)
+
+    def _entry(self, group: GroupDescription, offsets: Sequence[OffsetRow]) -> Entry:
+        columns, rows = self._table(group, offsets)
+        document = partial(describe_document, group, offsets)
+        return Entry(columns, rows, document, is_header_kept=self.name == "members")
+
+    def _table(self, group: GroupDescription, offsets: Sequence[OffsetRow]) -> tuple[Sequence[Column], Sequence[Any]]:
         if self.name == "members":
-            return member_columns_of([row for row in rows if isinstance(row, MemberRow)], verbose=self.verbose)
+            from kafka_groups.rendering.views.members import member_columns, member_rows
+
+            members = member_rows(group)
+            return member_columns(members, verbose=self.verbose), members
         if self.name == "state":
-            return state_columns(verbose=self.verbose)
-        return offsets_columns(verbose=self.verbose, as_kafka=self.output_format == "kafka")
+            from kafka_groups.rendering.views.state import STATES, state_row
 
-    def _widest_columns(self) -> tuple[Column, ...]:
-        if self.name == "members":
-            return member_columns(instances=True, verbose=self.verbose, upgrades=self.verbose)
-        return self._columns(())
+            return STATES.table(verbose=self.verbose), [state_row(group)]
+        return self.offset_columns, offsets
 
-    def _records(self, description: GroupDescription, rows: Sequence[OffsetRow]) -> Iterator[Mapping[str, object]]:
-        if self.name == "members":
-            for member in in_order_of_work(description.members):
-                yield {"group": description.group, **member_document(member)}
-        elif self.name == "state":
-            whole: Document = description_document(description, ())
-            members = len(whole.pop("members"))
-            whole.pop("offsets")
-            yield {**whole, "members": members}
-        else:
-            for row in rows:
-                yield row._asdict()
+    def _view(self) -> View:
+        from kafka_groups.rendering.views.members import MEMBERS
+        from kafka_groups.rendering.views.state import STATES
+
+        return {"offsets": OFFSETS, "members": MEMBERS, "state": STATES}[self.name]

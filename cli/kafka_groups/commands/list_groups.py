@@ -1,39 +1,28 @@
-"""`kafka-groups list`: which groups there are, of every kind."""
+"""`kafka-groups list`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import click
 
-from kafka_groups.commands.cluster_session import session
+from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     BARE,
     Connection,
-    Selectors,
     parse_names,
     takes_connection,
     takes_output,
     takes_selectors,
 )
-from kafka_groups.commands.selection import Selection, anything_listed, list_selected
-from kafka_groups.commands.survey import not_found
-from kafka_groups.errors import MissingFromResponseError
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing
-from kafka_groups.rendering.columns import Column, list_columns
-from kafka_groups.rendering.documents import listing_document
-from kafka_groups.rendering.formats import (
-    FORMATS,
-    BareWriter,
-    CsvWriter,
-    Entry,
-    JsonWriter,
-    KafkaListWriter,
-    NdjsonWriter,
-    TableWriter,
-    Writer,
-)
+from kafka_groups.groups.selection import Selectors, list_selected, not_listed
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing, list_columns
+from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
 
 
 @click.command("list")
@@ -75,7 +64,7 @@ def list_groups(
 ) -> None:
     """List groups: consumer groups of both protocols, Connect, share, streams and all others.
 
-    States and types are filtered by the brokers. Ids given narrow the list to these.
+    The brokers filter by state and type. Ids select these groups only.
 
     \b
     kafka-groups list --state Stable,Empty
@@ -86,56 +75,44 @@ def list_groups(
     if quiet and output_format != "table":
         msg = f"-q prints bare ids and contradicts --format {output_format}"
         raise click.UsageError(msg)
-    wanted_states = parse_names(states, option="--state", valid=GROUP_STATES)
-    wanted_types = parse_names(types, option="--type", valid=GROUP_TYPES)
+    selectors = replace(
+        selectors,
+        states=parse_names(states, option="--state", valid=GROUP_STATES),
+        types=parse_names(types, option="--type", valid=GROUP_TYPES),
+    )
     columns = list_columns(types=bool(types), states=bool(states), protocols=verbose)
+    end_of_id = "" if not quiet else "\0" if nul else "\n"
 
     def make_writer(screen: Screen) -> Writer:
-        if quiet:
-            return BareWriter(screen, columns[0], end_of_value="\0" if nul else "\n")
-        return _writer(screen, columns, output_format)
+        return _make_writer(screen, columns, output_format, end_of_id=end_of_id)
 
-    with session(connection, colour=colour, writer=make_writer) as (asked, writer):
-        selection = list_selected(asked.admin, selectors, states=wanted_states, types=wanted_types)
-        asked.failures += [*selection.failures, *map(not_found, selection.absent), *map(_not_told, selection.unsure)]
-        if not selection.groups and not asked.failures:
-            asked.note("No group matches." if _narrows(selectors, wanted_states, wanted_types) else "No groups.")
-        entries = (_entry(selection, group, columns) for group in selection.groups)
-        asked.show(
-            writer,
-            entries,
-            total=len(selection.groups),
-            answered=anything_listed(selection, brokers=len(asked.admin.brokers())),
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+        selection = list_selected(session.admin, selectors, deadline=session.deadline)
+        failures = [*selection.failures, *map(not_listed, selection.unlisted)]
+        if not selection.groups and not failures:
+            is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
+            session.print_notes(["No group matches." if is_narrowed else "No groups."])
+        listings = [selection.listings[group] for group in selection.groups]
+        session.write(
+            (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings),
+            total=len(listings),
+            failures=failures,
+            anything_succeeded=selection.is_answered,
         )
 
 
-def _narrows(selectors: Selectors, states: Sequence[str] | None, types: Sequence[str] | None) -> bool:
-    """Whether there may be groups although none is listed."""
-    return not selectors.is_empty() or bool(selectors.exclude or states or types)
+def _make_writer(screen: Screen, columns: Sequence[Column], output_format: str, *, end_of_id: str) -> Writer:
+    is_bare = len(columns) == 1 and output_format in {"table", "kafka"}
+    if end_of_id or (is_bare and (output_format == "kafka" or not screen.out_is_terminal)):
+        from kafka_groups.rendering.writers.ids import IdWriter
 
+        return IdWriter(screen, GROUP, end_of_value=end_of_id or "\n")
+    if writer := open_data_writer(screen, output_format, command="list", view=LISTING):
+        return writer
+    if output_format == "kafka":
+        from kafka_groups.rendering.writers.kafka import KafkaListWriter
 
-def _not_told(group: str) -> Failure:
-    return Failure.of(MissingFromResponseError("no broker lists it, and not every broker answered"), group=group)
+        return KafkaListWriter(screen, columns)
+    from kafka_groups.rendering.writers.table import TableWriter
 
-
-def _entry(selection: Selection, group: str, columns: Sequence[Column]) -> Entry:
-    listing: GroupListing = selection.listings[group]
-    return Entry(
-        columns=columns,
-        rows=(listing,),
-        document=lambda: listing_document(listing),
-        records=lambda: (listing_document(listing),),
-    )
-
-
-def _writer(screen: Screen, columns: Sequence[Column], output_format: str) -> Writer:
-    if output_format == "json":
-        return JsonWriter(screen, "kafka-groups/list/1")
-    if output_format == "ndjson":
-        return NdjsonWriter(screen)
-    if output_format == "csv":
-        # What machines read always has all columns, as JSON has all keys.
-        return CsvWriter(screen, list_columns(types=True, states=True, protocols=True))
-    if len(columns) == 1 and (output_format == "kafka" or not screen.out_is_terminal):
-        return BareWriter(screen, columns[0])
-    return KafkaListWriter(screen, columns) if output_format == "kafka" else TableWriter(screen, columns)
+    return TableWriter(screen, columns)

@@ -1,15 +1,16 @@
-"""Options that many commands share, as decorators, and what they are turned into."""
+"""Options that several commands share, as decorators, and the parsing of their values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import click
 
-from kafka_groups.rendering.formats import FORMATS
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.rendering.writers import FORMATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,50 +19,37 @@ DEBUG: Final = "kafka_groups.debug"
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """What the flags say of the cluster; None where they say nothing."""
+    """The connection options; None if an option is not given."""
 
     bootstrap_server: str | None
     config: str | None
-    properties: tuple[str, ...]
+    # A property may be a password.
+    properties: tuple[str, ...] = field(repr=False)
     profile: str | None
     timeout: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selectors:
-    """What the flags say of the groups. `named` has each id once, in the order given."""
-
-    named: tuple[str, ...]
-    match: re.Pattern[str] | None
-    every: bool
-    exclude: re.Pattern[str] | None
-
-    def is_empty(self) -> bool:
-        """Whether no group is selected by anything."""
-        return not (self.named or self.match or self.every)
-
-
 def takes_connection(function: F) -> F:
-    """Options that say how to reach the cluster; they arrive as one `connection`, with one deadline for the command."""
-    return _with_connection(function, "One deadline for all that is asked")
+    """Add the connection options; they arrive as one `connection`. The timeout is for all requests together."""
+    return _with_connection(function, "Timeout for all requests of the command")
 
 
 def takes_connection_for_long(function: F) -> F:
-    """The same for commands that ask for as long as there is something to ask."""
-    return _with_connection(function, "A deadline for each question")
+    """Add the connection options to a command that runs without a time limit: the timeout is for each request."""
+    return _with_connection(function, "Timeout of each request")
 
 
-def _with_connection(function: F, deadline: str) -> F:
+def _with_connection(function: F, timeout: str) -> F:
     for option in (
         click.option(
             "--timeout",
             metavar="DURATION",
-            help=f"{deadline}, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
+            help=f"{timeout}, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
         ),
         click.option(
             "--profile",
             metavar="NAME",
-            help="Settings from the profiles file under this name. [env: KAFKA_GROUPS_PROFILE]",
+            help="The profile of this name in the profiles file. [env: KAFKA_GROUPS_PROFILE]",
         ),
         click.option(
             "-X", "properties", metavar="KEY=VALUE", multiple=True, help="One connection property. Repeatable."
@@ -77,7 +65,7 @@ def _with_connection(function: F, deadline: str) -> F:
             "-b",
             "--bootstrap-server",
             metavar="HOST:PORT,…",
-            help="Brokers to ask first. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
+            help="Brokers to connect to first. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
         ),
     ):
         function = option(function)
@@ -87,7 +75,7 @@ def _with_connection(function: F, deadline: str) -> F:
 
 
 def takes_output(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
-    """--format, --color and --debug; they arrive as `output_format` and `colour`."""
+    """Add --format, --color and --debug; they arrive as `output_format` and `colour`."""
 
     def decorate(function: F) -> F:
         for option in (
@@ -112,7 +100,7 @@ def takes_output(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
                 type=click.Choice(formats),
                 default="table",
                 show_default=True,
-                help="How answers are written.",
+                help="Output format.",
             ),
         ):
             function = option(function)
@@ -122,9 +110,9 @@ def takes_output(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
 
 
 def takes_selectors(function: F) -> F:
-    """Which groups; they arrive as one `selectors`."""
+    """Add the options that select groups; they arrive as one `selectors`."""
     for option in (
-        click.option("--exclude", metavar="REGEX", callback=_regex, help="Leave out groups whose whole id matches."),
+        click.option("--exclude", metavar="REGEX", callback=_regex, help="Skip groups whose whole id matches."),
         click.option("--all-groups", "every", is_flag=True, help="All groups of the cluster."),
         click.option("--match", metavar="REGEX", callback=_regex, help="Groups whose whole id matches."),
         click.option("-g", "--group", "groups", metavar="ID", multiple=True, help="A group. Repeatable."),
@@ -134,11 +122,46 @@ def takes_selectors(function: F) -> F:
     return gathered(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
 
 
-def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names in `Stable, empty` as Kafka spells them; None for a bare option or none at all.
+def require_selectors(selectors: Selectors) -> None:
+    """Raise UsageError if nothing selects a group."""
+    if selectors.is_empty():
+        raise click.UsageError("no group is selected; name groups, or use --match REGEX or --all-groups")
 
-    An option given several times names all that any of them does.
-    UsageError names the valid ones; an empty list (`--state ,`) is one too, as it would filter everything out.
+
+def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the partitions of `orders:0,1` by topic, ascending; none for a topic that is named as a whole.
+
+    Raises UsageError for a text of another form.
+    """
+    topics: dict[str, set[int] | None] = {}
+    for text in texts:
+        topic, colon, numbers = text.partition(":")
+        if not topic or ":" in numbers:
+            msg = f"--topic {text!r}: write a topic, or a topic and partitions as orders:0,1"
+            raise click.UsageError(msg)
+        if not colon:
+            # The whole topic includes the partitions that other options name.
+            topics[topic] = None
+        elif topics.get(topic, set()) is not None:
+            topics.setdefault(topic, set()).update(_parse_partitions(text, numbers))  # type: ignore[union-attr]
+    return {topic: tuple(sorted(partitions or ())) for topic, partitions in topics.items()}
+
+
+def _parse_partitions(text: str, numbers: str) -> list[int]:
+    parts = [part.strip() for part in numbers.split(",") if part.strip()]
+    invalid = [part for part in parts if not (part.isascii() and part.isdigit() and int(part) < 2**31)]
+    if invalid or not parts:
+        problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
+        msg = f"--topic {text!r}: {problem}"
+        raise click.UsageError(msg)
+    return [int(part) for part in parts]
+
+
+def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names in `Stable, empty` as Kafka spells them; None for a bare option or none at all.
+
+    An option may be given several times. Raises UsageError for an unknown name, and for an empty list
+    (`--state ,`), which would match nothing.
     """
     given = [texts] if isinstance(texts, str) else texts or ()
     lists = [_parse_list(text, option=option, valid=valid) for text in given if text != BARE]
@@ -148,16 +171,16 @@ def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[
 def _parse_list(text: str, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...]:
     spelled = {name.lower(): name for name in valid}
     names = [part.strip() for part in text.split(",") if part.strip()]
-    odd = [name for name in names if name.lower() not in spelled]
-    if names and not odd:
+    unknown = [name for name in names if name.lower() not in spelled]
+    if names and not unknown:
         return tuple(spelled[name.lower()] for name in names)
-    told = f"{', '.join(map(repr, odd))} is not one" if odd else "the list is empty"
-    hint = f" (a group id goes before a bare {option}, or after --)" if odd else ""
-    msg = f"{option} {text!r}: {told}; valid are {', '.join(valid)}{hint}"
+    problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "the list is empty"
+    hint = f" (put a group id before a bare {option}, or after --)" if unknown else ""
+    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{hint}"
     raise click.UsageError(msg)
 
 
-# What click hands over for an option that stands without its value. No user can type it.
+# The value that click passes for an option without its optional value. No user can type it.
 BARE: Final = "\0bare"
 
 
@@ -174,11 +197,11 @@ def _selectors(
         other = "named groups" if named else "--match"
         msg = f"--all-groups contradicts {other}: give one or the other"
         raise click.UsageError(msg)
-    return Selectors(named=named, match=match, every=every, exclude=exclude)
+    return Selectors(named=named, match=match, all_groups=every, exclude=exclude)
 
 
 def gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
-    """Let several options arrive as one value, so that a command's signature says what it needs."""
+    """Pass several options as one value, so that a command's signature shows what it needs."""
 
     def wrapper(**arguments: Any) -> Any:
         taken = {part: arguments.pop(part) for part in parts}
@@ -186,8 +209,8 @@ def gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str,
 
     wrapper.__name__ = function.__name__
     wrapper.__doc__ = function.__doc__
-    wrapper.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]  # click's own mark
-    return wrapper  # type: ignore[return-value]  # it is called as the function is
+    wrapper.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]  # an attribute of click
+    return wrapper  # type: ignore[return-value]  # it has the signature of the function
 
 
 def _regex(_context: click.Context, parameter: click.Parameter, value: str | None) -> re.Pattern[str] | None:

@@ -1,4 +1,4 @@
-"""`kafka-groups schema`: what a command's JSON means, for people and for validators."""
+"""`kafka-groups schema`: the JSON Schemas of documents, for people and for validators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import click
 
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
-from kafka_groups.rendering.schemas import SCHEMAS
+from kafka_groups.rendering.views import view_schemas
 
-_ALL = {**SCHEMAS, **pipeline_schemas()}
+_SCHEMAS = {**view_schemas(), **pipeline_schemas()}
 
 
 @click.command()
-@click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_ALL)))
+@click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_SCHEMAS)))
 def schema(*, command: str) -> None:
     """Print the JSON Schema (draft 2020-12) of what COMMAND prints with --format json.
 
@@ -25,4 +25,4 @@ def schema(*, command: str) -> None:
     kafka-groups schema describe
     kafka-groups schema pipeline-report
     """
-    click.echo(json.dumps(_ALL[command], indent=2))
+    click.echo(json.dumps(_SCHEMAS[command], indent=2))

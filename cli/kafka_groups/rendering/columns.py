@@ -1,24 +1,31 @@
-"""What each view shows: a column is declared once, with its header and the attribute of the row that it shows."""
+"""Columns of views: one declaration for the table, CSV, JSON and the JSON Schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from kafka_groups.rendering.rows import MemberRow
+from kafka_groups.rendering.schemas import Schema, object_schema
+
+WhenNarrow = Literal["cut", "fold"]
+Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a view; its value is an attribute of the row.
+    """A column of a view; its value is an attribute of the row.
 
-    `least` is the width that Kafka's own tool gives it (`--format kafka`), 0 where it leaves the cell
-    unpadded; `is_measured` says that a longer cell widens the whole column there. `when_narrow` says what
-    a terminal too narrow for the table may do to the text: cut it, fold it, or (None) nothing, as it
-    identifies the row.
+    `header` names it in tables and CSV, and is empty if it is only in JSON. `schema` describes its value in JSON, and
+    is None if it is only in tables and CSV. The JSON key is `key`, or the attribute. `show` turns the value into a
+    cell, `encode` into a JSON value.
+
+    `least` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell; `is_measured` means
+    that a longer cell widens the whole column there. `is_verbose` columns need --verbose; `is_kafkas` is False for
+    columns that Kafka's tool does not have. `when_narrow` is what a terminal too narrow for the table may do to the
+    text: cut it, fold it, or (None) nothing, because the text identifies the row.
     """
 
     header: str
@@ -26,119 +33,78 @@ class Column:
     is_number: bool = False
     least: int = 0
     is_measured: bool = False
-    when_narrow: Literal["cut", "fold"] | None = None
+    when_narrow: WhenNarrow | None = None
+    is_verbose: bool = False
+    is_kafkas: bool = True
+    key: str | None = None
+    schema: Schema | None = None
+    show: Callable[[Any], Any] | None = None
+    encode: Callable[[Any], Any] | None = None
 
     @cached_property
     def of(self) -> Callable[[Any], Any]:
-        """What takes the column's value from a row."""
-        return attrgetter(self.attribute)
+        """Return the function that returns the column's cell of a row."""
+        get, show = attrgetter(self.attribute), self.show
+        return get if show is None else lambda row: show(get(row))
+
+    @property
+    def json_key(self) -> str:
+        """Return the key of the value in JSON."""
+        return self.key or self.attribute
 
 
-def _name(header: str, attribute: str, *, least: int, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
-    return Column(header, attribute, least=least, is_measured=True, when_narrow=when_narrow)
+@dataclass(frozen=True, eq=False)
+class View:
+    """The columns of one kind of row; two of them at least."""
+
+    columns: tuple[Column, ...]
+
+    def table(self, *, verbose: bool = True, as_kafka: bool = False) -> tuple[Column, ...]:
+        """Return the columns of a table or CSV; with `as_kafka` only those that Kafka's tool has."""
+        return tuple(
+            column
+            for column in self.columns
+            if column.header and (verbose or not column.is_verbose) and (column.is_kafkas or not as_kafka)
+        )
+
+    def encoder(self, *, without: Sequence[str] = ()) -> Callable[[Any], Document]:
+        """Return the function that turns a row into a JSON object, without some of its keys."""
+        columns = [c for c in self.columns if c.schema is not None and c.json_key not in without]
+        keys = [column.json_key for column in columns]
+        get = attrgetter(*(column.attribute for column in columns))
+        encoders = [(column.json_key, column.encode) for column in columns if column.encode is not None]
+
+        def encode(row: Any) -> Document:
+            document = dict(zip(keys, get(row), strict=True))
+            for key, encode_value in encoders:
+                document[key] = encode_value(document[key])
+            return document
+
+        return encode
+
+    def schema(self, *, without: Sequence[str] = (), **more: Any) -> Schema:
+        """Return the JSON Schema of the row, without some of its keys."""
+        return object_schema(self.properties(without=without), **more)
+
+    def properties(self, *, without: Sequence[str] = ()) -> dict[str, Schema]:
+        """Return the JSON Schemas of the row's values by key."""
+        return {
+            column.json_key: column.schema
+            for column in self.columns
+            if column.schema is not None and column.json_key not in without
+        }
 
 
-def _word(header: str, attribute: str, *, least: int = 0, when_narrow: Literal["cut", "fold"] | None = None) -> Column:
-    return Column(header, attribute, least=least, when_narrow=when_narrow)
+def name_column(header: str, attribute: str, *, least: int, **more: Any) -> Column:
+    """Return a column of names, as wide as the longest of them."""
+    return Column(header, attribute, least=least, is_measured=True, **more)
 
 
-def _number(header: str, attribute: str, *, least: int = 0) -> Column:
-    return Column(header, attribute, is_number=True, least=least)
+def text_column(header: str, attribute: str, **more: Any) -> Column:
+    """Return a column of texts."""
+    return Column(header, attribute, **more)
 
 
-_GROUP: Final = _name("GROUP", "group", least=15)
-_TYPE: Final = _word("TYPE", "type", least=20)
-_STATE: Final = _word("STATE", "state", least=20)
-_PROTOCOL: Final = _word("PROTOCOL", "protocol_type", least=20)
-_TOPIC: Final = _name("TOPIC", "topic", least=15)
-_PARTITION: Final = _number("PARTITION", "partition", least=10)
-_LEADER_EPOCH: Final = _number("LEADER-EPOCH", "leader_epoch", least=15)
-_METADATA: Final = _word("METADATA", "metadata", when_narrow="fold")
-_ENDS: Final = (
-    _number("CURRENT-OFFSET", "committed_offset", least=15),
-    _number("LOG-END-OFFSET", "log_end_offset", least=15),
-    _number("LAG", "lag", least=15),
-    _name("CONSUMER-ID", "member_id", least=15, when_narrow="cut"),
-    _name("HOST", "host", least=15, when_narrow="cut"),
-    _word("CLIENT-ID", "client_id", when_narrow="cut"),
-)
-
-OFFSETS: Final = (
-    _GROUP,
-    _TOPIC,
-    _PARTITION,
-    _number("COMMITTED-OFFSET", "committed_offset"),
-    _LEADER_EPOCH,
-    _METADATA,
-)
-
-
-def list_columns(*, types: bool, states: bool, protocols: bool) -> tuple[Column, ...]:
-    """The list view: the group, and what was asked for besides."""
-    wanted = ((types, _TYPE), (states, _STATE), (protocols, _PROTOCOL))
-    return (_GROUP, *(column for is_wanted, column in wanted if is_wanted))
-
-
-@cache
-def offsets_columns(*, verbose: bool, as_kafka: bool = False) -> tuple[Column, ...]:
-    """The offsets view of `describe`; `as_kafka` leaves out what Kafka's own tool does not show."""
-    if not verbose:
-        return (_GROUP, _TOPIC, _PARTITION, *_ENDS)
-    if as_kafka:
-        return (_GROUP, _TOPIC, _PARTITION, _LEADER_EPOCH, *_ENDS)
-    start = _number("LOG-START-OFFSET", "log_start_offset")
-    return (_GROUP, _TOPIC, _PARTITION, _LEADER_EPOCH, *_ENDS, start, _METADATA)
-
-
-def member_columns(*, instances: bool, verbose: bool, upgrades: bool) -> tuple[Column, ...]:
-    """The members view; `instances` and `upgrades` say whether those columns have something to show."""
-    return (
-        _GROUP,
-        _name("CONSUMER-ID", "member_id", least=15),
-        *((_name("GROUP-INSTANCE-ID", "group_instance_id", least=17),) if instances else ()),
-        _name("HOST", "host", least=15, when_narrow="cut"),
-        _name("CLIENT-ID", "client_id", least=15, when_narrow="cut"),
-        # Where nothing follows it, Kafka's format still ends with a blank.
-        _number("#PARTITIONS", "partitions", least=15 if verbose else 16),
-        *(_member_details(upgrades=upgrades) if verbose else ()),
-    )
-
-
-def member_columns_of(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column, ...]:
-    """The members view for these rows: an instance column if a member has one, UPGRADED while both kinds are there."""
-    return member_columns(
-        instances=any(row.group_instance_id is not None for row in rows),
-        verbose=verbose,
-        upgrades=_are_mixed(row.upgraded for row in rows),
-    )
-
-
-@cache
-def state_columns(*, verbose: bool) -> tuple[Column, ...]:
-    """The state view."""
-    epochs = (
-        _number("GROUP-EPOCH", "group_epoch", least=15),
-        _number("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", least=25),
-    )
-    return (
-        _GROUP,
-        _name("COORDINATOR (ID)", "coordinator", least=25),
-        _word("ASSIGNMENT-STRATEGY", "assignor", least=20),
-        _word("STATE", "state", least=20),
-        *(epochs if verbose else ()),
-        _number("#MEMBERS", "members"),
-    )
-
-
-def _member_details(*, upgrades: bool) -> tuple[Column, ...]:
-    return (
-        _number("CURRENT-EPOCH", "epoch", least=15),
-        _name("CURRENT-ASSIGNMENT", "assignment", least=20, when_narrow="fold"),
-        _number("TARGET-EPOCH", "target_epoch", least=15),
-        _name("TARGET-ASSIGNMENT", "target_assignment", least=20, when_narrow="fold"),
-        *((_word("UPGRADED", "upgraded"),) if upgrades else ()),
-    )
-
-
-def _are_mixed(upgraded: Iterable[str | None]) -> bool:
-    return {"true", "false"} <= set(upgraded)
+def number_column(header: str, attribute: str, **more: Any) -> Column:
+    """Return a column of numbers, aligned to the right."""
+    return Column(header, attribute, is_number=True, **more)

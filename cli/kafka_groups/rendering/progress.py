@@ -1,4 +1,4 @@
-"""A progress bar on a terminal's stderr, drawn by rich, for work that takes longer than a blink."""
+"""A progress bar on stderr, drawn by rich, if stderr is a terminal and the work takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kafka_groups.rendering.screen import Screen
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_SILENT_S: Final = 0.7
+_DELAY_S: Final = 0.7
 
 
 class ProgressBar:
-    """Told of progress as often as one likes; it draws nothing in the first moments, and nothing in a pipe."""
+    """A progress bar that may be updated at any rate. It draws nothing in the first moments, and nothing in a pipe."""
 
     def __init__(self, screen: Screen, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._screen = screen
@@ -28,14 +28,14 @@ class ProgressBar:
         self._opened = ExitStack()
 
     def begin(self, what: str) -> None:
-        """Draw at once, for something that takes seconds for sure, of which nobody knows how many."""
+        """Draw at once, for work that certainly takes seconds, but an unknown number of them."""
         if self._screen.err_is_terminal and what not in self._tasks:
             bar = self._bar or self._start()
             self._tasks[what] = bar.add_task(what, total=None)
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` items of this kind are settled."""
-        if not self._screen.err_is_terminal or self._clock() - self._started < _SILENT_S:
+        """Show that `done` of `total` items of this kind are done."""
+        if not self._screen.err_is_terminal or self._clock() - self._started < _DELAY_S:
             return
         bar = self._bar or self._start()
         if what not in self._tasks:
@@ -43,7 +43,7 @@ class ProgressBar:
         bar.update(self._tasks[what], completed=done, total=total)
 
     def stop(self) -> None:
-        """Wipe the bar away: results or errors come next."""
+        """Remove the bar, because output comes next."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -68,7 +68,7 @@ class ProgressBar:
         return self._bar
 
     def _stream(self) -> TextIO:
-        """stderr, on a descriptor of the bar's own: while Spark starts, the usual one is its log."""
+        """Return stderr on a descriptor of its own: while Spark starts, the usual one leads to its log."""
         err = self._screen.err
         try:
             own = os.fdopen(os.dup(err.fileno()), "w", encoding=err.encoding, errors=err.errors)

@@ -1,4 +1,4 @@
-"""What the two streams are: a terminal or not, how wide, in colour or not. The only place that looks."""
+"""The output streams of a run: whether they are terminals, how wide, and whether they take colours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-# Controls (Cc), line and paragraph separators, what turns the direction of text, and halves of characters,
-# which no stream takes.
+# Control characters (Cc), line and paragraph separators, changes of the direction of text, and surrogates, which
+# no stream can encode.
 _CONTROLS: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -19,7 +19,7 @@ _CONTROLS: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Screen:
-    """stdout and stderr of this run."""
+    """The two output streams of a run."""
 
     out: TextIO
     err: TextIO
@@ -33,8 +33,8 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def look_at_streams(colour: str = "auto", environment: Mapping[str, str] = os.environ) -> Screen:
-    """The streams of this process; `colour` is auto, always or never (auto heeds NO_COLOR)."""
+def inspect_streams(colour: str = "auto", environment: Mapping[str, str] = os.environ) -> Screen:
+    """Return the streams of this process; `colour` is auto, always or never (auto respects NO_COLOR)."""
     out_is_terminal = sys.stdout.isatty()
     wanted = out_is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Screen(
@@ -48,9 +48,9 @@ def look_at_streams(colour: str = "auto", environment: Mapping[str, str] = os.en
 
 
 def escape_controls(text: str, spell: Callable[[str], str] = _escaped) -> str:
-    """The text with its control characters made visible, so that a group's name cannot drive a terminal.
+    """Return the text with visible control characters, so that the name of a group cannot control a terminal.
 
-    What merely has no glyph stays: joiners make letters and emoji of several characters.
+    Other characters without a glyph stay: joiners combine several characters to one letter or emoji.
     """
-    # Most texts are printable all through, and this says so in no time.
+    # Most texts are printable, and this check is fast.
     return text if text.isprintable() else _CONTROLS.sub(lambda found: spell(found[0]), text)

@@ -1,4 +1,4 @@
-"""What is said on stderr: warnings, notes and one line for each failure. stdout never hears of it."""
+"""Messages on stderr: warnings, notes, and one line for each failure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TextIO
 from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription
 from kafka_groups.rendering.screen import Screen, escape_controls
 
-# So many groups that nobody named may speak for themselves; of more, one line tells the number.
-_MOST_LINES = 20
+# Above this number of groups that the user did not name, one line contains their number.
+_MAX_LINES = 20
 
 
-def note(screen: Screen, text: str) -> None:
-    """Something worth knowing. Where it cannot be written, the data goes on without it."""
-    say(screen.err, escape_controls(text))
+def print_note(screen: Screen, text: str) -> None:
+    """Print a note. If stderr cannot be written, the command goes on without it."""
+    print_line(screen.err, escape_controls(text))
 
 
-def say(stream: TextIO, text: str) -> None:
-    """One line, if the stream takes it; one that does not is not asked again."""
+def print_line(stream: TextIO, text: str) -> None:
+    """Print one line; after an error the stream is silenced."""
     try:
         print(text, file=stream, flush=True)
     except OSError:
@@ -27,20 +27,20 @@ def say(stream: TextIO, text: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Let what is still to be written to this stream go nowhere, so that its end is not another error."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    """Redirect the stream to the null device, so that flushing it at exit is not another error."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def print_failures(screen: Screen, failures: Iterable[Failure]) -> None:
-    """A line for each failure: what, where, why."""
+    """Print a line for each failure."""
     for failure in failures:
-        note(screen, f"Error: {describe_failure(failure)}")
+        print_note(screen, f"Error: {format_failure(failure)}")
 
 
-def describe_failure(failure: Failure) -> str:
-    """A failure in one line."""
+def format_failure(failure: Failure) -> str:
+    """Return a failure as one line: the item, the reason and the name of the error."""
     partition = (
         None
         if failure.topic is None
@@ -58,13 +58,13 @@ def describe_failure(failure: Failure) -> str:
         else None,
     ]
     subject = ", ".join(filter(None, subjects))
-    # What a broker says of itself (an address that does not answer) already begins with its name.
+    # The message of a broker that cannot be reached already begins with its name.
     lead = "" if not subject or failure.message.startswith(subject) else f"{subject}: "
     return f"{lead}{failure.message} ({failure.name})"
 
 
-def tell_states(screen: Screen, descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> None:
-    """Which groups have no members or are rebalancing: each one that was named, the others as long as they are few."""
+def print_group_states(screen: Screen, descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> None:
+    """Print which groups have no members or are rebalancing: those that the user named, and others if they are few."""
     empty: list[str] = []
     rebalancing: list[str] = []
     for description in descriptions:
@@ -72,14 +72,14 @@ def tell_states(screen: Screen, descriptions: Iterable[GroupDescription], *, nam
             empty.append(description.group)
         elif description.state in REBALANCING_STATES:
             rebalancing.append(description.group)
-    _tell(
+    _print_groups(
         screen,
         empty,
         named,
         "Consumer group '{}' has no active members.",
         "{} consumer groups have no active members.",
     )
-    _tell(
+    _print_groups(
         screen,
         rebalancing,
         named,
@@ -88,9 +88,9 @@ def tell_states(screen: Screen, descriptions: Iterable[GroupDescription], *, nam
     )
 
 
-def tell_without_rows(screen: Screen, groups: list[str], *, named: frozenset[str]) -> None:
-    """Which groups have nothing to show, as few lines as `tell_states` takes."""
-    _tell(
+def print_empty_groups(screen: Screen, groups: list[str], *, named: frozenset[str]) -> None:
+    """Print which groups have nothing to show, in as few lines as `print_group_states`."""
+    _print_groups(
         screen,
         groups,
         named,
@@ -99,10 +99,10 @@ def tell_without_rows(screen: Screen, groups: list[str], *, named: frozenset[str
     )
 
 
-def _tell(screen: Screen, groups: list[str], named: frozenset[str], one: str, many: str) -> None:
+def _print_groups(screen: Screen, groups: list[str], named: frozenset[str], one: str, many: str) -> None:
     unnamed = sum(group not in named for group in groups)
     for group in groups:
-        if group in named or unnamed <= _MOST_LINES:
-            note(screen, one.format(group))
-    if unnamed > _MOST_LINES:
-        note(screen, many.format(f"{unnamed:,}{' more' if unnamed < len(groups) else ''}"))
+        if group in named or unnamed <= _MAX_LINES:
+            print_note(screen, one.format(group))
+    if unnamed > _MAX_LINES:
+        print_note(screen, many.format(f"{unnamed:,}{' more' if unnamed < len(groups) else ''}"))

@@ -66,5 +66,6 @@ def member_ids(bootstrap: str, group: str) -> dict[str, str]:
     """The ids of a group's members, by client id."""
     with admin_of(bootstrap) as admin:
         return {
-            member.client_id: member.member_id for member in admin.describe_groups([group]).succeeded[group].members
+            member.client_id: member.member_id
+            for member in admin.describe_consumer_groups([group]).succeeded[group].members
         }

@@ -27,7 +27,7 @@ def await_group(bootstrap: str, group: str, is_so: Callable[[GroupDescription], 
     seen: list[GroupDescription | None] = [None]
 
     def look() -> bool:
-        seen[0] = admin.describe_groups([group]).succeeded.get(group)
+        seen[0] = admin.describe_consumer_groups([group]).succeeded.get(group)
         return seen[0] is not None and is_so(seen[0])
 
     with admin_of(bootstrap) as admin:

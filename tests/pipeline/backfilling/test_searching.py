@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.admin import Point
+from kafka_groups.admin import OffsetAndTimestamp
 from kafka_groups.pipeline.backfilling.searching import NEVER, Search
 from tests.pipeline.backfilling.backfills import DAY_MS, MINUTE_MS, Row, by_asking_each
 
@@ -19,7 +19,7 @@ def answers(search: Search, records: Sequence[int], start: int, times: range) ->
         for time in wanted:
             asked += 1
             found = next((place for place in enumerate(records, start) if place[1] >= time), None)
-            search.take(times.index(time), None if found is None else Point(*found))
+            search.take(times.index(time), None if found is None else OffsetAndTimestamp(*found))
     return asked
 
 
@@ -44,7 +44,7 @@ def test_a_search_finds_what_asking_for_each_time_would(
     records = sorted(records) if in_order else records
     grid = range(since, since + steps * step, step)
     days = [grid[: steps // 2 + 1], grid[steps // 2 + 1 :]]
-    last: Point | None = None
+    last: OffsetAndTimestamp | None = None
     asked = 0
     found = []
     for times in days:

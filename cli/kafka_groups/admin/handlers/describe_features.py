@@ -1,4 +1,4 @@
-"""ApiVersions, asked once more for the features that it tells: what a broker can do, and what the cluster uses."""
+"""Describe features: what a broker supports and what the cluster uses, from ApiVersions (KIP-584)."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from kafka_groups.protocol.messages.api_versions import FEATURES
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Features:
-    """Levels by feature: the highest that the broker knows, and the one that the cluster has. Empty before 2.7."""
+    """Levels by feature: the highest that the broker supports, and the one in use. Empty before Kafka 2.7."""
 
     supported: Mapping[str, int]
     finalized: Mapping[str, int]
 
 
 class DescribeFeaturesHandler:
-    """Keys are broker ids, for each broker may be of another version."""
+    """Broker ids to features: brokers may differ in their versions."""
 
     api = FEATURES
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
-        """One body, which says who asks."""
+        """Return one body with the name and the version of this client."""
         return [(keys, {"client_software_name": "kafka-groups", "client_software_version": __version__})]
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, Features]:
-        """The broker's features, or its error."""
-        answer = FEATURES.read_response(version, payload)
-        if answer["error_code"]:
-            return ApiResult(failed={keys[0]: broker_error(answer["error_code"])})
-        supported = {row["name"]: row["max_version"] for row in answer["supported_features"]}
-        finalized = {row["name"]: row["max_version_level"] for row in answer["finalized_features"]}
+        """Return the broker's features, or its error."""
+        response = FEATURES.read_response(version, payload)
+        if response["error_code"]:
+            return ApiResult(failed={keys[0]: broker_error(response["error_code"])})
+        supported = {row["name"]: row["max_version"] for row in response["supported_features"]}
+        finalized = {row["name"]: row["max_version_level"] for row in response["finalized_features"]}
         return ApiResult(completed={keys[0]: Features(supported=supported, finalized=finalized)})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
-        """The broker's failure."""
+        """Return the failure of the broker."""
         return Failure.of(error, broker=key)

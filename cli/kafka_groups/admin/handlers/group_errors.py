@@ -1,7 +1,7 @@
-"""What an error code of a group means for its way: look up again, ask again, or failed for good.
+"""The error codes of a group: look up again, retry, or fail.
 
-Kafka's handlers agree on this for OffsetFetch and both describes (reference: the *Handler classes of
-its admin client): 15 and 16 send the group back to look-up, 14 keeps it where it is.
+Kafka's handlers agree on them for OffsetFetch and both describes (the *Handler classes of its Admin client):
+15 and 16 send the group back to the look-up, 14 keeps it at its broker.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kafka_groups.protocol.errors import (
     broker_error,
 )
 
-A = TypeVar("A")
+V = TypeVar("V")
 
 
-def add_group_error(result: ApiResult[str, A], group: str, code: int, message: str | None) -> None:
-    """File a group under what its error code asks for."""
+def add_group_error(result: ApiResult[str, V], group: str, code: int, message: str | None) -> None:
+    """Add a group to the result by its error code."""
     error = broker_error(code, message)
     if code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE):
         result.unmapped[group] = str(error)

@@ -1,4 +1,4 @@
-"""ListGroups: which groups does each broker coordinate? The filters travel to the broker (KIP-518)."""
+"""List groups: ListGroups to every broker, which returns the groups that it coordinates and applies the filters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
-from kafka_groups.model import Failure, GroupListing, spell
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, spell
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -21,49 +21,52 @@ _CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
 
 
 class ListGroupsHandler:
-    """Keys are broker ids; each is answered with the groups that it coordinates."""
+    """Broker ids to the groups that each broker coordinates; filters are applied by the brokers (KIP-518).
+
+    Raises ValueError for an empty filter, which would match nothing, and for a name that is no state or type.
+    """
 
     api = LIST_GROUPS
 
     def __init__(self, *, states: Collection[str] | None, types: Collection[str] | None) -> None:
-        self._states = states
-        self._types = types
+        self._states = _spelled(states, GROUP_STATES, "states")
+        self._types = _spelled(types, GROUP_TYPES, "types")
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
-        """One body; UnsupportedVersionError where the broker would silently ignore a filter."""
+        """Return one body. Raises UnsupportedVersionError where the broker would ignore a filter."""
         if self._states and version < FILTERS_STATES_SINCE:
             msg = (
-                f"filtering by state takes ListGroups version {FILTERS_STATES_SINCE} (Kafka 2.6 or newer); "
-                f"this broker speaks up to {version}; plain listing works"
+                f"a filter by state needs ListGroups version {FILTERS_STATES_SINCE} (Kafka 2.6 or newer); "
+                f"this broker supports up to {version}; a listing without filter works"
             )
             raise UnsupportedVersionError(msg)
         types = self._types or ()
         if types and version < FILTERS_TYPES_SINCE:
-            # Such brokers have classic groups only, so a filter that lets those through needs no sending.
+            # Such brokers have classic groups only, so a filter that includes them need not be sent.
             if not _CLASSIC <= frozenset(types) <= _CLASSIC_AND_CONSUMER:
                 msg = (
-                    f"filtering by these types takes ListGroups version {FILTERS_TYPES_SINCE} (Kafka 3.8 or newer); "
-                    f"this broker speaks up to {version}; plain listing works"
+                    f"a filter by these types needs ListGroups version {FILTERS_TYPES_SINCE} (Kafka 3.8 or newer); "
+                    f"this broker supports up to {version}; a listing without filter works"
                 )
                 raise UnsupportedVersionError(msg)
             types = ()
         return [(keys, {"states_filter": list(self._states or ()), "types_filter": list(types)})]
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, list[GroupListing]]:
-        """The broker's groups, or its error."""
-        answer = LIST_GROUPS.read_response(version, payload)
+        """Return the broker's groups, or its error."""
+        response = LIST_GROUPS.read_response(version, payload)
         broker = keys[0]
-        code = answer["error_code"]
+        code = response["error_code"]
         if code in (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE):
             return ApiResult(retriable={broker: str(broker_error(code))})
         if code:
             return ApiResult(failed={broker: broker_error(code)})
-        # What let `bodies` drop the filter is told of each group that the filter would have let through.
+        # A filter that was not sent let through classic groups only.
         assumed = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
-        return ApiResult(completed={broker: [_listing(group, broker, assumed) for group in answer["groups"]]})
+        return ApiResult(completed={broker: [_listing(group, broker, assumed) for group in response["groups"]]})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
-        """The broker's failure."""
+        """Return the failure of the broker."""
         return Failure.of(error, broker=key)
 
 
@@ -75,3 +78,15 @@ def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) ->
         protocol_type=group["protocol_type"],
         coordinator=broker,
     )
+
+
+def _spelled(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    spelled = tuple(dict.fromkeys(spell(name) or "" for name in names))
+    unknown = [name for name in spelled if name not in valid]
+    if unknown or not spelled:
+        problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "an empty filter would match nothing"
+        msg = f"{what}: {problem}; valid names are {', '.join(valid)}"
+        raise ValueError(msg)
+    return spelled

@@ -1,10 +1,11 @@
-"""ListOffsets: where does the log of each of these partitions end, or begin? Asked of the partitions' leaders."""
+"""List log offsets of partitions: ListOffsets to their leaders."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from kafka_groups.admin.api import IsolationLevel, OffsetSpec
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure, TopicPartition
@@ -22,19 +23,13 @@ from kafka_groups.protocol.errors import (
     broker_error,
 )
 from kafka_groups.protocol.messages import LIST_OFFSETS
-from kafka_groups.protocol.messages.list_offsets import (
-    ISOLATION_SINCE,
-    LAST_STABLE,
-    LATEST,
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
-)
+from kafka_groups.protocol.messages.list_offsets import ISOLATION_SINCE
 
 K = TypeVar("K", bound=Hashable)
-A = TypeVar("A")
+V = TypeVar("V")
 
-_MOVED: Final = frozenset({NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION})
-_AGAIN: Final = frozenset(
+_UNMAPPED: Final = frozenset({NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION})
+_RETRIABLE: Final = frozenset(
     {
         FENCED_LEADER_EPOCH,
         KAFKA_STORAGE_ERROR,
@@ -48,31 +43,32 @@ _AGAIN: Final = frozenset(
 
 
 class ListOffsetsHandler:
-    """Keys are partitions; `timestamp` is LATEST, LAST_STABLE, EARLIEST or milliseconds. Results: offset or None."""
+    """Partitions to log offsets; None if no record is at or after the time of the specification."""
 
     api = LIST_OFFSETS
 
-    def __init__(self, timestamp: int) -> None:
-        self._timestamp = LATEST if timestamp == LAST_STABLE else timestamp
-        self._isolation = READ_COMMITTED if timestamp == LAST_STABLE else READ_UNCOMMITTED
+    def __init__(self, spec: OffsetSpec, isolation_level: IsolationLevel) -> None:
+        self._timestamp = spec.timestamp
+        self._isolation_level = isolation_level
 
     def build_requests(
         self, keys: Sequence[TopicPartition], version: int
     ) -> list[tuple[Sequence[TopicPartition], Mapping[str, Any]]]:
-        """One body, grouped by topic; UnsupportedVersionError where a broker would tell the end for the last stable."""
-        if self._isolation and version < ISOLATION_SINCE:
-            msg = f"last stable offsets take ListOffsetsHandler {ISOLATION_SINCE}; the broker speaks up to {version}"
+        """Return one body. Raises UnsupportedVersionError where a broker would ignore the isolation level."""
+        if self._isolation_level and version < ISOLATION_SINCE:
+            needed = f"ListOffsets version {ISOLATION_SINCE} (Kafka 0.11)"
+            msg = f"last stable offsets need {needed}; the broker supports up to {version}"
             raise UnsupportedVersionError(msg)
         topics: dict[str, list[Mapping[str, int]]] = {}
         for topic, partition in keys:
             topics.setdefault(topic, []).append({"partition_index": partition, "timestamp": self._timestamp})
         named = [{"name": name, "partitions": parts} for name, parts in topics.items()]
-        return [(keys, {"topics": named, "isolation_level": self._isolation})]
+        return [(keys, {"topics": named, "isolation_level": self._isolation_level})]
 
     def handle_response(
         self, keys: Sequence[TopicPartition], version: int, payload: bytes
     ) -> ApiResult[TopicPartition, int | None]:
-        """Each partition's offset, or what its error asks for."""
+        """Return the offset of each partition, or add it by its error code."""
         result: ApiResult[TopicPartition, int | None] = ApiResult()
         for topic in LIST_OFFSETS.read_response(version, payload)["topics"]:
             for row in topic["partitions"]:
@@ -81,18 +77,18 @@ class ListOffsetsHandler:
         return result
 
     def to_failure(self, key: TopicPartition, error: AdminError, broker: int | None) -> Failure:
-        """The partition's failure."""
+        """Return the failure of the partition."""
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
 
 
-def add_partition(result: ApiResult[K, A], key: K, code: int, answer: A) -> None:
-    """File a key of a partition under what its error code asks for, or under done."""
+def add_partition(result: ApiResult[K, V], key: K, code: int, value: V) -> None:
+    """Add the key of a partition to the result by its error code."""
     if code == 0:
-        result.completed[key] = answer
-    elif code in _MOVED:
-        # The look-up of leaders says for good whether the partition is gone.
+        result.completed[key] = value
+    elif code in _UNMAPPED:
+        # Only the look-up of leaders knows whether the partition was deleted.
         result.unmapped[key] = str(broker_error(code))
-    elif code in _AGAIN:
+    elif code in _RETRIABLE:
         result.retriable[key] = str(broker_error(code))
     else:
         result.failed[key] = broker_error(code)

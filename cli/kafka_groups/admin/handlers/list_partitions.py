@@ -1,4 +1,4 @@
-"""Metadata: which partitions each of these topics has."""
+"""List the partitions of topics: Metadata."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kafka_groups.protocol.messages import METADATA
 
 
 class ListPartitionsHandler:
-    """Keys are topic names; answers their partitions, ascending."""
+    """Topic names to their partitions, ascending."""
 
     api = METADATA
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        """One body for all topics. It never creates a topic."""
+        """Return one body for all topics. It never creates a topic."""
         return [(keys, {"topics": [{"name": name} for name in keys], "allow_auto_topic_creation": False})]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, tuple[int, ...]]:
-        """Each topic's partitions, or its error."""
+        """Return the partitions of each topic, or its error."""
         result: ApiResult[str, tuple[int, ...]] = ApiResult()
         for topic in METADATA.read_response(version, payload)["topics"]:
             name, code = topic["name"], topic["error_code"]
@@ -35,5 +35,5 @@ class ListPartitionsHandler:
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
-        """The topic's failure."""
+        """Return the failure of the topic."""
         return Failure.of(error, topic=key, broker=broker)

@@ -1,4 +1,4 @@
-"""Metadata: all topics of a cluster, with their partitions and who leads them."""
+"""List all topics of a cluster, with their partitions and leaders: Metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages import METADATA
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topic:
-    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which tell none."""
+    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none."""
 
     name: str
     topic_id: UUID | None
@@ -26,8 +26,8 @@ class Topic:
 
 
 @dataclass(kw_only=True)
-class Listed:
-    """What one broker tells of all topics; partitions without a leader are not among `leaders`."""
+class TopicListing:
+    """All topics, from one broker. Partitions without a leader are not in `leaders`."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
     leaders: dict[TopicPartition, int] = field(default_factory=dict)
@@ -35,39 +35,39 @@ class Listed:
 
 
 class ListTopicsHandler:
-    """The only key is the broker that is asked, for each of them knows all topics."""
+    """The id of any broker to the listing of all topics."""
 
     api = METADATA
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
-        """One body, which names no topic and so asks about all."""
+        """Return one body, which names no topic and so requests all."""
         return [(keys, {"topics": None, "allow_auto_topic_creation": False})]
 
-    def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, Listed]:
-        """The topics, or the errors of single ones."""
-        answer = METADATA.read_response(version, payload)
-        if answer["error_code"]:
-            return ApiResult(failed={keys[0]: broker_error(answer["error_code"])})
-        listed = Listed()
-        for topic in answer["topics"]:
-            _take(listed, topic)
-        return ApiResult(completed={keys[0]: listed})
+    def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, TopicListing]:
+        """Return the topics, and the errors of single topics."""
+        response = METADATA.read_response(version, payload)
+        if response["error_code"]:
+            return ApiResult(failed={keys[0]: broker_error(response["error_code"])})
+        listing = TopicListing()
+        for topic in response["topics"]:
+            _add_topic(listing, topic)
+        return ApiResult(completed={keys[0]: listing})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
-        """The broker's failure."""
+        """Return the failure of the broker."""
         return Failure.of(error, broker=broker)
 
 
-def _take(listed: Listed, topic: Struct) -> None:
+def _add_topic(listing: TopicListing, topic: Struct) -> None:
     name = topic["name"]
     if topic["error_code"]:
-        listed.failed[name] = Failure.of(broker_error(topic["error_code"]), topic=name)
+        listing.failed[name] = Failure.of(broker_error(topic["error_code"]), topic=name)
         return
     rows = sorted((row["partition_index"], row["leader_id"]) for row in topic["partitions"])
-    listed.topics[name] = Topic(
+    listing.topics[name] = Topic(
         name=name,
         topic_id=topic["topic_id"] if topic["topic_id"].int else None,
         internal=topic["is_internal"],
         partitions=tuple(partition for partition, _ in rows),
     )
-    listed.leaders.update({TopicPartition(name, partition): leader for partition, leader in rows if leader >= 0})
+    listing.leaders.update({TopicPartition(name, partition): leader for partition, leader in rows if leader >= 0})

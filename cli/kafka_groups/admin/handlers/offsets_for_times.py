@@ -1,4 +1,4 @@
-"""ListOffsets by time: which is the first record of a partition at or after a time? Many times of many partitions."""
+"""Find offsets by time: ListOffsets with many times of many partitions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.messages import LIST_OFFSETS
 
-# A broker reads its time index, and then records up to the one, for each: some 0.1 ms where both are in memory.
-MOST_PARTITIONS: Final = 250
+# For each time a broker reads its time index and then records: some 0.1 ms if both are in memory.
+MAX_PARTITIONS: Final = 250
 
 
 class PartitionTime(NamedTuple):
@@ -23,52 +23,52 @@ class PartitionTime(NamedTuple):
     time_ms: int
 
 
-class Point(NamedTuple):
-    """A record: its offset, and its own timestamp in milliseconds."""
+class OffsetAndTimestamp(NamedTuple):
+    """The offset of a record and its timestamp in milliseconds since 1970 (OffsetAndTimestamp.java)."""
 
     offset: int
     time_ms: int
 
 
 class OffsetsForTimesHandler:
-    """Keys are partitions at times; answers the first record at or after it, or None."""
+    """Partitions at times to the first record at or after the time; None if there is none."""
 
     api = LIST_OFFSETS
 
     def build_requests(
         self, keys: Sequence[PartitionTime], version: int
     ) -> list[tuple[Sequence[PartitionTime], Mapping[str, Any]]]:
-        """As few bodies as there may be: each names a partition once, and no more of them than the bound."""
-        turns: dict[tuple[str, int], int] = {}
-        rounds: list[list[PartitionTime]] = []
+        """Return as few bodies as possible. Each names a partition only once, and at most `MAX_PARTITIONS` of them."""
+        times: dict[tuple[str, int], int] = {}
+        bodies: list[list[PartitionTime]] = []
         for key in keys:
-            turn = turns.get(key[:2], 0)
-            turns[key[:2]] = turn + 1
-            if turn == len(rounds):
-                rounds.append([])
-            rounds[turn].append(key)
+            nth = times.get(key[:2], 0)
+            times[key[:2]] = nth + 1
+            if nth == len(bodies):
+                bodies.append([])
+            bodies[nth].append(key)
         return [
             (part, {"topics": _by_topic(part)})
-            for each in rounds
-            for part in (each[at : at + MOST_PARTITIONS] for at in range(0, len(each), MOST_PARTITIONS))
+            for each in bodies
+            for part in (each[at : at + MAX_PARTITIONS] for at in range(0, len(each), MAX_PARTITIONS))
         ]
 
     def handle_response(
         self, keys: Sequence[PartitionTime], version: int, payload: bytes
-    ) -> ApiResult[PartitionTime, Point | None]:
-        """Each time's record, or what its partition's error asks for."""
-        asked = {key[:2]: key for key in keys}
-        result: ApiResult[PartitionTime, Point | None] = ApiResult()
+    ) -> ApiResult[PartitionTime, OffsetAndTimestamp | None]:
+        """Return the record of each time, or add it by the error code of its partition."""
+        requested = {key[:2]: key for key in keys}
+        result: ApiResult[PartitionTime, OffsetAndTimestamp | None] = ApiResult()
         for topic in LIST_OFFSETS.read_response(version, payload)["topics"]:
             for row in topic["partitions"]:
-                key = asked.get((topic["name"], row["partition_index"]))
+                key = requested.get((topic["name"], row["partition_index"]))
                 if key is not None:
-                    point = Point(row["offset"], row["timestamp"]) if row["offset"] >= 0 else None
-                    add_partition(result, key, row["error_code"], point)
+                    record = OffsetAndTimestamp(row["offset"], row["timestamp"]) if row["offset"] >= 0 else None
+                    add_partition(result, key, row["error_code"], record)
         return result
 
     def to_failure(self, key: PartitionTime, error: AdminError, broker: int | None) -> Failure:
-        """The partition's failure."""
+        """Return the failure of the partition."""
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
 
 

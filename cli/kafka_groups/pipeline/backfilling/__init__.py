@@ -20,7 +20,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_groups.admin import GroupAdmin, PartitionTime, Point
+from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.admin.handlers.list_topics import Topic
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfilling.filling import Cells
@@ -131,8 +131,8 @@ class _Run:
         self._progress = progress
         self._known = 0
         self._ends: dict[TopicPartition, int] = {}
-        self._first: dict[TopicPartition, Point] = {}
-        self._last: dict[TopicPartition, Point] = {}
+        self._first: dict[TopicPartition, OffsetAndTimestamp] = {}
+        self._last: dict[TopicPartition, OffsetAndTimestamp] = {}
         self._topic_ids: dict[str, str | None] = {}
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve, grid: range) -> None:
@@ -166,7 +166,7 @@ class _Run:
         for at in range(0, len(keys), _LOOK_UPS_AT_ONCE):
             for key, point in self._look_up([PartitionTime(*key, 0) for key in keys[at : at + _LOOK_UPS_AT_ONCE]]):
                 place = TopicPartition(key.topic, key.partition)
-                self._first[place] = self._last[place] = point or Point(self._ends[place], NEVER)
+                self._first[place] = self._last[place] = point or OffsetAndTimestamp(self._ends[place], NEVER)
 
     def write_day(self, times: range, batch: str) -> None:
         """Look up a day's times, some partitions after the other, and publish it."""
@@ -215,7 +215,7 @@ class _Run:
         for key, point in self._look_up(wanted):
             searches[TopicPartition(key.topic, key.partition)].take(times.index(key.time_ms), point)
 
-    def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, Point | None]]:
+    def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, OffsetAndTimestamp | None]]:
         """The answers; a partition that has none is told, and left out from now on."""
         answers = self._admin.offsets_for_times(wanted)
         self.done.look_ups += len(wanted)
@@ -224,7 +224,7 @@ class _Run:
                 self.done.failures.append(failure)
         return ((key, self._known_by_then(key, point)) for key, point in answers.succeeded.items())
 
-    def _known_by_then(self, key: PartitionTime, point: Point | None) -> Point | None:
+    def _known_by_then(self, key: PartitionTime, point: OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:
         """Without records that came since the ends were asked for."""
         end = self._ends.get(TopicPartition(key.topic, key.partition))
         return None if point is not None and end is not None and point.offset >= end else point

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.admin import Point
+from kafka_groups.admin import OffsetAndTimestamp
 from kafka_groups.model import TopicPartition
 from kafka_groups.pipeline.backfilling.looked_up import Flags, Numbers
 from kafka_groups.pipeline.backfilling.searching import NEVER, Search
@@ -36,7 +36,7 @@ class Cells:
         self,
         times: range,
         searches: Mapping[TopicPartition, Search],
-        first: Mapping[TopicPartition, Point],
+        first: Mapping[TopicPartition, OffsetAndTimestamp],
         now_ms: int,
     ) -> None:
         self._step = times.step

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from kafka_groups.admin import Point
+from kafka_groups.admin import OffsetAndTimestamp
 
 NEVER: Final = 2**63 - 1  # the time of the record after the last one
 _FEW: Final = 8  # records: with so many between two answers, asking one by one takes no more than halving
@@ -25,9 +25,9 @@ class _Gap(NamedTuple):
     """Times without an answer, from index `since` to before `until`, and the answers on both sides."""
 
     since: int
-    before: Point | None
+    before: OffsetAndTimestamp | None
     until: int
-    after: Point
+    after: OffsetAndTimestamp
 
 
 class Search:
@@ -36,12 +36,12 @@ class Search:
     `end` is the partition's log end, `last` an answer for a time before the grid.
     """
 
-    def __init__(self, times: range, end: int, last: Point | None) -> None:
+    def __init__(self, times: range, end: int, last: OffsetAndTimestamp | None) -> None:
         self.offsets = np.full(len(times), -1, np.int64)
         self.points = np.full(len(times), NEVER, np.int64)
         self.known = 0
         self._times = times
-        self._end = Point(end, NEVER)
+        self._end = OffsetAndTimestamp(end, NEVER)
         self._wanted: dict[int, _Gap] = {}
         covered = 0 if last is None else bisect_right(times, last.time_ms)
         if last is not None:
@@ -52,7 +52,7 @@ class Search:
         """Times to ask about now."""
         return [self._times[index] for index in self._wanted]
 
-    def take(self, index: int, point: Point | None) -> None:
+    def take(self, index: int, point: OffsetAndTimestamp | None) -> None:
         """The answer for a wanted time."""
         gap = self._wanted.pop(index)
         found = point or self._end
@@ -61,9 +61,9 @@ class Search:
         self._narrow(_Gap(gap.since, gap.before, index, found))
         self._narrow(_Gap(until, found, gap.until, gap.after))
 
-    def last(self) -> Point:
+    def last(self) -> OffsetAndTimestamp:
         """The answer for the grid's last time."""
-        return Point(int(self.offsets[-1]), int(self.points[-1]))
+        return OffsetAndTimestamp(int(self.offsets[-1]), int(self.points[-1]))
 
     def _narrow(self, gap: _Gap) -> None:
         if gap.since >= gap.until:
@@ -77,7 +77,7 @@ class Search:
         else:
             self._wanted[gap.until - 1 if is_last else (gap.since + gap.until) // 2] = gap
 
-    def _fill(self, since: int, until: int, point: Point) -> None:
+    def _fill(self, since: int, until: int, point: OffsetAndTimestamp) -> None:
         self.offsets[since:until] = point.offset
         self.points[since:until] = point.time_ms
         self.known += until - since

@@ -85,7 +85,7 @@ def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Chec
     if group is None:
         return []
     answers: tuple[Results[Any, Any], ...] = (
-        admin.describe_groups([group]),
+        admin.describe_consumer_groups([group]),
         admin.list_consumer_group_offsets({group: None}),
     )
     refused = [f"{group}: {_first(answer)}" for answer in answers if answer.failed]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from kafka_groups.admin import EARLIEST, LAST_STABLE, LATEST, GroupAdmin, GroupOffsets, Topic
-from kafka_groups.model import Failure, GroupDescription, GroupListing, Results, TopicPartition
+from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
+from kafka_groups.groups.kinds import Operation, supports
+from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -40,20 +41,24 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the answers.
     """
     groups_ms = now_ms()
-    groups = admin.list_groups(share=_NOT_LAST)
+    deadline = admin.deadline()
+    groups = admin.list_groups(timeout=deadline.share(_NOT_LAST))
     telling = [name for name, group in groups.succeeded.items() if _has_more_to_tell(group)]
-    described = admin.describe_groups(telling, share=_NOT_LAST)
+    described = admin.describe_consumer_groups(telling, timeout=deadline.share(_NOT_LAST))
     commits_ms = now_ms()
     commits = admin.list_consumer_group_offsets(
-        {name: None for name, group in groups.succeeded.items() if group.type != "Share"}, share=_NOT_LAST
+        {name: None for name, group in groups.succeeded.items() if group.type != "Share"},
+        timeout=deadline.share(_NOT_LAST),
     )
-    topics = admin.list_topics(share=_NOT_LAST)
+    topics = admin.list_topics(timeout=deadline.share(_NOT_LAST))
     partitions = _known(topics, commits.succeeded)
     # In this order, start <= last stable <= end holds in every row.
-    starts = admin.list_offsets(partitions, at=EARLIEST, share=_NOT_LAST)
-    stable = admin.list_offsets(partitions, at=LAST_STABLE, share=_NOT_LAST)
+    starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=deadline.share(_NOT_LAST))
+    stable = admin.list_offsets(
+        partitions, isolation_level=IsolationLevel.READ_COMMITTED, timeout=deadline.share(_NOT_LAST)
+    )
     ends_ms = now_ms()
-    ends = admin.list_offsets(partitions, at=LATEST)
+    ends = admin.list_offsets(partitions, timeout=deadline)
     is_whole = not groups.failed and OFFSETS_TOPIC not in topics.failed
     gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     return Asked(
@@ -100,7 +105,7 @@ def _unknown_coordinators(known: Iterable[TopicPartition], *, is_whole: bool) ->
 
 
 def _has_more_to_tell(group: GroupListing) -> bool:
-    if group.type not in ("Classic", "Consumer", None) or group.protocol_type not in ("consumer", ""):
+    if not supports(group, Operation.DESCRIBE):
         return False
     return group.type != "Classic" or group.state not in ("Empty", "Dead")
 
@@ -116,5 +121,5 @@ def _failures(
         if key not in told and not (failure.group in gone and failure.code == GROUP_ID_NOT_FOUND):
             told.add(key)
             yield failure
-    for group, offsets in commits.items():
-        yield from offsets.failures(group)
+    for offsets in commits.values():
+        yield from offsets.failed.values()

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_groups.admin import GroupOffsets
-from kafka_groups.model import Assignment, GroupDescription, GroupListing, Member
+from kafka_groups.model import Assignment, GroupDescription, GroupListing, GroupOffsets, Member
 from kafka_groups.pipeline.sampling.asking import Asked
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.tables.filling import shaped, spread
@@ -123,7 +122,7 @@ class _Commits:
 
     def _add(self, group: str, offsets: GroupOffsets) -> None:
         self._groups.append(group)
-        for topic, rows in offsets.by_topic():
+        for topic, rows in offsets.topics:
             found = [row for row in rows if row[1] is not None]
             self._of_group.append(len(self._groups) - 1)
             self._of_topic.append(self._topics.setdefault(topic, len(self._topics)))

@@ -11,7 +11,7 @@ from kafka_groups.rendering.history.document import Document, history_document
 from kafka_groups.rendering.history.units import counted, longest_rebalance
 from kafka_groups.rendering.pipeline.rows import write_records, write_rows
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import note
+from kafka_groups.rendering.stderr import print_note
 
 # What a cell can hold: of points nothing, of rebalances how many there were, and the longest.
 COLUMNS: Final = (
@@ -53,9 +53,9 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
         counted(len(found), name) for found, name in ((history.findings, "finding"), (history.gaps, "gap")) if found
     ]
     if besides:
-        note(screen, f"Not told here: {' and '.join(besides)}; --format json has them all.")
+        print_note(screen, f"Not told here: {' and '.join(besides)}; --format json has them all.")
     for text in history.missing:
-        note(screen, f"Missing: {text}")
+        print_note(screen, f"Missing: {text}")
 
 
 def _cells(group: GroupHistory, told: Document) -> SimpleNamespace:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafka_groups.rendering.history.document import SCHEMA_NAME
-from kafka_groups.rendering.schemas import SCHEMAS
+from kafka_groups.rendering.views.list_groups import list_schema
 
 Schema = dict[str, Any]
 
@@ -19,7 +19,7 @@ _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "re
 def history_schema() -> Schema:
     """The schema of what `history_document` returns."""
     # An error looks the same in every document.
-    shared = SCHEMAS["list"]
+    shared = list_schema()
     told = _object(
         {
             "schema": {"description": "Which document this is. The number grows if a key goes.", "const": SCHEMA_NAME},

@@ -7,8 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.formats import write_table
-from kafka_groups.rendering.grid import cells_of
 from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, remarks
 from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkline, peaks_of
 from kafka_groups.rendering.history.units import (
@@ -23,7 +21,8 @@ from kafka_groups.rendering.history.units import (
     show_time_lag,
 )
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import note
+from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.writers.table import cells_of, write_table
 
 _TREND_CELLS: Final = 20
 _GAP: Final = 2
@@ -99,7 +98,7 @@ def draw_history(screen: Screen, history: History) -> None:
 
     On a terminal, columns that find no room are left out, and stderr names them. A pipe gets all of them.
     """
-    note(screen, _heading(history))
+    print_note(screen, _heading(history))
     is_unicode = _takes_blocks(screen)
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
     several = len(history.clusters) > 1
@@ -114,7 +113,7 @@ def draw_history(screen: Screen, history: History) -> None:
             few_findings(history.findings, MOST_FINDINGS),
         )
     for text in remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
-        note(screen, text)
+        print_note(screen, text)
 
 
 def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
@@ -154,7 +153,7 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     if len(left) < len(widths):
         gone = ", ".join(header for header in widths if header not in left)
         full = sum(widths.values()) + _GAP * (len(widths) - 1)
-        note(screen, f"Left out for want of room: {gone} (a window of {full} columns or a pipe has them).")
+        print_note(screen, f"Left out for want of room: {gone} (a window of {full} columns or a pipe has them).")
     return [column for column in columns if column.header in left]
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.documents import Document
-from kafka_groups.rendering.formats import write_table
 from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.writers.table import write_table
 
 
 class TableSize(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from kafka_groups.rendering.history.schema import history_schema
 from kafka_groups.rendering.pipeline.documents import PIPELINE_ERROR_NAMES, schema_name
-from kafka_groups.rendering.schemas import OWN_ERROR_NAMES, SCHEMAS
+from kafka_groups.rendering.schemas import OWN_ERROR_NAMES
+from kafka_groups.rendering.views.list_groups import list_schema
 
 Schema = dict[str, Any]
 
@@ -75,7 +76,7 @@ def _object(keys: Mapping[str, Schema], **more: Any) -> Schema:
 def _document(
     command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
 ) -> Schema:
-    shared = SCHEMAS["list"]
+    shared = list_schema()
     told: dict[str, Schema] = {
         "schema": {
             "description": "Which document this is. The number grows if a key goes.",
@@ -102,7 +103,7 @@ def _report() -> Schema:
     group = {**told["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
     properties: dict[str, Schema] = {
         **told["properties"],
-        "errors": {**told["properties"]["errors"], "items": _error(SCHEMAS["list"])},
+        "errors": {**told["properties"]["errors"], "items": _error(list_schema())},
     }
     return {**told, **_body(properties), "$defs": {"row": group}}
 

@@ -1,4 +1,8 @@
-"""The two describes: DescribeGroups for classic groups, ConsumerGroupDescribe for KIP-848 groups."""
+"""Describe consumer groups: DescribeGroups for classic groups, ConsumerGroupDescribe for KIP-848 groups.
+
+Each handler is for one type of group; a group of another type fails there with GROUP_ID_NOT_FOUND.
+`HANDLERS` lists them, so that another type is one more class here.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,31 @@ from typing import Any, Final
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError
-from kafka_groups.model import Assignment, Failure, GroupDescription, Member, spell
+from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, spell
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct, compile_reader
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, broker_error
 from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GROUPS
 from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
 
-# A describe of this many groups with some ten members each is an answer of a few megabytes.
-MOST_GROUPS: Final = 2_000
-_CONSUMER_PROTOCOLS: Final = frozenset({"consumer", ""})
+# The response for this many groups with some ten members each has a few megabytes.
+MAX_GROUPS: Final = 2_000
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
 _read_version = INT16.read(False, False)
 _read_assignment = compile_reader(ASSIGNMENT, version=0, flexible=False)
 
 
 class DescribeClassicGroupsHandler:
-    """Keys are group ids; answers lack the coordinator, which who asked knows."""
+    """Group ids to descriptions of classic groups, without the coordinator, which the response lacks."""
 
     api = DESCRIBE_GROUPS
+    group_type = "Classic"
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        """As few bodies as the bound allows; this API takes many groups in every version."""
-        return [(part, {"groups": list(part)}) for part in _parts(keys)]
+        """Return as few bodies as the limit allows; every version of this API takes many groups."""
+        return [(part, {"groups": list(part)}) for part in _split(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
-        """Each group's description. A group that is not there has state Dead below version 6, error 69 from it on."""
+        """Return each group's description. An absent group has the state Dead before version 6, error 69 since."""
         result: ApiResult[str, GroupDescription] = ApiResult()
         for group in DESCRIBE_GROUPS.read_response(version, payload)["groups"]:
             name, code = group["group_id"], group["error_code"]
@@ -40,29 +44,30 @@ class DescribeClassicGroupsHandler:
                 add_group_error(result, name, code, group["error_message"])
             elif group["group_state"] == "Dead":
                 result.failed[name] = broker_error(GROUP_ID_NOT_FOUND)
-            elif group["protocol_type"] not in _CONSUMER_PROTOCOLS:
-                told = f"it is not a consumer group ({group['protocol_type']})"
-                result.failed[name] = broker_error(INCONSISTENT_GROUP_PROTOCOL, told)
+            elif group["protocol_type"] not in CONSUMER_PROTOCOL_TYPES:
+                text = f"it is not a consumer group ({group['protocol_type']})"
+                result.failed[name] = broker_error(INCONSISTENT_GROUP_PROTOCOL, text)
             else:
                 result.completed[name] = _classic(group)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
-        """The group's failure."""
+        """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
 
 class DescribeConsumerGroupsHandler:
-    """Keys are group ids; answers lack the coordinator, which who asked knows."""
+    """Group ids to descriptions of KIP-848 groups, without the coordinator, which the response lacks."""
 
     api = CONSUMER_GROUP_DESCRIBE
+    group_type = "Consumer"
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        """As few bodies as the bound allows."""
-        return [(part, {"group_ids": list(part)}) for part in _parts(keys)]
+        """Return as few bodies as the limit allows."""
+        return [(part, {"group_ids": list(part)}) for part in _split(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
-        """Each group's description; error 69 for a group that is not there or is of another kind."""
+        """Return each group's description; error 69 for a group that is absent or of another type."""
         result: ApiResult[str, GroupDescription] = ApiResult()
         for group in CONSUMER_GROUP_DESCRIBE.read_response(version, payload)["groups"]:
             if group["error_code"]:
@@ -72,7 +77,7 @@ class DescribeConsumerGroupsHandler:
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
-        """The group's failure."""
+        """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
 
@@ -90,15 +95,15 @@ def _classic(group: Struct) -> GroupDescription:
                 group_instance_id=member["group_instance_id"],
                 client_id=member["client_id"],
                 host=member["client_host"],
-                assignment=_read_assigned(member["member_assignment"]),
+                assignment=_decode_assignment(member["member_assignment"]),
             )
             for member in group["members"]
         ),
     )
 
 
-def _read_assigned(packed: bytes) -> tuple[Assignment, ...]:
-    """The partitions in a member's ConsumerProtocolAssignment; none if the client wrote something else."""
+def _decode_assignment(packed: bytes) -> tuple[Assignment, ...]:
+    """Return the partitions in a member's ConsumerProtocolAssignment; none if the bytes are something else."""
     if not packed:
         return ()
     cursor = Cursor(packed)
@@ -106,9 +111,9 @@ def _read_assigned(packed: bytes) -> tuple[Assignment, ...]:
         _read_version(cursor)
         topics = _read_assignment(cursor)["assigned_partitions"]
     except SchemaError:
-        # The bytes are the client's own; a client that writes others must not hide its group.
+        # Clients write these bytes; one that writes another format must not hide its group.
         return ()
-    return _in_order((topic["topic"], topic["partitions"]) for topic in topics)
+    return _sorted_assignments((topic["topic"], topic["partitions"]) for topic in topics)
 
 
 def _consumer(group: Struct) -> GroupDescription:
@@ -128,10 +133,10 @@ def _consumer(group: Struct) -> GroupDescription:
                 group_instance_id=member["instance_id"],
                 client_id=member["client_id"],
                 host=member["client_host"],
-                assignment=_assigned(member["assignment"]),
+                assignment=_assignments(member["assignment"]),
                 epoch=member["member_epoch"],
                 target_epoch=assignment_epoch,
-                target_assignment=_assigned(member["target_assignment"]),
+                target_assignment=_assignments(member["target_assignment"]),
                 upgraded=_UPGRADED.get(member["member_type"]),
             )
             for member in group["members"]
@@ -139,14 +144,18 @@ def _consumer(group: Struct) -> GroupDescription:
     )
 
 
-def _assigned(assignment: Struct) -> tuple[Assignment, ...]:
-    return _in_order((topic["topic_name"], topic["partitions"]) for topic in assignment["topic_partitions"])
+def _assignments(assignment: Struct) -> tuple[Assignment, ...]:
+    return _sorted_assignments((topic["topic_name"], topic["partitions"]) for topic in assignment["topic_partitions"])
 
 
-def _in_order(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
+def _sorted_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
     ordered = sorted((topic, tuple(sorted(partitions))) for topic, partitions in topics)
     return tuple(Assignment(topic=topic, partitions=partitions) for topic, partitions in ordered)
 
 
-def _parts(keys: Sequence[str]) -> list[Sequence[str]]:
-    return [keys[at : at + MOST_GROUPS] for at in range(0, len(keys), MOST_GROUPS)]
+def _split(keys: Sequence[str]) -> list[Sequence[str]]:
+    return [keys[at : at + MAX_GROUPS] for at in range(0, len(keys), MAX_GROUPS)]
+
+
+# A group of unknown type is described by all of them; a failure of an earlier one is the more telling.
+HANDLERS: Final = (DescribeConsumerGroupsHandler, DescribeClassicGroupsHandler)

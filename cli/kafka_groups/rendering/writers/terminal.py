@@ -1,4 +1,4 @@
-"""Tables on a terminal, drawn by rich: aligned, coloured, folded where a window is narrow."""
+"""Tables on a terminal, drawn by rich: aligned, coloured, folded if the window is narrow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.grid import cells_of
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers.table import cells_of
 
 _STATE_STYLES: Final = {
     "Stable": "green",
@@ -32,24 +32,24 @@ _VERDICT_STYLES: Final = {
     "REWIND": "bold magenta",
 }
 _STATUS_STYLES: Final = {"ok": "green", "warning": "yellow", "failed": "bold red"}
-# Columns of words that have a colour of their own.
+# Columns whose values have colours.
 _STYLES: Final = {"STATE": _STATE_STYLES, "VERDICT": _VERDICT_STYLES, "STATUS": _STATUS_STYLES}
 _HEIGHT: Final = 100
 _GAP: Final = 2
-# So much of a cut or folded text still tells one from another.
-_LEAST_TEXT: Final = 12
+# This many characters of a cut or folded text still identify it.
+_MIN_TEXT: Final = 12
 
 
 def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> bool:
-    """Print rows as a table without a frame, if the window is wide enough for it when what may be cut or folded is.
+    """Print rows as a table without a frame; return False if the window is too narrow, even with texts cut or folded.
 
-    In a pipe there is no window, and nothing is cut or folded.
-    Meant for a screenful: rich measures every cell many times.
+    In a pipe there is no window, and nothing is cut or folded. Rich measures every cell many times, so this is for a
+    screenful of rows.
     """
-    # Names go in as Text: a group called "[red]" is not markup.
+    # Names become Text, because a group called "[red]" is not markup.
     texts = [cells_of(column, rows, escaped=True) for column in columns]
-    width = screen.width if screen.out_is_terminal else _width(map(_widest_of, columns, texts))
-    if _width(map(_least_of, columns, texts)) > width:
+    width = screen.width if screen.out_is_terminal else _total_width(map(_max_width, columns, texts))
+    if _total_width(map(_min_width, columns, texts)) > width:
         return False
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, shown in zip(columns, texts, strict=True):
@@ -58,7 +58,7 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
             justify="right" if column.is_number else "left",
             no_wrap=column.when_narrow is None,
             overflow="fold" if column.when_narrow == "fold" else "ellipsis",
-            min_width=_least_of(column, shown),
+            min_width=_min_width(column, shown),
         )
     cells = [[_cell(column, text) for text in shown] for column, shown in zip(columns, texts, strict=True)]
     for line in zip(*cells, strict=True):
@@ -76,7 +76,7 @@ def _cell(column: Column, text: str) -> Text:
 
 
 def _console(screen: Screen, width: int) -> Console:
-    # Only with both width and height does rich believe us and not the environment.
+    # Rich uses a width only together with a height, and the environment otherwise.
     return Console(
         file=screen.out,
         width=width,
@@ -90,15 +90,15 @@ def _console(screen: Screen, width: int) -> Console:
     )
 
 
-def _width(columns: Iterable[int]) -> int:
+def _total_width(columns: Iterable[int]) -> int:
     widths = list(columns)
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _widest_of(column: Column, shown: Sequence[str]) -> int:
+def _max_width(column: Column, shown: Sequence[str]) -> int:
     return max(len(column.header), max(map(cell_len, shown), default=0))
 
 
-def _least_of(column: Column, shown: Sequence[str]) -> int:
-    widest = _widest_of(column, shown)
-    return max(len(column.header), min(widest, _LEAST_TEXT)) if column.when_narrow else widest
+def _min_width(column: Column, shown: Sequence[str]) -> int:
+    widest = _max_width(column, shown)
+    return max(len(column.header), min(widest, _MIN_TEXT)) if column.when_narrow else widest

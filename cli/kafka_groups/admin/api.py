@@ -1,0 +1,116 @@
+"""What callers pass to an Admin client and what such a client provides, whatever it is built on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol, TypeAlias
+
+from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point in time that several calls share; `at` and `timeout_s` are seconds, `at` on the monotonic clock."""
+
+    at: float
+    timeout_s: float
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+
+    @classmethod
+    def after(cls, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
+        """Return the deadline that is `timeout_s` seconds from now."""
+        return cls(clock() + timeout_s, timeout_s, clock)
+
+    def renew(self) -> Deadline:
+        """Return a deadline with the same timeout, from now on: the next poll of a command that polls."""
+        return Deadline.after(self.timeout_s, self.clock)
+
+    def share(self, fraction: float) -> Deadline:
+        """Return an earlier deadline that leaves the rest of the remaining time to the calls after it."""
+        return Deadline.after((self.at - self.clock()) * fraction, self.clock)
+
+
+# The timeout of a call in seconds, or a deadline that it shares with other calls.
+Timeout: TypeAlias = float | Deadline
+
+
+class IsolationLevel(IntEnum):
+    """Which records a log end offset counts (IsolationLevel.java)."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSpec:
+    """Which log offset a caller wants (OffsetSpec.java); `timestamp` is milliseconds since 1970 or a special value."""
+
+    timestamp: int
+
+    @classmethod
+    def latest(cls) -> OffsetSpec:
+        """Return the specification of the log end offset."""
+        return cls(-1)
+
+    @classmethod
+    def earliest(cls) -> OffsetSpec:
+        """Return the specification of the log start offset."""
+        return cls(-2)
+
+    @classmethod
+    def for_timestamp(cls, timestamp_ms: int) -> OffsetSpec:
+        """Return the specification of the first record at or after a time, in milliseconds since 1970."""
+        return cls(timestamp_ms)
+
+
+class Admin(Protocol):
+    """The operations that the use cases of `groups` need. GroupAdmin provides them over Kafka's protocol."""
+
+    def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
+        """Return the brokers of the cluster, by id."""
+
+    def list_groups(
+        self,
+        *,
+        states: Collection[str] | None = None,
+        types: Collection[str] | None = None,
+        timeout: Timeout | None = None,
+    ) -> Results[str, GroupListing]:
+        """List the groups of every type, by id."""
+
+    def describe_consumer_groups(
+        self, groups: Iterable[str], *, timeout: Timeout | None = None
+    ) -> Results[str, GroupDescription]:
+        """Describe groups: state and members."""
+
+    def list_consumer_group_offsets(
+        self,
+        groups: Mapping[str, Sequence[tuple[str, int]] | None],
+        *,
+        require_stable: bool = False,
+        timeout: Timeout | None = None,
+    ) -> Results[str, GroupOffsets]:
+        """List the committed offsets of groups."""
+
+    def describe_with_offsets(
+        self, described: Iterable[str], offsets: Iterable[str], *, timeout: Timeout | None = None
+    ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        """Describe groups and list all committed offsets of groups, in the same round of requests."""
+
+    def list_offsets(
+        self,
+        partitions: Iterable[tuple[str, int]],
+        *,
+        spec: OffsetSpec = ...,
+        isolation_level: IsolationLevel = ...,
+        timeout: Timeout | None = None,
+    ) -> Results[TopicPartition, int | None]:
+        """List the log offset of partitions."""
+
+    def list_partitions(
+        self, topics: Iterable[str], *, timeout: Timeout | None = None
+    ) -> Results[str, tuple[int, ...]]:
+        """List the partitions of topics."""

@@ -1,0 +1,93 @@
+"""Describe groups whose types may be unknown: one driver for each type of group, one result for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from kafka_groups.admin.driver import ApiDriver
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+from kafka_groups.admin.lookup import CoordinatorStrategy
+from kafka_groups.errors import UnsupportedVersionError
+from kafka_groups.model import Broker, Failure, GroupDescription, Results
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
+
+
+class GroupDescriber:
+    """The drivers of one call, by the type of group that each describes.
+
+    A group of unknown type is described as every type at once. `types` are the types known from earlier
+    calls, `coordinators` maps groups to broker ids.
+    """
+
+    def __init__(
+        self, groups: Iterable[str], *, types: Mapping[str, str | None], coordinators: Mapping[str, int]
+    ) -> None:
+        self._groups = tuple(groups)
+        self._coordinators = coordinators
+        handled = {handler.group_type for handler in HANDLERS}
+        self._types = {
+            group: (types[group],) if types.get(group) in handled else tuple(handled) for group in self._groups
+        }
+        self._first = {
+            handler.group_type: self._driver(
+                handler.group_type, (group for group in self._groups if handler.group_type in self._types[group])
+            )
+            for handler in HANDLERS
+        }
+        self._second: dict[str, ApiDriver[str, GroupDescription]] = {}
+
+    def drivers(self) -> Sequence[ApiDriver[str, GroupDescription]]:
+        """Return the drivers to run first."""
+        return list(self._first.values())
+
+    def retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
+        """Return the drivers to run next: for groups that are no longer of the type that they were of.
+
+        An online upgrade to KIP-848, or back, changes the type of a group.
+        """
+        changed = [
+            group
+            for driver in self._first.values()
+            for group, failure in driver.failed.items()
+            if failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1
+        ]
+        if changed:
+            self._second = {
+                handler.group_type: self._driver(
+                    handler.group_type, (group for group in changed if handler.group_type not in self._types[group])
+                )
+                for handler in HANDLERS
+            }
+        return list(self._second.values())
+
+    def results(self, brokers: Mapping[int, Broker]) -> Results[str, GroupDescription]:
+        """Return each group's description with its coordinator, or the most informative of its failures."""
+        succeeded: dict[str, GroupDescription] = {}
+        failed: dict[str, Failure] = {}
+        for group in self._groups:
+            drivers = (*self._first.values(), *self._second.values())
+            driver = next((driver for driver in drivers if group in driver.completed), None)
+            if driver is not None:
+                coordinator = brokers.get(driver.locations[group])
+                succeeded[group] = replace(driver.completed[group], coordinator=coordinator)
+            else:
+                failures = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
+                failed[group] = reduce(_more_informative, failures)
+        return Results(succeeded=succeeded, failed=failed)
+
+    def _driver(self, group_type: str, groups: Iterable[str]) -> ApiDriver[str, GroupDescription]:
+        handler = next(handler for handler in HANDLERS if handler.group_type == group_type)
+        return ApiDriver(groups, handler=handler(), lookup=CoordinatorStrategy(), known=self._coordinators)
+
+
+def _more_informative(newer: Failure, older: Failure) -> Failure:
+    """Return the failure that names the cause, of a newer and an older describe API.
+
+    Each API returns GROUP_ID_NOT_FOUND for a group of another type, and an old broker lacks the newer API. If both
+    do not find the group, the newer API's message names the type that the group is not (Kafka shows that one, too).
+    """
+    if newer.name == UnsupportedVersionError.name:
+        return older
+    return older if newer.code == GROUP_ID_NOT_FOUND != older.code else newer

@@ -1,0 +1,170 @@
+"""Describe groups: state and members, committed offsets and log offsets, in as few requests as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
+from kafka_groups.groups.selection import NOT_LAST, Selection
+from kafka_groups.lag import join_offsets
+from kafka_groups.model import (
+    Broker,
+    Failure,
+    GroupDescription,
+    GroupListing,
+    GroupOffsets,
+    OffsetRow,
+    Results,
+    TopicPartition,
+)
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION_FAILED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """What a caller wants to know of the groups besides their states.
+
+    `offsets`: committed offsets and log end offsets; `log_starts`: log start offsets, too. `members`: members and
+    epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a group without offsets
+    has nothing to show, and is dropped.
+    """
+
+    offsets: bool
+    log_starts: bool = False
+    members: bool = True
+    offsets_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedGroups:
+    """Groups and what their rows are made of. Offsets stay packed until `rows` is called for a group."""
+
+    descriptions: Mapping[str, GroupDescription]
+    offsets: Mapping[str, GroupOffsets]
+    log_ends: Mapping[str, Mapping[int, int]]
+    log_starts: Mapping[str, Mapping[int, int]]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+
+    def rows(self, group: str) -> list[OffsetRow]:
+        """Return the offset rows of a group; none if its offsets are unknown."""
+        if group not in self.offsets:
+            return []
+        return join_offsets(
+            group,
+            members=self.descriptions[group].members,
+            committed=self.offsets[group].topics,
+            ends=self.log_ends,
+            starts=self.log_starts,
+        )
+
+
+def describe_groups(
+    admin: Admin, selection: Selection, *, details: Details, deadline: Deadline | None = None
+) -> DescribedGroups:
+    """Describe the selected groups: descriptions and committed offsets in one round, then log offsets."""
+    listed = _from_listings(selection, admin.brokers(timeout=deadline), details)
+    described = [group for group in selection.groups if group not in listed]
+    if not details.offsets:
+        descriptions = admin.describe_consumer_groups(described, timeout=deadline)
+        offsets: Results[str, GroupOffsets] = Results()
+    else:
+        share = deadline and deadline.share(NOT_LAST)
+        descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
+    groups = _merge(selection, listed, descriptions, with_denied=details.offsets)
+    found = {group: offsets.succeeded[group] for group in groups if group in offsets.succeeded}
+    unread = {group: offsets.failed[group] for group in groups if group in offsets.failed}
+    failures, notes = without_deleted(selection, descriptions.failed, unread)
+    failures += [failure for group in found.values() for failure in group.failed.values()]
+    ends, starts, log_failures = _log_offsets(admin, _partitions(groups.values(), found.values()), details, deadline)
+    return DescribedGroups(
+        descriptions={name: group for name, group in groups.items() if name in found or not details.offsets_only},
+        offsets=found,
+        log_ends=_by_topic(ends),
+        log_starts=_by_topic(starts),
+        failures=(*selection.failures, *failures, *log_failures),
+        notes=(*selection.notes(), *notes),
+    )
+
+
+def without_deleted(selection: Selection, *failed: Mapping[str, Failure]) -> tuple[list[Failure], list[str]]:
+    """Return the failures, and a note instead of those of groups that nobody named and that were just deleted."""
+    failures = [(group, failure) for each in failed for group, failure in each.items()]
+    deleted = {
+        group for group, failure in failures if group not in selection.named and failure.code == GROUP_ID_NOT_FOUND
+    }
+    notes = [f"{len(deleted):,} of the listed groups were deleted before they were read."] if deleted else []
+    return [failure for group, failure in failures if group not in deleted], notes
+
+
+def _from_listings(
+    selection: Selection, brokers: Mapping[int, Broker], details: Details
+) -> dict[str, GroupDescription]:
+    """Return descriptions of empty groups, if their listings already contain all that the caller wants."""
+    return {
+        group: _from_listing(listing, brokers)
+        for group, listing in selection.listings.items()
+        if listing.state == "Empty" and (listing.type == "Classic" or not details.members)
+    }
+
+
+def _from_listing(listing: GroupListing, brokers: Mapping[int, Broker]) -> GroupDescription:
+    return GroupDescription(
+        group=listing.group,
+        type=listing.type,
+        state=listing.state,
+        protocol_type=listing.protocol_type,
+        coordinator=brokers.get(listing.coordinator),
+    )
+
+
+def _merge(
+    selection: Selection,
+    listed: Mapping[str, GroupDescription],
+    descriptions: Results[str, GroupDescription],
+    *,
+    with_denied: bool,
+) -> dict[str, GroupDescription]:
+    # One topic that may not be described hides the members of a KIP-848 group, but not its visible offsets.
+    denied = {
+        group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
+        for group, failure in descriptions.failed.items()
+        if with_denied and failure.code == TOPIC_AUTHORIZATION_FAILED
+    }
+    everything = {**listed, **descriptions.succeeded, **denied}
+    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _log_offsets(
+    admin: Admin, partitions: list[TopicPartition], details: Details, deadline: Deadline | None
+) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int | None], list[Failure]]:
+    """Return log end offsets, log start offsets and failures."""
+    if not details.log_starts:
+        ends = admin.list_offsets(partitions, timeout=deadline)
+        return ends.succeeded, {}, [*ends.failed.values()]
+    ends = admin.list_offsets(partitions, timeout=deadline and deadline.share(NOT_LAST))
+    # A partition whose end is unknown would only fail a second time.
+    known = [key for key in partitions if key in ends.succeeded]
+    starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=deadline)
+    return ends.succeeded, starts.succeeded, [*ends.failed.values(), *starts.failed.values()]
+
+
+def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffsets]) -> list[TopicPartition]:
+    topics: dict[str, set[int]] = {}
+    for group_offsets in offsets:
+        for topic, partitions in group_offsets.partitions():
+            topics.setdefault(topic, set()).update(partitions)
+    for group in groups:
+        for member in group.members:
+            for assigned in member.assignment:
+                topics.setdefault(assigned.topic, set()).update(assigned.partitions)
+    return [TopicPartition(topic, partition) for topic, found in topics.items() for partition in sorted(found)]
+
+
+def _by_topic(offsets: Mapping[TopicPartition, int | None]) -> dict[str, dict[int, int]]:
+    topics: dict[str, dict[int, int]] = {}
+    for (topic, partition), offset in offsets.items():
+        if offset is not None:
+            topics.setdefault(topic, {})[partition] = offset
+    return topics

@@ -1,0 +1,138 @@
+"""From selectors to groups: which groups a caller means, and what a listing already returned about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.errors import AdminError, MissingFromResponseError
+from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.model import Failure, GroupListing
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, broker_error
+
+# A call that is not the last one leaves half of the remaining time to those after it.
+NOT_LAST: Final = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selectors:
+    """The groups that a caller means. `named` has each id once, in the given order."""
+
+    named: tuple[str, ...] = ()
+    match: re.Pattern[str] | None = None
+    all_groups: bool = False
+    exclude: re.Pattern[str] | None = None
+    states: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+
+    def is_empty(self) -> bool:
+        """Return whether nothing selects a group."""
+        return not (self.named or self.match or self.all_groups)
+
+    def excludes(self, group: str) -> bool:
+        """Return whether the group is excluded."""
+        return self.exclude is not None and self.exclude.fullmatch(group) is not None
+
+    def selects(self, group: str) -> bool:
+        """Return whether a listed group is selected; every group is if nothing selects one."""
+        if self.excludes(group):
+            return False
+        if group in self.named:
+            return True
+        if self.match is not None:
+            return self.match.fullmatch(group) is not None
+        return self.all_groups or self.is_empty()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The selected groups, by id.
+
+    `named` are the ids that the caller named, `listings` the groups that were listed. `skipped` are listed groups that
+    do not support the operation. `absent` are named ids that no broker lists; `unlisted` named ids that were not
+    listed while a broker failed to list its groups. `failures` are those brokers' and those of absent ids.
+    `is_answered` says whether anything was listed: a group, or an empty list of a broker.
+    """
+
+    groups: tuple[str, ...]
+    named: frozenset[str]
+    listings: Mapping[str, GroupListing] = field(default_factory=dict)
+    skipped: tuple[GroupListing, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_answered: bool = True
+
+    def notes(self) -> list[str]:
+        """Return notes on the groups that were skipped, and if nothing matches at all."""
+        notes: list[str] = []
+        if self.skipped:
+            kinds = ", ".join(sorted({kind_of(group) for group in self.skipped} - {""}))
+            count = len(self.skipped)
+            subject = "1 group of another kind is" if count == 1 else f"{count:,} groups of other kinds are"
+            notes.append(f"{subject} skipped ({kinds}).")
+        if not self.groups and not self.failures:
+            notes.append("No group matches.")
+        return notes
+
+
+def select_groups(
+    admin: Admin,
+    selectors: Selectors,
+    *,
+    operation: Operation,
+    deadline: Deadline | None = None,
+) -> Selection:
+    """Return the groups to read. Ids that were named, and nothing else, cost no listing.
+
+    Groups that do not support the operation are skipped unless they were named.
+    """
+    if not (selectors.all_groups or selectors.match or selectors.states or selectors.types):
+        groups = tuple(sorted(group for group in selectors.named if not selectors.excludes(group)))
+        return Selection(groups=groups, named=frozenset(selectors.named))
+    listed = list_selected(admin, selectors, deadline=deadline and deadline.share(NOT_LAST))
+    skipped = tuple(
+        group
+        for group in listed.listings.values()
+        if group.group not in listed.named and not supports(group, operation)
+    )
+    ids = {group.group for group in skipped}
+    # The broker that failed to list its groups may be the coordinator of a named one, which is read all the same.
+    groups = tuple(sorted(group for group in (*listed.groups, *listed.unlisted) if group not in ids))
+    return replace(listed, groups=groups, skipped=skipped, unlisted=())
+
+
+def list_selected(admin: Admin, selectors: Selectors, *, deadline: Deadline | None = None) -> Selection:
+    """Return the listed groups of every type that are selected; all of them if nothing selects one."""
+    results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=deadline)
+    selected = {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
+    missing = [group for group in selectors.named if group not in selected and not selectors.excludes(group)]
+    is_filtered = bool(selectors.states or selectors.types)
+    absent: Collection[str] = () if results.failed else missing
+    failures = [*results.failed.values()]
+    if absent and is_filtered:
+        # The brokers filtered, so only an unfiltered listing distinguishes a group of another state from an absent one.
+        everything = admin.list_groups(timeout=deadline and deadline.share(NOT_LAST))
+        failures += everything.failed.values()
+        absent = () if everything.failed else [group for group in missing if group not in everything.succeeded]
+    return Selection(
+        groups=tuple(sorted(selected)),
+        named=frozenset(selectors.named),
+        listings=selected,
+        unlisted=tuple(missing) if results.failed and not is_filtered else (),
+        failures=(*failures, *map(not_found, absent)),
+        is_answered=bool(selected) or (not absent and len(results.failed) < len(admin.brokers(timeout=deadline))),
+    )
+
+
+def not_found(group: str) -> Failure:
+    """Return the failure of a named id that no broker knows."""
+    return Failure.of(broker_error(GROUP_ID_NOT_FOUND), group=group)
+
+
+def not_listed(group: str) -> Failure:
+    """Return the failure of a named id that no broker listed while one of them failed."""
+    error: AdminError = MissingFromResponseError("no broker lists it, and not every broker responded")
+    return Failure.of(error, group=group)

@@ -1,0 +1,84 @@
+"""The view of `describe --offsets`, and the JSON of `describe`, which contains offsets, members and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kafka_groups.model import GroupDescription, OffsetRow
+from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.views.list_groups import GROUP
+from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT, MEMBERS, member_rows
+from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, LEADER_EPOCH, METADATA, PARTITION, TOPIC
+from kafka_groups.rendering.views.state import STATES, state_row
+
+OFFSETS: Final = View(
+    (
+        GROUP,
+        TOPIC,
+        PARTITION,
+        LEADER_EPOCH,
+        number_column("CURRENT-OFFSET", "committed_offset", least=15, schema=COMMITTED_SCHEMA),
+        number_column(
+            "LOG-END-OFFSET",
+            "log_end_offset",
+            least=15,
+            schema=number_schema("The offset after the partition's last record; null if it is unknown."),
+        ),
+        number_column(
+            "LAG",
+            "lag",
+            least=15,
+            schema=number_schema(
+                "log_end_offset - committed_offset, may be negative; null if either is.", minimum=None
+            ),
+        ),
+        name_column(
+            "CONSUMER-ID",
+            "member_id",
+            least=15,
+            when_narrow="cut",
+            schema=text_schema("The member that owns the partition; null if none does.", nullable=True),
+        ),
+        name_column("HOST", "host", least=15, when_narrow="cut", schema=text_schema(HOST_TEXT, nullable=True)),
+        text_column("CLIENT-ID", "client_id", when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT, nullable=True)),
+        number_column(
+            "LOG-START-OFFSET",
+            "log_start_offset",
+            is_verbose=True,
+            is_kafkas=False,
+            schema=number_schema("The partition's first offset; null without --verbose."),
+        ),
+        METADATA,
+    )
+)
+_encode_state: Final = STATES.encoder(without=("members",))
+_encode_offset: Final = OFFSETS.encoder(without=("group",))
+_encode_member: Final = MEMBERS.encoder(without=("group",))
+
+
+def describe_document(group: GroupDescription, rows: Iterable[OffsetRow]) -> Document:
+    """Return the JSON object of a group. It has the same keys in every view."""
+    return {
+        **_encode_state(state_row(group)),
+        "offsets": [_encode_offset(row) for row in rows],
+        "members": [_encode_member(row) for row in member_rows(group)],
+    }
+
+
+def describe_schema() -> Schema:
+    """Return the JSON Schema of `describe`."""
+    offsets = array_schema(
+        "The partitions that a member owns, and those with a commit.", OFFSETS.schema(without=("group",))
+    )
+    members = array_schema("The members; those with the most partitions first.", MEMBERS.schema(without=("group",)))
+    return document_schema(
+        "describe",
+        {**STATES.properties(without=("members",)), "offsets": offsets, "members": members},
+        {
+            "offsets_row": OFFSETS.properties(),
+            "members_row": MEMBERS.properties(),
+            "state_row": STATES.properties(),
+        },
+    )

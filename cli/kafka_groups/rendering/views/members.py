@@ -1,0 +1,155 @@
+"""The view of `describe --members`: a row is a member of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from kafka_groups.lag import sort_members
+from kafka_groups.model import Assignment, GroupDescription
+from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import array_schema, number_schema, object_schema, text_schema
+from kafka_groups.rendering.views.list_groups import GROUP
+
+HOST_TEXT: Final = "The member's host, as the broker sees it."
+CLIENT_ID_TEXT: Final = "The member's client id."
+
+
+class MemberRow(NamedTuple):
+    """A member of a group."""
+
+    group: str
+    member_id: str
+    group_instance_id: str | None
+    host: str
+    client_id: str
+    partition_count: int
+    epoch: int | None
+    assignment: tuple[Assignment, ...]
+    target_epoch: int | None
+    target_assignment: tuple[Assignment, ...] | None
+    upgraded: bool | None
+
+
+def member_rows(group: GroupDescription) -> list[MemberRow]:
+    """Return a row for each member, those with the most partitions first."""
+    return [
+        MemberRow(
+            group.group,
+            member.member_id,
+            member.group_instance_id,
+            member.host,
+            member.client_id,
+            member.partition_count(),
+            member.epoch,
+            member.assignment,
+            member.target_epoch,
+            member.target_assignment,
+            member.upgraded,
+        )
+        for member in sort_members(group.members)
+    ]
+
+
+def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column, ...]:
+    """Return the columns of these members: instance ids if one has one, UPGRADED if both kinds are present."""
+    upgraded = {row.upgraded for row in rows}
+    hidden = {
+        _INSTANCE.header: all(row.group_instance_id is None for row in rows),
+        _UPGRADED.header: not {True, False} <= upgraded,
+    }
+    columns = [column for column in MEMBERS.table(verbose=verbose) if not hidden.get(column.header)]
+    if not verbose:
+        columns[columns.index(_PARTITION_COUNT)] = replace(_PARTITION_COUNT, least=_PARTITION_COUNT.least + 1)
+    return tuple(columns)
+
+
+def _show_assignment(assignment: Iterable[Assignment] | None) -> str | None:
+    """Return an assignment in the text form of Kafka's tool."""
+    topics = [f"{topic.topic}:{','.join(map(str, topic.partitions))}" for topic in assignment or ()]
+    return ";".join(topics) or None
+
+
+def _show_upgraded(upgraded: bool | None) -> str | None:  # noqa: FBT001 - it is the value of a cell
+    """Return a boolean in the text form of Kafka's tool."""
+    return None if upgraded is None else str(upgraded).lower()
+
+
+def _encode_assignment(assignment: Sequence[Assignment] | None) -> list[Document] | None:
+    if assignment is None:
+        return None
+    return [{"topic": topic.topic, "partitions": list(topic.partitions)} for topic in assignment]
+
+
+_ASSIGNED: Final = object_schema(
+    {
+        "topic": text_schema("The topic's name."),
+        "partitions": array_schema("The numbers of the partitions, ascending.", {"type": "integer", "minimum": 0}),
+    }
+)
+_INSTANCE: Final = name_column(
+    "GROUP-INSTANCE-ID",
+    "group_instance_id",
+    least=17,
+    schema=text_schema("The id of a static member; null for a dynamic one.", nullable=True),
+)
+# Where nothing follows it, Kafka's format still ends with a blank.
+_PARTITION_COUNT: Final = number_column("#PARTITIONS", "partition_count", least=15)
+_UPGRADED: Final = text_column(
+    "UPGRADED",
+    "upgraded",
+    is_verbose=True,
+    show=_show_upgraded,
+    schema={
+        "description": "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.",
+        "type": ["boolean", "null"],
+    },
+)
+MEMBERS: Final = View(
+    (
+        GROUP,
+        name_column("CONSUMER-ID", "member_id", least=15, schema=text_schema("The member's id.")),
+        _INSTANCE,
+        name_column("HOST", "host", least=15, when_narrow="cut", schema=text_schema(HOST_TEXT)),
+        name_column("CLIENT-ID", "client_id", least=15, when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT)),
+        _PARTITION_COUNT,
+        number_column(
+            "CURRENT-EPOCH",
+            "epoch",
+            least=15,
+            is_verbose=True,
+            schema=number_schema("The member's epoch; null in a classic group.", minimum=None),
+        ),
+        name_column(
+            "CURRENT-ASSIGNMENT",
+            "assignment",
+            least=20,
+            when_narrow="fold",
+            is_verbose=True,
+            show=_show_assignment,
+            encode=_encode_assignment,
+            schema=array_schema("The partitions that the member owns, by topic.", _ASSIGNED),
+        ),
+        number_column(
+            "TARGET-EPOCH",
+            "target_epoch",
+            least=15,
+            is_verbose=True,
+            schema=number_schema("The epoch of the target assignment; null in a classic group."),
+        ),
+        name_column(
+            "TARGET-ASSIGNMENT",
+            "target_assignment",
+            least=20,
+            when_narrow="fold",
+            is_verbose=True,
+            show=_show_assignment,
+            encode=_encode_assignment,
+            schema=array_schema(
+                "The partitions that the member will own; null in a classic group.", _ASSIGNED, nullable=True
+            ),
+        ),
+        _UPGRADED,
+    )
+)

@@ -1,0 +1,47 @@
+"""CSV as in RFC 4180, with one header."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.writers import Entry
+
+
+class CsvWriter:
+    """RFC 4180 with one header, unless everything failed; a missing value is empty."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._writer = csv.writer(screen.out, lineterminator="\n")
+        self._columns = columns
+        self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
+        self._is_fresh = True
+
+    def add(self, entry: Entry) -> None:
+        """Write the rows, in the columns of the header whatever the group's own are."""
+        self._write_header()
+        self._writer.writerows(
+            zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
+        )
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Write the header of a result without groups."""
+        if status != "failed":
+            self._write_header()
+
+    def _write_header(self) -> None:
+        if self._is_fresh:
+            self._writer.writerow([column.header for column in self._columns])
+            self._is_fresh = False
+
+
+def _show_as_is(value: Any) -> Any:
+    return value
+
+
+def _show_on_terminal(value: Any) -> Any:
+    return escape_controls(value) if isinstance(value, str) else value

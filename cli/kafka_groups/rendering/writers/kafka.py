@@ -1,0 +1,57 @@
+"""The columns and padding of kafka-consumer-groups.sh, for scripts that parse its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.table import cells_of
+
+
+class KafkaWriter:
+    """Blocks as Kafka's tool prints them."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def add(self, entry: Entry) -> None:
+        """Write the group's block."""
+        if entry.rows or entry.is_header_kept:
+            lines = kafka_lines(entry.columns, entry.rows, escaped=self._screen.out_is_terminal)
+            self._screen.out.write("\n" + "\n".join(lines) + "\n")
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Write nothing: failures are printed on stderr."""
+
+
+class KafkaListWriter:
+    """The list as Kafka's tool prints it: one table, with ten blanks more after the group than it needs."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._screen = screen
+        self._columns = columns
+        self._rows: list[Any] = []
+
+    def add(self, entry: Entry) -> None:
+        """Keep the rows: the widest id determines the width."""
+        self._rows += entry.rows
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Write the whole table, unless everything failed."""
+        if self._rows or status != "failed":
+            lines = kafka_lines(self._columns, self._rows, spare=10, escaped=self._screen.out_is_terminal)
+            self._screen.out.write("\n".join(lines) + "\n")
+
+
+def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 0, escaped: bool = False) -> list[str]:
+    """Return lines as Kafka's tool prints them: its widths, all aligned to the left, `spare` blanks after the first."""
+    padded = []
+    for at, column in enumerate(columns):
+        texts = [column.header, *cells_of(column, rows, escaped=escaped)]
+        width = max(column.least, max(map(len, texts[1:]), default=0) if column.is_measured else 0)
+        padded.append([text.ljust(width + (0 if at else spare)) for text in texts])
+    return [" ".join(line) for line in zip(*padded, strict=True)]
