@@ -28,7 +28,7 @@ from kafka_groups.model import (
 )
 from kafka_groups.protocol import compile_writer
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, PARTITION
-from kafka_groups.protocol.packed_offsets import Run
+from kafka_groups.protocol.packed_offsets import PackedPartitions
 from kafka_groups.rendering.screen import Screen, look_at_streams
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def committed(commits: Commits, refused: Mapping[tuple[str, int], int] | None = 
     codes = {TopicPartition(*key): code for key, code in (refused or {}).items()}
     cells = [(key, commit, 0) for key, commit in commits.items()]
     cells += [(key, None, code) for key, code in codes.items()]
-    return GroupOffsets(tuple(_run(*cell) for cell in cells), codes)
+    return GroupOffsets(tuple(_packed(*cell) for cell in cells), codes)
 
 
-def _run(key: tuple[str, int], commit: int | CommittedOffset | None, code: int) -> Run:
+def _packed(key: tuple[str, int], commit: int | CommittedOffset | None, code: int) -> tuple[str, PackedPartitions]:
     told = CommittedOffset(commit, None, "") if isinstance(commit, int) else commit or CommittedOffset(-1, None, "")
     out = bytearray()
     _write_row(
@@ -88,7 +88,7 @@ def _run(key: tuple[str, int], commit: int | CommittedOffset | None, code: int) 
             "error_code": code,
         },
     )
-    return Run(key[0], _VERSION, 1, False, bytes(out))
+    return key[0], PackedPartitions(bytes(out), version=_VERSION, length=0 if code else 1, fixed=False)
 
 
 class FakeCluster:

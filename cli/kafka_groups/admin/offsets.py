@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kafka_groups.model import CommittedOffset, Failure, PartitionCommit, TopicPartition
 from kafka_groups.protocol.errors import broker_error
-from kafka_groups.protocol.packed_offsets import Run, decode, partitions_of
+from kafka_groups.protocol.packed_offsets import PackedTopics
 
 
 class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
@@ -16,14 +16,14 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
     Reading decodes; nothing is kept of it, so that a million rows cost no more than their bytes.
     """
 
-    __slots__ = ("_runs", "refused")
+    __slots__ = ("_topics", "refused")
 
-    def __init__(self, runs: tuple[Run, ...] = (), refused: Mapping[TopicPartition, int] | None = None) -> None:
-        self._runs = runs
+    def __init__(self, topics: PackedTopics = (), refused: Mapping[TopicPartition, int] | None = None) -> None:
+        self._topics = topics
         self.refused: Mapping[TopicPartition, int] = refused or {}
 
     def __len__(self) -> int:
-        return sum(run.rows for run in self._runs) - len(self.refused)
+        return sum(len(commits) for _, commits in self._topics)
 
     def __iter__(self) -> Iterator[TopicPartition]:
         for key, _ in self.rows():
@@ -45,10 +45,9 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
                 commit = None if offset is None else CommittedOffset(offset, epoch, metadata or "")
                 yield TopicPartition(topic, partition), commit
 
-    def by_topic(self) -> Iterator[tuple[str, list[PartitionCommit]]]:
+    def by_topic(self) -> Iterator[tuple[str, Sequence[PartitionCommit]]]:
         """Each topic with its partitions, ascending, and their commits: the cheapest way through."""
-        for run in self._runs:
-            yield run.topic, decode(run)
+        yield from self._topics
 
     def has_commits(self) -> bool:
         """Whether anything is committed at all."""
@@ -56,8 +55,12 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
 
     def partitions(self) -> Iterator[tuple[str, list[int]]]:
         """Each topic with its partitions, refused ones included."""
-        for run in self._runs:
-            yield run.topic, partitions_of(run)
+        refused: dict[str, list[int]] = {}
+        for topic, partition in self.refused:
+            refused.setdefault(topic, []).append(partition)
+        for topic, commits in self._topics:
+            partitions, others = commits.partitions(), refused.pop(topic, [])
+            yield topic, sorted(partitions + others) if others else partitions
 
     def failures(self, group: str) -> list[Failure]:
         """A failure for each refused partition."""

@@ -19,7 +19,7 @@ from kafka_groups.protocol.errors import (
 )
 from kafka_groups.protocol.messages import OFFSET_FETCH
 from kafka_groups.protocol.messages.offset_fetch import ALL_TOPICS_SINCE, BATCHED_SINCE, REQUIRE_STABLE_SINCE
-from kafka_groups.protocol.packed_offsets import cut_runs
+from kafka_groups.protocol.packed_offsets import read_packed_topics
 
 # One request holds its coordinator for as long as it takes to answer (cli/DESIGN.md says what was measured).
 MOST_GROUPS: Final = 2_000
@@ -74,7 +74,7 @@ class ListConsumerGroupOffsetsHandler:
             return result
         for _ in range(read_count(cursor, flexible=True)):
             group = _read_group_id(cursor)
-            offsets = GroupOffsets(*cut_runs(cursor, version, self._names))
+            offsets = GroupOffsets(*read_packed_topics(cursor, version, self._names))
             code = _read_error_code(cursor)
             skip_tags(cursor)
             self._add(result, group, offsets, code)
@@ -85,7 +85,7 @@ class ListConsumerGroupOffsetsHandler:
         return Failure.of(error, group=key, broker=broker)
 
     def _read_single(self, cursor: Cursor, version: int) -> tuple[GroupOffsets, int]:
-        offsets = GroupOffsets(*cut_runs(cursor, version, self._names))
+        offsets = GroupOffsets(*read_packed_topics(cursor, version, self._names))
         if version >= ALL_TOPICS_SINCE:
             return offsets, _read_error_code(cursor)
         return offsets, next((code for code in offsets.refused.values() if code not in _OF_PARTITION), 0)
