@@ -24,7 +24,7 @@ _BROKER, _PROXY = 19092, 29999
 
 
 def _request(api: Api, version: int, correlation: int) -> bytes:
-    return api.frame(version, correlation_id=correlation, client_id="c", body={})
+    return api.encode_request(version, correlation_id=correlation, client_id="c", body={})
 
 
 def _reply(api: Api, version: int, correlation: int, body: Mapping[str, object]) -> bytes:

@@ -100,7 +100,7 @@ class Line:
 
 def frame_of(api: Api, version: int, body: Mapping[str, Any]) -> bytes:
     """A request as it goes on the wire."""
-    return api.frame(version, correlation_id=0, client_id="bench", body=body)
+    return api.encode_request(version, correlation_id=0, client_id="bench", body=body)
 
 
 def by_coordinator(bootstrap: str, groups: Iterable[str]) -> dict[str, list[str]]:

@@ -85,7 +85,7 @@ def calls_of(name: str) -> Iterator[ast.Call]:
 
 
 def test_failures_are_named_by_kafka_or_by_the_contract() -> None:
-    known = {error_name(code) for code in range(-1, 134)} | CONTRACT_NAMES
+    known = {error_name(code) for code in range(-1, 136)} | CONTRACT_NAMES
     written = {
         word.value.value
         for call in calls_of("Failure")

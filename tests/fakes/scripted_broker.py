@@ -208,7 +208,7 @@ class ScriptedBroker:
         if api.is_flexible(version):
             skip_tags(cursor)
         body = compile_reader(api.request, version=version, flexible=api.is_flexible(version))(cursor)
-        assert cursor.left() == 0, f"{cursor.left()} bytes too many in {api.name} {version}"
+        assert cursor.remaining() == 0, f"{cursor.remaining()} bytes too many in {api.name} {version}"
         asked = Asked(
             broker=self.id, api=api.name, version=version, client_id=client_id, body=body, at=time.monotonic()
         )

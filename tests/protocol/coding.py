@@ -21,7 +21,7 @@ def written(kind: Primitive, value: Any, *, flexible: bool = False, nullable: bo
 
 def read(kind: Primitive, data: str, *, flexible: bool = False, nullable: bool = False) -> tuple[Any, int]:
     cursor = Cursor(bytes.fromhex(data))
-    return kind.read(flexible, nullable)(cursor), cursor.left()
+    return kind.read(flexible, nullable)(cursor), cursor.remaining()
 
 
 def struct_written(
@@ -35,5 +35,5 @@ def struct_written(
 def struct_read(fields: tuple[Field, ...], data: str, *, version: int = 0, flexible: bool = False) -> dict[str, Any]:
     cursor = Cursor(bytes.fromhex(data))
     struct: dict[str, Any] = compile_reader(fields, version=version, flexible=flexible)(cursor)
-    assert cursor.left() == 0
+    assert cursor.remaining() == 0
     return struct

@@ -29,7 +29,7 @@ def test_we_read_what_kafka_wrote(golden: Golden) -> None:
     fields = getattr(api, golden.kind)
     read = compile_reader(fields, version=golden.version, flexible=api.is_flexible(golden.version))(cursor)
     assert said(fields, golden.version, read) == golden.values
-    assert cursor.left() == 0
+    assert cursor.remaining() == 0
 
 
 @pytest.mark.parametrize("golden", [golden for golden in MESSAGES if golden.variant != "tags"], ids=id_of)

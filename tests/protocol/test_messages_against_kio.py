@@ -121,7 +121,7 @@ def test_our_bytes_are_kios_bytes_and_each_reads_what_the_other_wrote(
     assert kio_values(kio_class(api, kind, version), ours) == values
     cursor = Cursor(theirs)
     read = compile_reader(fields, version=version, flexible=api.is_flexible(version))(cursor)
-    assert (said(fields, version, read), cursor.left()) == (values, 0)
+    assert (said(fields, version, read), cursor.remaining()) == (values, 0)
 
 
 @pytest.mark.parametrize("count", [126, 127, 128, 16382, 16383])
@@ -159,7 +159,7 @@ def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
             "client_id": client_id,
         },
     )
-    frame = api.frame(version, correlation_id=correlation_id, client_id=client_id, body=golden.values)
+    frame = api.encode_request(version, correlation_id=correlation_id, client_id=client_id, body=golden.values)
     assert frame[4:] == header + golden.data
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
 
@@ -170,7 +170,7 @@ def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
 def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int, correlation_id: int) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     header = kio_bytes(kio_class(api, "response", version).__header_schema__, {"correlation_id": correlation_id})
-    assert api.open_response(version, header + golden.data).at == len(header)
+    assert api.open_response(version, header + golden.data).position == len(header)
     assert said(api.response, version, api.read_response(version, header + golden.data)) == golden.values
 
 

@@ -1,4 +1,4 @@
-"""Rows of an OffsetFetch answer: the quick way and the table say the same, and a group's offsets are a mapping."""
+"""Rows of an OffsetFetch response: fast path and schema give the same commits; offsets of a group are a mapping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_groups.admin import GroupOffsets
 from kafka_groups.model import CommittedOffset, TopicPartition
 from kafka_groups.protocol import Array, Cursor, Field, SchemaError, Struct, compile_writer
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, TOPIC
-from kafka_groups.protocol.packed_offsets import Run, cut_runs, decode, partitions_of
+from kafka_groups.protocol.packed_offsets import PackedPartitions, PackedTopics, read_packed_topics
 
 STABLE = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 FLEXIBLE = 9
@@ -18,7 +18,7 @@ PLAIN = 5
 
 
 def _encoded(topics: list[Struct], version: int) -> bytes:
-    """An array of topics as an answer carries it, and two bytes of what follows."""
+    """Return an array of topics as a response has it, and two bytes that follow."""
     out = bytearray()
     flexible = OFFSET_FETCH.is_flexible(version)
     compile_writer((Field("topics", Array(TOPIC)),), version=version, flexible=flexible)(out, {"topics": topics})
@@ -37,16 +37,16 @@ def _row(partition: int, offset: int, *, epoch: int = -1, metadata: str | None =
     }
 
 
-def _cut(topics: dict[str, list[Struct]], version: int = FLEXIBLE) -> tuple[tuple[Run, ...], dict[TopicPartition, int]]:
+def _read(topics: dict[str, list[Struct]], version: int = FLEXIBLE) -> tuple[PackedTopics, dict[TopicPartition, int]]:
     data = _encoded([{"name": name, "partitions": rows} for name, rows in topics.items()], version)
     cursor = Cursor(data)
-    runs, refused = cut_runs(cursor, version, {})
-    assert data[cursor.at :] == b"\xaa\xbb"
-    return runs, refused
+    packed, refused = read_packed_topics(cursor, version, {})
+    assert data[cursor.position :] == b"\xaa\xbb"
+    return packed, refused
 
 
 def _offsets(topics: dict[str, list[Struct]], version: int = FLEXIBLE) -> GroupOffsets:
-    return GroupOffsets(*_cut(topics, version))
+    return GroupOffsets(*_read(topics, version))
 
 
 PLAIN_ROWS = st.lists(
@@ -74,19 +74,18 @@ ANY_ROWS = st.lists(
 
 @STABLE
 @given(rows=PLAIN_ROWS)
-def test_a_run_of_plain_rows_is_recognised_and_says_what_the_table_says(rows: list[Struct]) -> None:
-    runs, refused = _cut({"t": rows})
-    assert [run.fixed for run in runs] == [True]
-    assert refused == {}
-    by_table = runs[0]._replace(fixed=False)
-    assert list(decode(runs[0])) == list(decode(by_table))
-    assert partitions_of(runs[0]) == partitions_of(by_table)
+def test_rows_of_fixed_size_are_recognised_and_decoded_as_by_the_schema(rows: list[Struct]) -> None:
+    ((topic, packed),), refused = _read({"t": rows})
+    assert (topic, packed.fixed, len(packed), refused) == ("t", True, len(rows), {})
+    by_schema = PackedPartitions(packed._data, version=FLEXIBLE, length=len(rows), fixed=False)
+    assert list(packed) == list(by_schema)
+    assert packed.partitions() == by_schema.partitions()
 
 
 @STABLE
 @given(rows=ANY_ROWS)
 @pytest.mark.parametrize("version", [PLAIN, FLEXIBLE])
-def test_rows_of_any_kind_come_back_as_they_were_written(version: int, rows: list[Struct]) -> None:
+def test_rows_of_any_kind_are_read_as_they_were_written(version: int, rows: list[Struct]) -> None:
     offsets = _offsets({"t": rows}, version)
     written = {
         TopicPartition("t", row["partition_index"]): (row["committed_offset"], row["metadata"] or "")
@@ -102,62 +101,92 @@ def test_rows_of_any_kind_come_back_as_they_were_written(version: int, rows: lis
 
 @STABLE
 @given(rows=ANY_ROWS.filter(bool), cut=st.integers(1, 400))
-def test_a_run_that_is_cut_off_is_an_error_and_never_rows(rows: list[Struct], cut: int) -> None:
+def test_a_truncated_array_is_an_error_and_never_rows(rows: list[Struct], cut: int) -> None:
     data = _encoded([{"name": "t", "partitions": rows}], FLEXIBLE)[:-2]
     with pytest.raises(SchemaError):
-        cut_runs(Cursor(data[: max(0, len(data) - cut)]), FLEXIBLE, {})
+        read_packed_topics(Cursor(data[: max(0, len(data) - cut)]), FLEXIBLE, {})
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "other",
     [_row(1, 7, metadata="x"), _row(1, 7, metadata=None), _row(1, -1, error=3)],
     ids=["metadata", "null metadata", "error"],
 )
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_one_row_that_is_not_plain_makes_its_run_go_through_the_table(odd: Struct, place: int) -> None:
+def test_one_row_of_another_size_makes_the_schema_decode_its_topic(other: Struct, place: int) -> None:
     rows = [_row(5, 50), _row(6, 60)]
-    rows.insert(place, odd)
-    runs, _ = _cut({"t": rows})
-    assert [run.fixed for run in runs] == [False]
-    commits = decode(runs[0])
+    rows.insert(place, other)
+    ((_, commits),), _ = _read({"t": rows})
+    assert not commits.fixed
     assert (5, 50, None, "") in commits
     assert (6, 60, None, "") in commits
 
 
-def test_versions_without_compact_types_go_through_the_table() -> None:
-    runs, _ = _cut({"t": [_row(0, 5), _row(1, 6)]}, PLAIN)
-    assert [run.fixed for run in runs] == [False]
-    assert decode(runs[0]) == [(0, 5, None, ""), (1, 6, None, "")]
+def test_versions_without_compact_types_are_decoded_by_the_schema() -> None:
+    ((_, commits),), _ = _read({"t": [_row(0, 5), _row(1, 6)]}, PLAIN)
+    assert not commits.fixed
+    assert list(commits) == [(0, 5, None, ""), (1, 6, None, "")]
 
 
-def test_each_topic_is_a_run_of_its_own_kind() -> None:
-    runs, _ = _cut({"plain": [_row(0, 5)], "noted": [_row(0, 6, metadata="x")], "empty": []})
-    assert [(run.topic, run.rows, run.fixed) for run in runs] == [
-        ("plain", 1, True),
-        ("noted", 1, False),
-        ("empty", 0, True),
+def test_each_topic_is_packed_on_its_own() -> None:
+    packed, _ = _read({"fixed": [_row(0, 5)], "metadata": [_row(0, 6, metadata="x")], "empty": []})
+    assert [(topic, commits.fixed) for topic, commits in packed] == [
+        ("fixed", True),
+        ("metadata", False),
+        ("empty", True),
     ]
-    assert [decode(run) for run in runs] == [[(0, 5, None, "")], [(0, 6, None, "x")], []]
+    assert [list(commits) for _, commits in packed] == [[(0, 5, None, "")], [(0, 6, None, "x")], []]
 
 
-def test_bytes_that_happen_to_look_like_a_plain_tail_do_not_mislead() -> None:
-    # Partition, offset and epoch full of the four bytes that end a plain row.
-    looks_so = _row(0x01000000, 0x0100000001000000, epoch=0x01000000)
-    runs, _ = _cut({"t": [looks_so, looks_so]})
-    assert decode(runs[0]) == [(16777216, 72057594054705152, 16777216, "")] * 2
+def test_values_that_equal_the_end_of_a_fixed_row_are_read_as_values() -> None:
+    # Partition, offset and epoch full of the four bytes that end a row of fixed size.
+    similar = _row(0x01000000, 0x0100000001000000, epoch=0x01000000)
+    ((_, commits),), _ = _read({"t": [similar, similar]})
+    assert list(commits) == [(16777216, 72057594054705152, 16777216, "")] * 2
 
 
-def test_rows_come_in_the_order_of_their_partitions() -> None:
-    runs, _ = _cut({"plain": [_row(2, 5), _row(0, 6)], "noted": [_row(10, 7, metadata="x"), _row(9, 8)]})
-    assert [[commit[0] for commit in decode(run)] for run in runs] == [[0, 2], [9, 10]]
+def test_commits_are_ordered_by_partition() -> None:
+    packed, _ = _read({"fixed": [_row(2, 5), _row(0, 6)], "metadata": [_row(10, 7, metadata="x"), _row(9, 8)]})
+    assert [[commit[0] for commit in commits] for _, commits in packed] == [[0, 2], [9, 10]]
 
 
-def test_names_of_topics_are_kept_once() -> None:
+def test_equal_topic_names_share_one_string() -> None:
     names: dict[str, str] = {}
     data = _encoded([{"name": "topic-name", "partitions": []}], FLEXIBLE)
-    first, _ = cut_runs(Cursor(data), FLEXIBLE, names)
-    second, _ = cut_runs(Cursor(data), FLEXIBLE, names)
-    assert first[0].topic is second[0].topic
+    ((first, _),), _ = read_packed_topics(Cursor(data), FLEXIBLE, names)
+    ((second, _),), _ = read_packed_topics(Cursor(data), FLEXIBLE, names)
+    assert first is second
+
+
+@pytest.mark.parametrize("metadata", ["", "x"], ids=["fixed", "by schema"])
+def test_packed_partitions_are_a_sequence_of_plain_commits(metadata: str) -> None:
+    ((_, commits),), _ = _read({"t": [_row(2, -1, metadata=metadata), _row(0, 5, epoch=3, metadata=metadata)]})
+    plain = [(0, 5, 3, metadata), (2, None, None, None)]
+    assert commits == plain
+    assert plain == commits
+    assert commits == tuple(plain)
+    assert commits != plain[:1]
+    assert commits != 2
+    assert (commits[0], commits[-1], commits[:1]) == (plain[0], plain[-1], plain[:1])
+    assert list(reversed(commits)) == plain[::-1]
+    assert (plain[0] in commits, len(commits)) == (True, 2)
+    assert repr(commits) == f"PackedPartitions({plain!r})"
+    with pytest.raises(IndexError):
+        commits[2]
+    with pytest.raises(TypeError):
+        hash(commits)
+
+
+def test_partitions_with_an_error_code_are_not_among_the_commits() -> None:
+    ((_, commits),), refused = _read({"t": [_row(1, 5, error=29), _row(0, 7)]})
+    assert (list(commits), len(commits), commits.partitions()) == ([(0, 7, None, "")], 1, [0])
+    assert refused == {TopicPartition("t", 1): 29}
+
+
+def test_packed_partitions_take_twenty_bytes_a_row() -> None:
+    ((_, commits),), _ = _read({"t": [_row(partition, 5) for partition in range(1000)]})
+    assert len(commits._data) == 20_000
+    assert not hasattr(commits, "__dict__")
 
 
 MIXED = {
@@ -176,7 +205,7 @@ def test_offsets_of_a_group_are_a_mapping_from_partitions() -> None:
     assert dict(offsets.items()) == dict(offsets.rows())
 
 
-def test_a_partition_that_was_refused_or_never_asked_for_is_not_in_the_mapping() -> None:
+def test_a_partition_that_was_refused_or_not_requested_is_not_in_the_mapping() -> None:
     offsets = _offsets(MIXED)
     assert TopicPartition("a", 1) not in offsets
     assert TopicPartition("c", 0) not in offsets
@@ -193,7 +222,7 @@ def test_refused_partitions_become_failures_of_their_group() -> None:
     ]
 
 
-def test_partitions_are_told_by_topic_refused_ones_included() -> None:
+def test_partitions_of_a_topic_include_refused_ones() -> None:
     assert list(_offsets(MIXED).partitions()) == [("a", [0, 1, 2]), ("b", [0])]
     assert list(_offsets({"t": [_row(3, 5), _row(1, 5)]}).partitions()) == [("t", [3, 1])]
 
@@ -206,6 +235,6 @@ def test_a_group_has_commits_when_one_partition_has(topics: dict[str, list[Struc
     assert _offsets(topics).has_commits() is has_commits
 
 
-def test_offsets_show_what_they_hold() -> None:
+def test_the_repr_of_offsets_has_all_commits() -> None:
     assert repr(_offsets({"t": [_row(0, -1)]})) == "GroupOffsets({TopicPartition(topic='t', partition=0): None})"
     assert dict(GroupOffsets()) == {}

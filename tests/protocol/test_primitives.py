@@ -99,7 +99,7 @@ def test_a_variable_length_number_takes_a_byte_for_every_seven_bits(value: int, 
     out = bytearray()
     write_unsigned_varint(out, value)
     cursor = Cursor(bytes.fromhex(data + "ee"))
-    assert (out.hex(), read_unsigned_varint(cursor), cursor.left()) == (data, value, 1)
+    assert (out.hex(), read_unsigned_varint(cursor), cursor.remaining()) == (data, value, 1)
 
 
 def test_a_variable_length_number_may_be_longer_than_it_needs() -> None:

@@ -196,4 +196,4 @@ def test_a_cursor_gives_no_more_than_it_has_and_stays_where_it_is(size: int) -> 
     cursor = Cursor(b"abc")
     with pytest.raises(SchemaError, match="3 left"):
         cursor.take(size)
-    assert (cursor.take(3), cursor.left()) == (b"abc", 0)
+    assert (cursor.take(3), cursor.remaining()) == (b"abc", 0)

@@ -1,4 +1,4 @@
-"""Kafka's binary encoding: primitives, and a reader and a writer driven by tables. Pure: no sockets, no clock."""
+"""Kafka's binary protocol: primitive types, and readers and writers compiled from schemas. No sockets, no clock."""
 
 from kafka_groups.protocol.primitives import (
     BOOL,

@@ -1,4 +1,4 @@
-"""What all APIs share: a key, versions, a table for the request and one for the response, and the frame around them."""
+"""The parts that all APIs share: key, versions, schemas of request and response, and the headers around both."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from kafka_groups.protocol import (
     skip_tags,
 )
 
-_FRAME: Final = struct.Struct(">i")
+_SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")
 _WRITE_CLIENT_ID: Final = STRING.write(False, True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Api:
-    """One Kafka API in the versions that we speak (source: its two schema files).
+    """One Kafka API in the versions that this tool supports (source: its two schema files).
 
     `flexible_since` is the first version with compact types and tags; `response_tags` is False for
-    ApiVersions alone, whose response header never has tags (KIP-511). From `throttle_since` on the answer
-    begins with the time that the client is to hold back.
+    ApiVersions alone, whose response header never has tags (KIP-511). From `throttle_since` on the response
+    begins with the time for which the client has to send nothing, in milliseconds.
     """
 
     key: int
@@ -46,40 +46,40 @@ class Api:
     _writers: dict[int, Write] = field(default_factory=dict, repr=False, compare=False)
 
     def is_flexible(self, version: int) -> bool:
-        """Whether this version has compact types and tagged fields."""
+        """Return whether this version has compact types and tagged fields."""
         return version >= self.flexible_since
 
-    def frame(self, version: int, *, correlation_id: int, client_id: str, body: Mapping[str, Any]) -> bytes:
-        """The request as it goes on the wire, its size in front. SchemaError when a value does not fit."""
-        out = bytearray(_FRAME.size)
+    def encode_request(self, version: int, *, correlation_id: int, client_id: str, body: Mapping[str, Any]) -> bytes:
+        """Return the request with its size and header in front. SchemaError if a value does not fit its field."""
+        out = bytearray(_SIZE.size)
         out += _HEADER.pack(self.key, version, correlation_id)
         # The client id keeps its two-byte length even in the flexible header (RequestHeader.json).
         _WRITE_CLIENT_ID(out, client_id)
         if self.is_flexible(version):
             out.append(0)
         self.request_writer(version)(out, body)
-        _FRAME.pack_into(out, 0, len(out) - _FRAME.size)
+        _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
         return bytes(out)
 
     def open_response(self, version: int, payload: bytes) -> Cursor:
-        """A cursor behind the response header of a reply that stands without its size."""
-        cursor = Cursor(payload, _FRAME.size)
+        """Return a cursor behind the header of a response; `payload` begins with the correlation id."""
+        cursor = Cursor(payload, _SIZE.size)
         if self.response_tags and self.is_flexible(version):
             skip_tags(cursor)
         return cursor
 
     def read_response(self, version: int, payload: bytes) -> Struct:
-        """The whole reply as a struct; SchemaError when the bytes are not one."""
+        """Return the whole response as a struct; SchemaError if the bytes do not match the schema."""
         return self.response_reader(version)(self.open_response(version, payload))  # type: ignore[no-any-return]
 
     def request_writer(self, version: int) -> Write:
-        """The compiled writer of the request body."""
+        """Return the compiled writer of the request body."""
         if version not in self._writers:
             self._writers[version] = compile_writer(self.request, version=version, flexible=self.is_flexible(version))
         return self._writers[version]
 
     def response_reader(self, version: int) -> Read:
-        """The compiled reader of the response body."""
+        """Return the compiled reader of the response body."""
         if version not in self._readers:
             self._readers[version] = compile_reader(self.response, version=version, flexible=self.is_flexible(version))
         return self._readers[version]

@@ -1,15 +1,15 @@
-"""The rows of an OffsetFetch answer: cut into runs of bytes first, decoded only when somebody looks.
+"""Committed offsets of an OffsetFetch response, kept in their encoded bytes and decoded on each access.
 
-A row with empty metadata, no error and no tags takes exactly 20 bytes in a flexible version. A run of
-such rows is recognised without a loop and decoded by one struct; any other run goes through the table.
+A row with empty metadata, no error and no tags takes exactly 20 bytes in a flexible version. If all rows of a topic
+are such, one comparison of bytes recognises them and one struct decodes them; all other rows are decoded by the schema.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias, overload
 
 from kafka_groups.model import PartitionCommit, TopicPartition
 from kafka_groups.protocol import STRING, Cursor, Struct, compile_reader, read_count, skip_tags
@@ -22,64 +22,112 @@ _READ_ROW: Final = {
     version: compile_reader(PARTITION, version=version, flexible=OFFSET_FETCH.is_flexible(version))
     for version in range(OFFSET_FETCH.lowest, OFFSET_FETCH.highest + 1)
 }
+_by_partition = itemgetter(0)
 
 
-class Run(NamedTuple):
-    """The encoded partitions of one topic; `fixed` says that every row takes 20 bytes."""
+class PackedPartitions(Sequence[PartitionCommit]):
+    """The commits of one topic's partitions, ascending by partition; the offset is None where there is no commit.
 
-    topic: str
-    version: int
-    rows: int
-    fixed: bool
-    data: bytes
+    It holds `data`, the rows as a broker of this OffsetFetch `version` encoded them, at some 20 bytes a row. `length`
+    is the number of rows without an error code; rows with one are in `data` too, and are skipped. `fixed` says that
+    every row takes 20 bytes. Each iteration and each index decodes all rows: iterate, or make a list to look up.
+    """
+
+    __slots__ = ("_data", "_fixed", "_length", "_version")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, data: bytes, *, version: int, length: int, fixed: bool) -> None:
+        self._data = data
+        self._version = version
+        self._length = length
+        self._fixed = fixed
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every row takes 20 bytes."""
+        return self._fixed
+
+    def partitions(self) -> list[int]:
+        """Return the partition numbers in the order of the response."""
+        if self._fixed:
+            return [partition for (partition,) in _FIXED_PARTITION.iter_unpack(self._data)]
+        return [row["partition_index"] for row in self._rows()]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[PartitionCommit]:
+        return iter(self._decode())
+
+    def __reversed__(self) -> Iterator[PartitionCommit]:
+        return reversed(self._decode())
+
+    @overload
+    def __getitem__(self, index: int) -> PartitionCommit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[PartitionCommit]: ...
+    def __getitem__(self, index: int | slice) -> PartitionCommit | list[PartitionCommit]:
+        return self._decode()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._decode() == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"PackedPartitions({self._decode()!r})"
+
+    def _decode(self) -> list[PartitionCommit]:
+        if self._fixed:
+            return [
+                (partition, None, None, None) if offset < 0 else (partition, offset, None if epoch < 0 else epoch, "")
+                for partition, offset, epoch in sorted(_FIXED_ROW.iter_unpack(self._data), key=_by_partition)
+            ]
+        return sorted(map(_to_commit, self._rows()), key=_by_partition)
+
+    def _rows(self) -> Iterator[Struct]:
+        cursor = Cursor(self._data)
+        read = _READ_ROW[self._version]
+        while cursor.remaining():
+            row = read(cursor)
+            if row["error_code"] == 0:
+                yield row
 
 
-def cut_runs(cursor: Cursor, version: int, names: dict[str, str]) -> tuple[tuple[Run, ...], dict[TopicPartition, int]]:
-    """The topics array at the cursor as runs, and the error codes of the partitions that have one.
+PackedTopics: TypeAlias = tuple[tuple[str, PackedPartitions], ...]
 
-    `names` holds the topic names seen so far: a cluster has few topics and many groups.
+
+def read_packed_topics(
+    cursor: Cursor, version: int, names: dict[str, str]
+) -> tuple[PackedTopics, dict[TopicPartition, int]]:
+    """Read the array of topics at the cursor; return the packed partitions of each, and the partitions' error codes.
+
+    `names` holds the topic names read so far, so that equal names share one string: a cluster has few topics and many
+    groups. SchemaError if the bytes are not an array of topics.
     """
     flexible = OFFSET_FETCH.is_flexible(version)
     read_name = STRING.read(flexible, False)
-    runs: list[Run] = []
+    topics: list[tuple[str, PackedPartitions]] = []
     refused: dict[TopicPartition, int] = {}
     for _ in range(read_count(cursor, flexible=flexible)):
         name = read_name(cursor)
         topic = names.setdefault(name, name)
-        rows = read_count(cursor, flexible=flexible)
-        start = cursor.at
+        length = rows = read_count(cursor, flexible=flexible)
+        start = cursor.position
         fixed = flexible and _is_fixed(cursor.data, start, rows)
         if fixed:
-            cursor.at = start + rows * _FIXED_SIZE
+            cursor.position = start + rows * _FIXED_SIZE
         else:
-            _pass_rows(cursor, version, rows, topic, refused)
-        runs.append(Run(topic, version, rows, fixed, cursor.data[start : cursor.at]))
+            length -= _skip_rows(cursor, version, rows, topic, refused)
+        data = cursor.data[start : cursor.position]
+        topics.append((topic, PackedPartitions(data, version=version, length=length, fixed=fixed)))
         if flexible:
             skip_tags(cursor)
-    return tuple(runs), refused
-
-
-def decode(run: Run) -> list[PartitionCommit]:
-    """The partitions that were answered, ascending, with what is committed on each; None where nothing is."""
-    if run.fixed:
-        return [
-            (partition, None, None, None) if offset < 0 else (partition, offset, None if epoch < 0 else epoch, "")
-            for partition, offset, epoch in sorted(_FIXED_ROW.iter_unpack(run.data), key=itemgetter(0))
-        ]
-    return sorted((_commit_of(row) for row in _table_rows(run) if row["error_code"] == 0), key=itemgetter(0))
-
-
-def partitions_of(run: Run) -> list[int]:
-    """All partitions of a run, refused ones included."""
-    if run.fixed:
-        return [row[0] for row in _FIXED_PARTITION.iter_unpack(run.data)]
-    return [row["partition_index"] for row in _table_rows(run)]
+    return tuple(topics), refused
 
 
 def _is_fixed(data: bytes, start: int, rows: int) -> bool:
     # The last four bytes of such a row are a metadata of length 0 (written as 1), two of no error, and no
-    # tags. If the first row has this tail at its place it is 20 bytes long, hence the second begins 20
-    # bytes later, and so on: four strided slices say it for all rows.
+    # tags. If the first row has these bytes at its end, it is 20 bytes long, hence the second begins 20
+    # bytes later, and so on: four strided slices check all rows.
     end = start + rows * _FIXED_SIZE
     return (
         end <= len(data)
@@ -90,22 +138,19 @@ def _is_fixed(data: bytes, start: int, rows: int) -> bool:
     )
 
 
-def _pass_rows(cursor: Cursor, version: int, rows: int, topic: str, refused: dict[TopicPartition, int]) -> None:
+def _skip_rows(cursor: Cursor, version: int, rows: int, topic: str, refused: dict[TopicPartition, int]) -> int:
+    """Move past the rows, add the error codes of those that have one to `refused`, and return the number of these."""
     read = _READ_ROW[version]
+    errors = 0
     for _ in range(rows):
         row = read(cursor)
         if row["error_code"]:
+            errors += 1
             refused[TopicPartition(topic, row["partition_index"])] = row["error_code"]
+    return errors
 
 
-def _table_rows(run: Run) -> Iterator[Struct]:
-    cursor = Cursor(run.data)
-    read = _READ_ROW[run.version]
-    for _ in range(run.rows):
-        yield read(cursor)
-
-
-def _commit_of(row: Struct) -> PartitionCommit:
+def _to_commit(row: Struct) -> PartitionCommit:
     partition, offset, epoch = row["partition_index"], row["committed_offset"], row["committed_leader_epoch"]
     if offset < 0:
         return partition, None, None, None

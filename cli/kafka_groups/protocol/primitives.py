@@ -1,6 +1,6 @@
-"""Numbers, texts, bytes and ids as Kafka encodes them, and the place in some bytes where they are read.
+"""Kafka's primitive types (numbers, strings, bytes, UUIDs), and the cursor that they are read at.
 
-Every count and length is bounded by the bytes that are left, so a wrong answer costs an error and
+Every count and length is bounded by the remaining bytes, so a malformed response costs an error and
 never memory.
 """
 
@@ -22,47 +22,47 @@ _INT64: Final = struct.Struct(">q")
 _MAX_VARINT_BYTES: Final = 5
 _MORE_FOLLOWS: Final = 0x80
 _MAX_UNSIGNED: Final = 2**32 - 1
-_MAX_TEXT: Final = 0x7FFF
+_MAX_STRING: Final = 0x7FFF
 
 
 class SchemaError(ValueError):
-    """The bytes are not what the table says, or a value does not fit its field."""
+    """Bytes that do not match their schema, or a value that does not fit its field."""
 
 
 class Cursor:
-    """A place in some bytes; the readers below move it on."""
+    """A position in some bytes; the readers below advance it."""
 
-    __slots__ = ("at", "data")
+    __slots__ = ("data", "position")
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
+    def __init__(self, data: bytes, position: int = 0) -> None:
         self.data = data
-        self.at = at
+        self.position = position
 
-    def left(self) -> int:
-        """Bytes not yet read."""
-        return len(self.data) - self.at
+    def remaining(self) -> int:
+        """Return the number of bytes not yet read."""
+        return len(self.data) - self.position
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes; SchemaError if there are fewer."""
-        start = self.at
+        """Return the next `size` bytes and move past them; SchemaError if there are fewer."""
+        start = self.position
         end = start + size
         if size < 0 or end > len(self.data):
-            msg = f"{size} bytes announced, {self.left()} left"
+            msg = f"{size} bytes declared, {self.remaining()} remaining"
             raise SchemaError(msg)
-        self.at = end
+        self.position = end
         return self.data[start:end]
 
 
 def read_unsigned_varint(cursor: Cursor) -> int:
-    """The base-128 number at the cursor, least significant group first (at most 32 bits)."""
-    at = cursor.at
+    """Read a base-128 number of at most 32 bits, least significant group first. SchemaError if it is longer."""
+    at = cursor.position
     # Nearly all of them are one byte: lengths of names, empty sets of tags.
     if at < len(cursor.data) and cursor.data[at] < _MORE_FOLLOWS:
-        cursor.at = at + 1
+        cursor.position = at + 1
         return cursor.data[at]
     value = shift = 0
-    for byte in cursor.data[cursor.at : cursor.at + _MAX_VARINT_BYTES]:
-        cursor.at += 1
+    for byte in cursor.data[cursor.position : cursor.position + _MAX_VARINT_BYTES]:
+        cursor.position += 1
         value |= (byte & (_MORE_FOLLOWS - 1)) << shift
         if byte < _MORE_FOLLOWS:
             if value > _MAX_UNSIGNED:
@@ -70,24 +70,24 @@ def read_unsigned_varint(cursor: Cursor) -> int:
                 raise SchemaError(msg)
             return value
         shift += 7
-    raise SchemaError("a variable-length number does not end")
+    raise SchemaError("a variable-length number is not terminated")
 
 
 def read_nullable_count(cursor: Cursor, *, flexible: bool) -> int | None:
-    """The number of elements that follow, None for a null array; SchemaError if more than bytes are left."""
+    """Read the number of elements of an array, None for a null array; SchemaError if it exceeds the remaining bytes."""
     count = read_unsigned_varint(cursor) - 1 if flexible else int(_INT32.unpack(cursor.take(4))[0])
-    # Every element takes at least a byte, so a larger count is a lie, whatever follows.
-    if count > cursor.left():
-        msg = f"{count} elements announced, {cursor.left()} bytes left"
+    # Every element takes at least a byte, so a larger count is wrong, whatever follows.
+    if count > cursor.remaining():
+        msg = f"{count} array elements declared, {cursor.remaining()} bytes remaining"
         raise SchemaError(msg)
     return None if count < 0 else count
 
 
 def read_count(cursor: Cursor, *, flexible: bool) -> int:
-    """The number of elements that follow; SchemaError if the array is null or more than bytes are left."""
+    """Read the number of elements of an array; SchemaError if it is null or exceeds the remaining bytes."""
     count = read_nullable_count(cursor, flexible=flexible)
     if count is None:
-        raise SchemaError("an array is null that may not be")
+        raise SchemaError("an array that may not be null is null")
     return count
 
 
@@ -108,7 +108,7 @@ def write_unsigned_varint(out: bytearray, value: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type without parts: how it is read and written, depending on (flexible, nullable)."""
+    """A type without parts; `read` and `write` return its reader and writer for (flexible, nullable)."""
 
     name: str
     read: Callable[[bool, bool], Read]
@@ -118,9 +118,9 @@ class Primitive:
 
 def write_length(out: bytearray, length: int | None, *, flexible: bool, wide: bool) -> None:
     """Append a length, None for null: a varint where flexible, else four bytes if `wide`, two if not."""
-    # Compact texts could be longer, but Kafka neither writes nor reads such (it closes the connection).
-    if not wide and length is not None and length > _MAX_TEXT:
-        msg = f"a text of {length} bytes does not fit; {_MAX_TEXT} is the limit"
+    # Compact strings could be longer, but Kafka neither writes nor reads such (it closes the connection).
+    if not wide and length is not None and length > _MAX_STRING:
+        msg = f"a string of {length} bytes is too long; the limit is {_MAX_STRING} bytes"
         raise SchemaError(msg)
     if flexible:
         write_unsigned_varint(out, 0 if length is None else length + 1)
@@ -136,18 +136,18 @@ def _number(name: str, layout: struct.Struct) -> Primitive:
 
     def read(cursor: Cursor) -> Any:
         try:
-            value = unpack_from(cursor.data, cursor.at)[0]
+            value = unpack_from(cursor.data, cursor.position)[0]
         except struct.error:
-            msg = f"{name}: {size} bytes expected, {cursor.left()} left"
+            msg = f"{name}: {size} bytes expected, {cursor.remaining()} remaining"
             raise SchemaError(msg) from None
-        cursor.at += size
+        cursor.position += size
         return value
 
     def write(out: bytearray, value: Any) -> None:
         try:
             out += layout.pack(value)
         except struct.error as error:
-            msg = f"{value!r} is no {name}"
+            msg = f"{value!r} is not an {name}"
             raise SchemaError(msg) from error
 
     return Primitive(name, lambda _flexible, _nullable: read, lambda _flexible, _nullable: write, 0)
@@ -156,16 +156,16 @@ def _number(name: str, layout: struct.Struct) -> Primitive:
 def _sized(
     name: str, *, wide: bool, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes], default: Any
 ) -> Primitive:
-    """Text or bytes: a length (two bytes or four; a varint where flexible), then that many bytes."""
+    """Return a type of variable size: a length (two bytes, four if `wide`, a varint if flexible), then that many bytes."""
 
     def make_read(flexible: bool, nullable: bool) -> Read:
         layout = _INT32 if wide else _INT16
 
         def read(cursor: Cursor) -> Any:
-            at, data = cursor.at, cursor.data
-            # A short one, as nearly all names are: its length is one byte, and all of it is there.
+            at, data = cursor.position, cursor.data
+            # A short value, as nearly all names are: its length takes one byte, and all of its bytes are there.
             if flexible and at < len(data) and 0 < data[at] < _MORE_FOLLOWS and at + data[at] <= len(data):
-                cursor.at = end = at + data[at]
+                cursor.position = end = at + data[at]
                 return decode(data[at + 1 : end])
             size = read_unsigned_varint(cursor) - 1 if flexible else layout.unpack(cursor.take(layout.size))[0]
             if size >= 0:
@@ -191,12 +191,12 @@ def _sized(
     return Primitive(name, make_read, make_write, default)
 
 
-def _decode_text(body: bytes) -> str:
-    # A name that is not UTF-8 must not hide the others: its odd bytes stay visible as escapes.
+def _decode_string(body: bytes) -> str:
+    # A name that is not UTF-8 must not hide the others: its invalid bytes stay visible as escapes.
     return body.decode("utf-8", "backslashreplace")
 
 
-def _encode_text(text: str) -> bytes:
+def _encode_string(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:  # an argument of the command line that is not UTF-8
@@ -230,5 +230,5 @@ INT32: Final = _number("int32", _INT32)
 INT64: Final = _number("int64", _INT64)
 BOOL: Final = _bool()
 UUID_: Final = _uuid()
-STRING: Final = _sized("string", wide=False, decode=_decode_text, encode=_encode_text, default="")
+STRING: Final = _sized("string", wide=False, decode=_decode_string, encode=_encode_string, default="")
 BYTES: Final = _sized("bytes", wide=True, decode=bytes, encode=bytes, default=b"")

@@ -1,6 +1,6 @@
-"""Messages as tables of fields with version ranges, as in Kafka's own schema files, compiled to readers and writers.
+"""Schemas of messages: tables of fields with version ranges, as in Kafka's schema files, and their compilation.
 
-A table and a version are compiled once into a chain of functions. Structs are plain dicts keyed by
+A schema is compiled once per version into a chain of functions. Structs are plain dicts keyed by
 field name; a field that a version lacks holds its default.
 """
 
@@ -29,23 +29,24 @@ _NULL_STRUCT: Final = 0xFF
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Any number of an element; a tuple of fields as element is a struct."""
+    """An array of elements; a tuple of fields as element is a struct."""
 
     element: Primitive | tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """One struct inside another."""
+    """A struct inside another."""
 
     fields: tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of a schema: versions `since`..`until` have it; None means it has no end, or never.
+    """One line of a schema: versions `since`..`until` have it; `until=None` means all later versions.
 
-    `nullable_since` is the first version that may hold null, `tag` makes it a tagged field (KIP-482).
+    `nullable_since` is the first version that may hold null (None: no version may), `tag` makes it a tagged field
+    (KIP-482).
     """
 
     name: str
@@ -57,15 +58,15 @@ class Field:
     default: Any = ...
 
     def is_in(self, version: int) -> bool:
-        """Whether this version of the message has the field."""
+        """Return whether this version of the message has the field."""
         return self.since <= version and (self.until is None or version <= self.until)
 
     def is_nullable(self, version: int) -> bool:
-        """Whether null may stand here in this version."""
+        """Return whether the field may be null in this version."""
         return self.nullable_since is not None and version >= self.nullable_since
 
     def absent_value(self) -> Any:
-        """What stands for the field where a version lacks it."""
+        """Return the value of the field in versions that lack it."""
         if self.default is not ...:
             return self.default
         if isinstance(self.type, Primitive):
@@ -74,7 +75,7 @@ class Field:
 
 
 def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -> Read:
-    """A function that reads one struct of this version at a cursor."""
+    """Return a function that reads one struct of this version at a cursor."""
     present = [field for field in fields if field.is_in(version)]
     plain = [(field.name, _reader_of(field, version, flexible)) for field in present if field.tag is None]
     tagged = {
@@ -94,7 +95,7 @@ def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -
 
 
 def compile_writer(fields: tuple[Field, ...], *, version: int, flexible: bool) -> Write:
-    """A function that appends one struct of this version; missing keys are written as their defaults."""
+    """Return a function that appends one struct of this version; missing keys are written as their defaults."""
     present = [field for field in fields if field.is_in(version)]
     plain = [(field, _writer_of(field, version, flexible)) for field in present if field.tag is None]
     tagged = [(field, _writer_of(field, version, flexible)) for field in present if field.tag is not None]

@@ -21,7 +21,7 @@ TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
     [
         (None, "the record has no key"),
         (b"", "the key is empty"),
-        (b"\x00", "the key cannot be read: 2 bytes announced, 1 left"),
+        (b"\x00", "the key cannot be read: 2 bytes declared, 1 remaining"),
         (b"\x00\x18\x00\x01g", "the key cannot be read: type 24 is not known"),
         (b"\xff\xff\x00\x01g", "the key cannot be read: type -1 is not known"),
         (

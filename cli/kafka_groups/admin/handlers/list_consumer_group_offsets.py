@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
@@ -18,7 +18,7 @@ from kafka_groups.protocol.errors import (
 )
 from kafka_groups.protocol.messages import OFFSET_FETCH
 from kafka_groups.protocol.messages.offset_fetch import ALL_TOPICS_SINCE, BATCHED_SINCE, REQUIRE_STABLE_SINCE
-from kafka_groups.protocol.packed_offsets import Errors, Topics, read_topics
+from kafka_groups.protocol.packed_offsets import PackedTopics, read_packed_topics
 
 # A coordinator handles one request of a connection at a time (see cli/DESIGN.md for the measurement).
 MAX_GROUPS: Final = 2_000
@@ -26,6 +26,8 @@ MAX_NAMED_PARTITIONS: Final = 200_000
 # Error codes of single partitions; any other code in version 1 is of the group.
 _PARTITION_ERRORS: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED})
 _THROTTLE_SIZE: Final = 4
+
+Errors: TypeAlias = Mapping[TopicPartition, int]
 
 _read_group_id = STRING.read(True, False)
 _read_error_code = INT16.read(True, False)
@@ -70,12 +72,12 @@ class ListConsumerGroupOffsetsHandler:
             cursor.take(_THROTTLE_SIZE)
         result: ApiResult[str, GroupOffsets] = ApiResult()
         if version < BATCHED_SINCE:
-            topics, errors = read_topics(cursor, version, self._names)
+            topics, errors = read_packed_topics(cursor, version, self._names)
             self._add(result, keys[0], topics, errors, _group_error(cursor, version, errors))
             return result
         for _ in range(read_count(cursor, flexible=True)):
             group = _read_group_id(cursor)
-            topics, errors = read_topics(cursor, version, self._names)
+            topics, errors = read_packed_topics(cursor, version, self._names)
             code = _read_error_code(cursor)
             skip_tags(cursor)
             self._add(result, group, topics, errors, code)
@@ -85,7 +87,7 @@ class ListConsumerGroupOffsetsHandler:
         """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
-    def _add(self, result: ApiResult[str, GroupOffsets], group: str, topics: Topics, errors: Errors, code: int) -> None:
+    def _add(self, result: ApiResult[str, GroupOffsets], group: str, topics: PackedTopics, errors: Errors, code: int) -> None:
         if code:
             add_group_error(result, group, code, None)
             return

@@ -193,7 +193,7 @@ class Connection:
 
     def _framed(self, flight: _Flight, body: Mapping[str, Any]) -> tuple[int, _Flight, bytes]:
         self._correlation += 1
-        frame = flight.request.api.frame(
+        frame = flight.request.api.encode_request(
             flight.version, correlation_id=self._correlation, client_id=self._handshake.client_id, body=body
         )
         return self._correlation, flight, frame

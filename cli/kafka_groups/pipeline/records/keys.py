@@ -115,8 +115,8 @@ def _read_names(type_id: int, cursor: Cursor) -> Struct:
         msg = f"type {type_id} is not known{was}"
         raise SchemaError(msg)
     found: Struct = _reader(type_id)(cursor)
-    if cursor.left():
-        msg = f"{cursor.left()} bytes are left over"
+    if cursor.remaining():
+        msg = f"{cursor.remaining()} bytes are left over"
         raise SchemaError(msg)
     return found
 

@@ -1,4 +1,4 @@
-"""The messages we speak, one table an API; each table follows Kafka's schema file of the same name."""
+"""The APIs that this tool uses, one module each; each schema follows Kafka's schema file of the same name."""
 
 from kafka_groups.protocol.api import Api
 from kafka_groups.protocol.messages.api_versions import API_VERSIONS

@@ -1,4 +1,4 @@
-"""ApiVersions: which versions of each API a broker speaks (KIP-511 from version 3 on), and features (KIP-584)."""
+"""ApiVersions: the versions of each API that a broker supports (KIP-511 from version 3 on), and features (KIP-584)."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ API_VERSIONS = Api(
     ),
 )
 
-# The same answer with what connections have no use for.
+# The same response with the features, which connections do not need.
 FEATURES = replace(
     API_VERSIONS,
     response=(

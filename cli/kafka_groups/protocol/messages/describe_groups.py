@@ -39,8 +39,8 @@ DESCRIBE_GROUPS = Api(
     ),
 )
 
-# The bytes that a consumer's member_assignment holds (ConsumerProtocolAssignment.json): a version in
-# front, never flexible; a newer version than 3 reads like 3.
+# The bytes of a consumer's member_assignment (ConsumerProtocolAssignment.json): they begin with a version,
+# are never flexible, and versions above 3 are read as version 3.
 ASSIGNMENT = (
     Field(
         "assigned_partitions",

@@ -1,17 +1,17 @@
-"""FindCoordinator: which broker coordinates a group; many groups at once since version 4 (KIP-699)."""
+"""FindCoordinator: the broker that coordinates a group; many groups in one request since version 4 (KIP-699)."""
 
 from kafka_groups.protocol import INT8, INT16, INT32, STRING, Array, Field
 from kafka_groups.protocol.api import Api
 
 BATCHED_SINCE = 4
 _ADDRESS = (Field("node_id", INT32), Field("host", STRING), Field("port", INT32))
-_OUTCOME = (Field("error_code", INT16), Field("error_message", STRING, nullable_since=0, default=None))
+_ERROR = (Field("error_code", INT16), Field("error_message", STRING, nullable_since=0, default=None))
 
 FIND_COORDINATOR = Api(
     key=10,
     name="FindCoordinator",
     lowest=0,
-    # Versions 5 and 6 add an error for transactions and the keys of share groups: nothing that is asked here.
+    # Versions 5 and 6 add an error for transactions and the keys of share groups, which this tool does not request.
     highest=6,
     flexible_since=3,
     throttle_since=1,
@@ -27,6 +27,6 @@ FIND_COORDINATOR = Api(
         Field("node_id", INT32, until=BATCHED_SINCE - 1),
         Field("host", STRING, until=BATCHED_SINCE - 1),
         Field("port", INT32, until=BATCHED_SINCE - 1),
-        Field("coordinators", Array((Field("key", STRING), *_ADDRESS, *_OUTCOME)), since=BATCHED_SINCE),
+        Field("coordinators", Array((Field("key", STRING), *_ADDRESS, *_ERROR)), since=BATCHED_SINCE),
     ),
 )

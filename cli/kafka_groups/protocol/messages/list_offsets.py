@@ -1,11 +1,11 @@
-"""ListOffsets: the offset of a partition at a time, or at one of its ends."""
+"""ListOffsets: the offset of a partition at a timestamp, or the log start or log end offset."""
 
 from kafka_groups.protocol import INT8, INT16, INT32, INT64, STRING, Array, Field
 from kafka_groups.protocol.api import Api
 
 LATEST = -1
 EARLIEST = -2
-# Ours, and never sent: on the wire it is LATEST as a consumer with read_committed sees it.
+# A value of this tool, never sent: the request has LATEST with the isolation level read_committed.
 LAST_STABLE = -1001
 
 READ_UNCOMMITTED = 0

@@ -1,4 +1,4 @@
-"""Metadata: the brokers of the cluster, and the leaders of named topics."""
+"""Metadata: the brokers of the cluster, and the partition leaders of the requested topics."""
 
 from kafka_groups.protocol import BOOL, INT16, INT32, STRING, UUID_, Array, Field
 from kafka_groups.protocol.api import Api
@@ -30,7 +30,7 @@ _TOPIC = (
 METADATA = Api(
     key=3,
     name="Metadata",
-    # Version 4 is the first that can be told not to create the topics it is asked about.
+    # Before version 4 a request cannot switch the automatic creation of topics off.
     lowest=4,
     highest=13,
     flexible_since=9,

@@ -1,4 +1,4 @@
-"""OffsetFetch: what groups have committed; all topics since version 2 (KIP-88), many groups since 8 (KIP-709)."""
+"""OffsetFetch: the committed offsets of groups; all topics since version 2 (KIP-88), many groups since 8 (KIP-709)."""
 
 from kafka_groups.protocol import BOOL, INT16, INT32, INT64, STRING, Array, Field
 from kafka_groups.protocol.api import Api
@@ -8,7 +8,7 @@ REQUIRE_STABLE_SINCE = 7
 BATCHED_SINCE = 8
 _LAST_SINGLE = BATCHED_SINCE - 1
 
-_WANTED_TOPIC = (Field("name", STRING), Field("partition_indexes", Array(INT32)))
+_REQUEST_TOPIC = (Field("name", STRING), Field("partition_indexes", Array(INT32)))
 PARTITION = (
     Field("partition_index", INT32),
     Field("committed_offset", INT64),
@@ -28,16 +28,16 @@ OFFSET_FETCH = Api(
     throttle_since=3,
     request=(
         Field("group_id", STRING, until=_LAST_SINGLE),
-        Field("topics", Array(_WANTED_TOPIC), until=_LAST_SINGLE, nullable_since=ALL_TOPICS_SINCE, default=None),
+        Field("topics", Array(_REQUEST_TOPIC), until=_LAST_SINGLE, nullable_since=ALL_TOPICS_SINCE, default=None),
         Field(
             "groups",
             Array(
                 (
                     Field("group_id", STRING),
-                    # An empty member id would make a KIP-848 group answer UNKNOWN_MEMBER_ID.
+                    # For an empty member id a KIP-848 group returns UNKNOWN_MEMBER_ID.
                     Field("member_id", STRING, since=9, nullable_since=9, default=None),
                     Field("member_epoch", INT32, since=9, default=-1),
-                    Field("topics", Array(_WANTED_TOPIC), nullable_since=8, default=None),
+                    Field("topics", Array(_REQUEST_TOPIC), nullable_since=8, default=None),
                 )
             ),
             since=BATCHED_SINCE,

@@ -1,4 +1,4 @@
-"""SaslAuthenticate: what the mechanism says, in as many turns as it needs (KIP-152); how long it lasts (KIP-368)."""
+"""SaslAuthenticate: the messages of a SASL mechanism (KIP-152), and the lifetime of the session (KIP-368)."""
 
 from kafka_groups.protocol import BYTES, INT16, INT64, STRING, Field
 from kafka_groups.protocol.api import Api

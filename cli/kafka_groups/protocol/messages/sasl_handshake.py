@@ -1,9 +1,9 @@
-"""SaslHandshake: the mechanism that a login will use; what else the broker takes is in its answer (KIP-43)."""
+"""SaslHandshake: the SASL mechanism that the client requests, and those that the broker supports (KIP-43)."""
 
 from kafka_groups.protocol import INT16, STRING, Array, Field
 from kafka_groups.protocol.api import Api
 
-# From version 1 on the login itself travels in SaslAuthenticate (KIP-152), as every broker since 1.0 has it.
+# From version 1 on the mechanism's messages are sent as SaslAuthenticate (KIP-152), which all brokers since 1.0 support.
 SASL_HANDSHAKE = Api(
     key=17,
     name="SaslHandshake",

@@ -52,8 +52,8 @@ def read_value(schema: ValueSchema, value: bytes) -> Struct:
 def _read_all(cursor: Cursor, read: Read) -> Struct:
     found: Struct = read(cursor)
     # A broker never leaves bytes over, so these are of a layout that nobody here has seen.
-    if cursor.left():
-        msg = f"{cursor.left()} bytes are left over after the value"
+    if cursor.remaining():
+        msg = f"{cursor.remaining()} bytes are left over after the value"
         raise SchemaError(msg)
     return found
 

@@ -1,0 +1,38 @@
+"""Error codes of Kafka: names and retriable codes as in Kafka's own table, which the package kio carries."""
+
+from __future__ import annotations
+
+import pytest
+from kio.schema.errors import ErrorCode as KioErrorCode
+
+from kafka_groups.errors import BrokerError
+from kafka_groups.protocol.errors import ErrorCode, broker_error, error_code, error_name
+
+
+@pytest.mark.parametrize("kafkas", KioErrorCode, ids=lambda code: code.name)
+def test_a_code_has_the_name_and_the_retriability_of_kafka(kafkas: KioErrorCode) -> None:
+    code = error_code(int(kafkas))
+    assert (code.number, code.name, code.retriable) == (int(kafkas), kafkas.name.upper(), kafkas.retriable)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(134, "GROUP_DELETION_FAILED"), (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED")]
+)
+def test_codes_of_kafka_4_4_are_known(number: int, name: str) -> None:
+    assert error_code(number) == ErrorCode(number, name, name.lower().replace("_", " "), retriable=False)
+
+
+def test_a_code_newer_than_the_table_is_named_by_its_number_and_is_not_retriable() -> None:
+    assert error_code(32_000) == ErrorCode(32_000, "ERROR_32000", "error 32000", retriable=False)
+    assert error_name(32_000) == "ERROR_32000"
+
+
+def test_an_error_carries_the_message_of_the_broker_or_else_the_sentence_of_its_code() -> None:
+    with_message, without = broker_error(134, "the plugin failed"), broker_error(3)
+    assert (str(with_message), with_message.code, with_message.name) == (
+        "the plugin failed",
+        134,
+        "GROUP_DELETION_FAILED",
+    )
+    assert (type(without), str(without)) == (BrokerError, error_code(3).sentence)
+    assert str(without) == "the topic or partition does not exist"
