@@ -37,6 +37,11 @@ def test_a_new_file_has_the_content_and_the_mode_less_the_umask(tmp_path: Path) 
     assert (mode_of(tmp_path / "public"), mode_of(tmp_path / "private")) == (0o640, 0o600)
 
 
+def test_bytes_are_written_unchanged(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "checkpoint", b"\xff\x00\r\n")
+    assert (tmp_path / "checkpoint").read_bytes() == b"\xff\x00\r\n"
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
 def test_a_file_that_exists_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "profiles.toml"

@@ -13,19 +13,19 @@ PUBLIC: Final = 0o666
 PRIVATE: Final = 0o600
 
 
-def write_atomically(path: Path, content: str, *, mode: int = PUBLIC) -> None:
+def write_atomically(path: Path, content: str | bytes, *, mode: int = PUBLIC) -> None:
     """Replace the content of a file in one step, so that a reader sees the old content or the new one.
 
-    A symbolic link stays a link: the file that it points to is replaced. An existing file keeps its mode; a
-    new one gets `mode`, less the umask. Raises OSError, and then leaves the old content and no draft.
+    Text is encoded as UTF-8. A symbolic link stays a link: the file that it points to is replaced. An existing file
+    keeps its mode; a new one gets `mode`, less the umask. Raises OSError, and then leaves the old content and no draft.
     """
     target = path.resolve()
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.draft")
     try:
         # The draft may hold a password, so nobody else may read it before it has its final mode.
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & PRIVATE if target.exists() else mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(content)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(descriptor)
             with suppress(FileNotFoundError):

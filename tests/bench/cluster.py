@@ -47,7 +47,7 @@ def three_brokers(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]
         home = Path(directory)
         try:
             started = sandbox.up(
-                sandbox.Wanted(
+                sandbox.SandboxSpec(
                     name=_NAME,
                     brokers=_BROKERS,
                     port=0,
@@ -57,7 +57,7 @@ def three_brokers(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]
                     profile=False,
                     home=home,
                 ),
-                tell=tell,
+                report=tell,
             )
             make_topic(started.bootstrap)
             yield Filling(started.bootstrap, tell), home

@@ -52,9 +52,9 @@ class KafkaTool(Protocol):
 
 
 _WANTED = {
-    "cluster": sandbox.Wanted(name="cluster", brokers=3, kafka_version="4.3.1"),
-    "kafka_2_8": sandbox.Wanted(name="kafka-2-8", kafka_version="2.8.2"),
-    "kafka_2_5": sandbox.Wanted(name="kafka-2-5", kafka_version="2.5.1"),
+    "cluster": sandbox.SandboxSpec(name="cluster", brokers=3, kafka_version="4.3.1"),
+    "kafka_2_8": sandbox.SandboxSpec(name="kafka-2-8", kafka_version="2.8.2"),
+    "kafka_2_5": sandbox.SandboxSpec(name="kafka-2-5", kafka_version="2.5.1"),
 }
 
 
@@ -116,9 +116,9 @@ def kafka_tool() -> KafkaTool:
     return run
 
 
-def _start(wanted: sandbox.Wanted, home: Path) -> Cluster:
+def _start(wanted: sandbox.SandboxSpec, home: Path) -> Cluster:
     started = sandbox.up(
-        sandbox.Wanted(
+        sandbox.SandboxSpec(
             name=wanted.name,
             brokers=wanted.brokers,
             kafka_version=wanted.kafka_version,

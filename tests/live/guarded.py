@@ -110,7 +110,7 @@ def guarded_broker(home: Path) -> Iterator[Guarded]:
     openssl = shutil.which("openssl")
     certificate = make_certificate(openssl, home, f"IP:{HOST}") if openssl else None
     properties = _properties(secured) | (_encrypting(secured, encrypted, certificate) if certificate else {})
-    wanted = sandbox.Wanted(
+    wanted = sandbox.SandboxSpec(
         name=_NAME, port=0, heap_mb=512, seed=False, profile=False, home=home, properties=properties
     )
     try:

@@ -50,12 +50,12 @@ def _stopped(cluster: Cluster) -> Iterator[None]:
     now = sandbox.status(cluster.name, home=cluster.home)
     assert now is not None
     port = int(cluster.bootstrap.split(",")[HUNG - 1].rpartition(":")[2])
-    (process,) = [part.pid for part in now.parts if part.port == port]
-    os.kill(process, signal.SIGSTOP)
+    (pid,) = [process.pid for process in now.processes if process.port == port]
+    os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        os.kill(process, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_the_list_lacks_the_groups_of_the_hung_broker_and_names_it(

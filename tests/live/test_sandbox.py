@@ -128,7 +128,7 @@ def test_a_broker_that_was_killed_is_reported_and_replaced(shell: Shell) -> None
     up = shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
 
     assert status.returncode == 1
-    assert "(gone)" in status.stdout
+    assert "(not running)" in status.stdout
     assert up.returncode == 0, up.stderr
     assert shell.look()["up"] is True
 

@@ -1,22 +1,31 @@
-"""Processes that are started in the background, known again, and ended."""
+"""Background processes are identified after their start, and ended."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kafka_groups.sandbox.processes import ProcessId, is_running, start, stop, wait_until
 
-_SLEEP = [sys.executable, "-c", "import time; print('here', flush=True); time.sleep(60)"]
-_DEAF = [
+_SLEEP = [sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"]
+_IGNORES_SIGTERM = [
     sys.executable,
     "-c",
-    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)",
 ]
+
+_ZOMBIE = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", ""])
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
 
 
 def _started(command: list[str], output: Path) -> ProcessId:
@@ -29,51 +38,70 @@ def test_a_process_runs_until_it_is_stopped(tmp_path: Path) -> None:
     process = _started(_SLEEP, tmp_path / "out")
 
     assert is_running(process)
-    assert (tmp_path / "out").read_text() == "here\n"
+    assert (tmp_path / "out").read_text() == "ready\n"
     stop([process], grace_s=5)
     assert not is_running(process)
 
 
-def test_one_that_does_not_listen_is_killed_after_its_grace(tmp_path: Path) -> None:
-    process = _started(_DEAF, tmp_path / "out")
+def test_a_process_that_ignores_sigterm_is_killed_after_its_grace_period(tmp_path: Path) -> None:
+    process = _started(_IGNORES_SIGTERM, tmp_path / "out")
 
     stop([process], grace_s=0.2)
 
     assert not is_running(process)
 
 
-def test_a_process_that_took_over_the_number_is_another_one_and_is_left_alone(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("earlier_s", [60, 365 * 24 * 60 * 60])
+def test_a_later_process_with_the_same_number_is_not_running_and_not_stopped(tmp_path: Path, earlier_s: int) -> None:
+    later = _started(_SLEEP, tmp_path / "out")
+    earlier = replace(later, created=later.created - earlier_s)
+
+    stop([earlier], grace_s=0.2)
+
+    assert not is_running(earlier)
+    assert is_running(later)
+    stop([later], grace_s=0)
+
+
+@pytest.mark.parametrize("correction_s", [-1, 1])
+def test_a_process_is_identified_after_a_correction_of_the_clock(tmp_path: Path, correction_s: int) -> None:
     process = _started(_SLEEP, tmp_path / "out")
-    gone = replace(process, born="at another time")
 
-    stop([gone], grace_s=0.2)
-
-    assert not is_running(gone)
-    assert is_running(process)
+    assert is_running(replace(process, created=process.created + correction_s))
     stop([process], grace_s=0)
 
 
-def test_a_process_that_ended_by_itself_is_not_running(tmp_path: Path) -> None:
+def test_a_zombie_is_not_running() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", _ZOMBIE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    zombie = ProcessId(pid=pid, created=psutil.Process(pid).create_time())
+
+    assert wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, timeout_s=10)
+    assert not is_running(zombie)
+    stop([zombie], grace_s=5)
+    parent.communicate()
+
+
+def test_a_process_that_exited_is_not_running(tmp_path: Path) -> None:
     process = start(["/bin/sh", "-c", "exit 3"], output=tmp_path / "out")
 
     assert wait_until(lambda: not is_running(process), timeout_s=10)
 
 
-def test_what_is_started_is_in_no_session_of_ours(tmp_path: Path) -> None:
+def test_a_process_is_started_in_another_session(tmp_path: Path) -> None:
     process = _started(_SLEEP, tmp_path / "out")
 
     assert os.getsid(process.pid) != os.getsid(0)
     stop([process], grace_s=0)
 
 
-def test_a_wait_ends_at_its_deadline() -> None:
+def test_a_wait_returns_false_at_its_deadline() -> None:
     assert not wait_until(lambda: False, timeout_s=0.1)
 
 
 @pytest.mark.parametrize("name", ["with space", "quo'te", "$(id)"])
-def test_arguments_reach_the_program_as_they_are(tmp_path: Path, name: str) -> None:
+def test_arguments_are_passed_to_the_program_unchanged(tmp_path: Path, name: str) -> None:
     output = tmp_path / "out"
 
     start([sys.executable, "-c", "import sys; print(sys.argv[1])", name], output=output)

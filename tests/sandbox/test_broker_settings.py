@@ -1,4 +1,4 @@
-"""The settings that brokers of each kind of version are given."""
+"""The settings files of brokers, by Kafka version."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kafka_groups.sandbox.configuration import (
     logging_settings,
     zookeeper_properties,
 )
-from kafka_groups.sandbox.state_file import Node, Record
+from kafka_groups.sandbox.state_file import Node, SandboxState
 from kafka_groups.sandbox.versions import parse_version
 
 
-def _record(version: str, *, brokers: int = 1, zookeeper_port: int | None = None) -> Record:
-    return Record(
+def _state(version: str, *, brokers: int = 1, zookeeper_port: int | None = None) -> SandboxState:
+    return SandboxState(
         kafka_version=version,
         cluster_id="c",
         java="java",
@@ -32,17 +32,17 @@ def _record(version: str, *, brokers: int = 1, zookeeper_port: int | None = None
     )
 
 
-def _settings(record: Record, broker: int = 1) -> dict[str, str]:
+def _settings(state: SandboxState, broker: int = 1) -> dict[str, str]:
     return broker_properties(
-        record,
-        record.nodes[broker - 1],
-        kafka=parse_version(record.kafka_version),
+        state,
+        state.nodes[broker - 1],
+        kafka=parse_version(state.kafka_version),
         data=Path("/data"),
     )
 
 
-def test_a_kraft_node_is_broker_and_controller_and_knows_all_voters() -> None:
-    settings = _settings(_record("4.3.1", brokers=3), broker=2)
+def test_a_kraft_node_is_broker_and_controller_and_has_all_voters() -> None:
+    settings = _settings(_state("4.3.1", brokers=3), broker=2)
 
     assert settings["process.roles"] == "broker,controller"
     assert settings["node.id"] == "2"
@@ -51,8 +51,8 @@ def test_a_kraft_node_is_broker_and_controller_and_knows_all_voters() -> None:
     assert "zookeeper.connect" not in settings
 
 
-def test_an_old_broker_is_told_of_zookeeper_and_of_nothing_that_came_later() -> None:
-    settings = _settings(_record("2.5.1", zookeeper_port=30000))
+def test_an_old_broker_has_the_address_of_zookeeper_and_no_newer_settings() -> None:
+    settings = _settings(_state("2.5.1", zookeeper_port=30000))
 
     assert settings["broker.id"] == "1"
     assert settings["zookeeper.connect"] == "127.0.0.1:30000"
@@ -62,28 +62,26 @@ def test_an_old_broker_is_told_of_zookeeper_and_of_nothing_that_came_later() -> 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.1", "4.0.0", "4.3.1"])
 def test_every_address_is_on_the_loopback_interface(version: str) -> None:
-    settings = _settings(_record(version, brokers=3))
+    settings = _settings(_state(version, brokers=3))
 
     addresses = settings["listeners"].split(",") + settings["advertised.listeners"].split(",")
     assert all("://127.0.0.1:" in address for address in addresses)
     assert zookeeper_properties(1, data=Path("/z"))["clientPortAddress"] == "127.0.0.1"
 
 
-@pytest.mark.parametrize(("brokers", "copies", "in_sync"), [(1, "1", "1"), (2, "2", "2"), (5, "3", "2")])
-def test_internal_topics_have_as_many_copies_as_there_are_brokers_and_three_at_most(
-    brokers: int, copies: str, in_sync: str
-) -> None:
-    settings = _settings(_record("4.3.1", brokers=brokers))
+@pytest.mark.parametrize(("brokers", "replicas", "in_sync"), [(1, "1", "1"), (2, "2", "2"), (5, "3", "2")])
+def test_internal_topics_have_a_replica_per_broker_and_at_most_three(brokers: int, replicas: str, in_sync: str) -> None:
+    settings = _settings(_state("4.3.1", brokers=brokers))
 
-    assert settings["offsets.topic.replication.factor"] == copies
+    assert settings["offsets.topic.replication.factor"] == replicas
     assert settings["transaction.state.log.min.isr"] == in_sync
-    assert settings["share.coordinator.state.topic.replication.factor"] == copies
+    assert settings["share.coordinator.state.topic.replication.factor"] == replicas
 
 
-def test_the_log_goes_to_the_file_that_the_command_line_names() -> None:
+def test_the_log_is_written_to_the_file_of_the_jvm_property() -> None:
     assert "${sys:sandbox.log}" in logging_settings(parse_version("4.3.1")).server
     assert "${sandbox.log}" in logging_settings(parse_version("2.8.2")).server
 
 
-def test_a_properties_file_keeps_backslashes() -> None:
+def test_a_properties_file_escapes_backslashes() -> None:
     assert as_properties({"log.dirs": "C:\\data"}) == "log.dirs=C:\\\\data\n"

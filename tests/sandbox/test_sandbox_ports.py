@@ -1,4 +1,4 @@
-"""Ports that a sandbox asks for, and ports that it chooses."""
+"""Requested ports and chosen ports of a sandbox."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from kafka_groups.sandbox.ports import broker_ports, free_ports, is_free
 
 
 @pytest.fixture
-def taken() -> Iterator[int]:
+def used() -> Iterator[int]:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
         yield server.getsockname()[1]
 
 
-def test_a_port_that_somebody_listens_on_is_not_free(taken: int) -> None:
-    assert not is_free(taken)
+def test_a_port_with_a_server_is_not_free(used: int) -> None:
+    assert not is_free(used)
 
 
-def test_a_port_in_use_is_named_with_what_to_do(taken: int) -> None:
+def test_the_error_names_the_port_in_use_and_the_next_step(used: int) -> None:
     with pytest.raises(SandboxError) as caught:
-        broker_ports(taken - 1, 3)
+        broker_ports(used - 1, 3)
 
     assert str(caught.value) == (
-        f"port {taken} on 127.0.0.1 is in use; give another --port, or --port 0 for free ones"
-    ) or str(caught.value).startswith(f"port {taken - 1} on")
+        f"port {used} on 127.0.0.1 is in use; give another --port, or --port 0 for free ones"
+    ) or str(caught.value).startswith(f"port {used - 1} on")
 
 
-def test_ports_that_are_chosen_are_free_and_never_the_same_twice() -> None:
+def test_chosen_ports_are_free_and_distinct() -> None:
     chosen = [*free_ports(5), *broker_ports(0, 5)]
 
     assert len(set(chosen)) == 10

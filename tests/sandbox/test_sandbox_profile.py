@@ -1,4 +1,4 @@
-"""The sandbox's entry in the user's profiles."""
+"""The sandbox's entry in the user's profiles file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def profiles(tmp_path: Path) -> Path:
     return tmp_path / "config" / "profiles.toml"
 
 
-def test_the_profile_is_what_the_commands_connect_to(profiles: Path) -> None:
+def test_commands_connect_to_the_cluster_of_the_profile(profiles: Path) -> None:
     write_profile("sandbox", "127.0.0.1:9092,127.0.0.1:9093", path=profiles)
 
-    found = resolve_settings(profile="sandbox", profiles=profiles, environment={})
-    assert [str(endpoint) for endpoint in found.bootstrap] == ["127.0.0.1:9092", "127.0.0.1:9093"]
+    settings = resolve_settings(profile="sandbox", profiles=profiles, environment={})
+    assert [str(endpoint) for endpoint in settings.bootstrap] == ["127.0.0.1:9092", "127.0.0.1:9093"]
 
 
-def test_what_the_user_wrote_is_kept_to_the_letter(profiles: Path) -> None:
+def test_the_users_own_text_is_kept_unchanged(profiles: Path) -> None:
     profiles.parent.mkdir()
     profiles.write_text(USERS)
 
@@ -40,7 +40,7 @@ def test_what_the_user_wrote_is_kept_to_the_letter(profiles: Path) -> None:
     assert profiles.read_text().rstrip("\n") == USERS.rstrip("\n")
 
 
-def test_a_second_start_renews_the_profile(profiles: Path) -> None:
+def test_a_second_start_replaces_the_profile(profiles: Path) -> None:
     write_profile("sandbox", "127.0.0.1:1", path=profiles)
     write_profile("sandbox", "127.0.0.1:2", path=profiles)
 
@@ -48,7 +48,7 @@ def test_a_second_start_renews_the_profile(profiles: Path) -> None:
     assert "127.0.0.1:2" in profiles.read_text()
 
 
-def test_a_profile_that_names_another_cluster_by_now_is_the_users(profiles: Path) -> None:
+def test_a_profile_that_the_user_changed_to_another_cluster_is_kept(profiles: Path) -> None:
     write_profile("sandbox", "elsewhere:9092", path=profiles)
 
     remove_profile("sandbox", "127.0.0.1:9092", path=profiles)
@@ -56,16 +56,49 @@ def test_a_profile_that_names_another_cluster_by_now_is_the_users(profiles: Path
     assert "elsewhere:9092" in profiles.read_text()
 
 
-def test_removing_what_is_not_there_makes_no_file(profiles: Path) -> None:
+def test_removing_a_missing_profile_creates_no_file(profiles: Path) -> None:
     remove_profile("sandbox", "127.0.0.1:9092", path=profiles)
 
     assert not profiles.exists()
 
 
-def test_a_profiles_file_that_is_no_toml_is_named_and_left_alone(profiles: Path) -> None:
+def test_an_invalid_profiles_file_is_reported_and_left_unchanged(profiles: Path) -> None:
     profiles.parent.mkdir()
     profiles.write_text("[[[")
 
     with pytest.raises(SandboxError, match=r"profiles\.toml cannot be read"):
         write_profile("sandbox", "127.0.0.1:9092", path=profiles)
     assert profiles.read_text() == "[[["
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_the_profiles_file_keeps_its_mode(profiles: Path, mode: int) -> None:
+    profiles.parent.mkdir()
+    profiles.write_text(USERS)
+    profiles.chmod(mode)
+
+    write_profile("sandbox", "127.0.0.1:9092", path=profiles)
+    after_write = profiles.stat().st_mode & 0o777
+    remove_profile("sandbox", "127.0.0.1:9092", path=profiles)
+
+    assert (after_write, profiles.stat().st_mode & 0o777) == (mode, mode)
+
+
+def test_a_new_profiles_file_is_private(profiles: Path) -> None:
+    write_profile("sandbox", "127.0.0.1:9092", path=profiles)
+
+    assert profiles.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_symbolic_link_to_the_profiles_file_stays_a_link(profiles: Path, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "profiles.toml"
+    target.parent.mkdir()
+    target.write_text(USERS)
+    profiles.parent.mkdir()
+    profiles.symlink_to(target)
+
+    write_profile("sandbox", "127.0.0.1:9092", path=profiles)
+
+    assert profiles.is_symlink()
+    assert target.read_text().startswith(USERS)
+    assert "[sandbox]" in target.read_text()

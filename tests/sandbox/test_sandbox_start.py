@@ -1,4 +1,4 @@
-"""Starts that cannot succeed, and what they leave: nothing but a sentence and the logs."""
+"""Failed starts of a sandbox leave only an error and the logs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox import Wanted, down, status, up
-from kafka_groups.sandbox.brokers import last_words
-from kafka_groups.sandbox.directory import place_of
+from kafka_groups.sandbox import SandboxSpec, down, status, up
+from kafka_groups.sandbox.brokers import last_error
+from kafka_groups.sandbox.directory import sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
 from kafka_groups.sandbox.versions import parse_version
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def broken_java(tmp_path: Path, mocker: MockerFixture) -> Path:
-    """A Java that says why it does not start, in the place of the real one."""
+    """A Java that prints an error and exits, instead of the real one."""
     java = tmp_path / "java"
-    java.write_text("#!/bin/sh\necho starting\necho 'Error: no room for a heap'\necho bye\nexit 1\n")
+    java.write_text("#!/bin/sh\necho starting\necho 'Error: cannot reserve the heap'\necho bye\nexit 1\n")
     java.chmod(0o755)
     kafka = Kafka(version=parse_version("2.8.2"), java=java, jars=())
     mocker.patch("kafka_groups.sandbox.lifecycle.find_kafka", return_value=kafka)
     return java
 
 
-def _wanted(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) -> Wanted:
-    return Wanted(
+def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) -> SandboxSpec:
+    return SandboxSpec(
         home=home,
         port=port,
         brokers=brokers,
@@ -43,36 +43,36 @@ def _wanted(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) 
 
 
 @pytest.mark.usefixtures("broken_java")
-def test_a_broker_that_dies_is_quoted_and_its_log_is_kept(tmp_path: Path) -> None:
+def test_the_error_quotes_the_output_of_a_broker_that_exits_and_keeps_its_log(tmp_path: Path) -> None:
     log = tmp_path / "home" / "sandbox" / "logs" / "broker-1.out"
 
     with pytest.raises(SandboxError) as caught:
-        up(_wanted(tmp_path / "home"))
+        up(_spec(tmp_path / "home"))
 
-    assert str(caught.value) == (f"broker-1 ended while it started: Error: no room for a heap (more in {log})")
+    assert str(caught.value) == (f"broker-1 ended while it started: Error: cannot reserve the heap (more in {log})")
     assert log.read_text().startswith("starting\n")
     assert status(home=tmp_path / "home") is None
 
 
-def test_a_broker_is_quoted_with_the_root_of_its_trouble(tmp_path: Path) -> None:
-    place = place_of("mine", home=tmp_path)
-    place.claim()
-    place.log("broker-1").write_text(
+def test_the_last_error_is_the_root_cause_in_the_log(tmp_path: Path) -> None:
+    directory = sandbox_directory("mine", home=tmp_path)
+    directory.create()
+    directory.log("broker-1").write_text(
         "12:00 INFO starting\n12:01 ERROR Exiting Kafka due to fatal exception\n"
         "org.apache.kafka.common.KafkaException: Socket server failed to bind\n\tat kafka.X\n"
         "Caused by: java.net.BindException: Address already in use\n\tat sun.Y\n12:02 INFO down\n"
     )
-    place.output("broker-1").write_text("Picked up JAVA_TOOL_OPTIONS\n")
+    directory.output("broker-1").write_text("Picked up JAVA_TOOL_OPTIONS\n")
 
-    assert last_words(place, "broker-1") == (
-        f"java.net.BindException: Address already in use (more in {place.log('broker-1')})"
+    assert last_error(directory, "broker-1") == (
+        f"java.net.BindException: Address already in use (more in {directory.log('broker-1')})"
     )
 
 
 @pytest.mark.usefixtures("broken_java")
-def test_the_logs_of_a_failed_start_go_with_down(tmp_path: Path) -> None:
+def test_down_deletes_the_logs_of_a_failed_start(tmp_path: Path) -> None:
     with pytest.raises(SandboxError):
-        up(_wanted(tmp_path / "home"))
+        up(_spec(tmp_path / "home"))
 
     assert down(home=tmp_path / "home") is False
     assert list((tmp_path / "home").iterdir()) == []
@@ -84,32 +84,32 @@ def test_a_port_in_use_leaves_no_directory(tmp_path: Path) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         with pytest.raises(SandboxError, match="is in use; give another --port"):
-            up(_wanted(tmp_path, port=server.getsockname()[1]))
+            up(_spec(tmp_path, port=server.getsockname()[1]))
 
-    assert not place_of("sandbox", home=tmp_path).directory.exists()
-    assert not place_of("sandbox", home=tmp_path).lock_file.exists()
+    assert not sandbox_directory("sandbox", home=tmp_path).path.exists()
+    assert not sandbox_directory("sandbox", home=tmp_path).lock_file.exists()
 
 
-def test_nonsense_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+def test_an_impossible_specification_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="a sandbox has 1 to 9 brokers, not 0"):
-        up(_wanted(tmp_path, brokers=0))
-    with pytest.raises(SandboxError, match="heap of 128 MB at least, not 5"):
-        up(_wanted(tmp_path, heap_mb=5))
+        up(_spec(tmp_path, brokers=0))
+    with pytest.raises(SandboxError, match="heap of at least 128 MB, not 5"):
+        up(_spec(tmp_path, heap_mb=5))
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_down_of_what_never_was_says_so(tmp_path: Path) -> None:
+def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:
     assert down("other", home=tmp_path) is False
     assert status("other", home=tmp_path) is None
 
 
 @pytest.mark.usefixtures("broken_java")
-def test_an_interrupt_leaves_nothing_at_all(tmp_path: Path, mocker: MockerFixture) -> None:
+def test_an_interrupt_deletes_the_sandbox(tmp_path: Path, mocker: MockerFixture) -> None:
     mocker.patch("kafka_groups.sandbox.startup.await_brokers", side_effect=KeyboardInterrupt)
 
     with pytest.raises(KeyboardInterrupt):
-        up(_wanted(tmp_path / "home"))
+        up(_spec(tmp_path / "home"))
 
     assert not (tmp_path / "home" / "sandbox").exists()
     shutil.rmtree(tmp_path / "home")

@@ -1,4 +1,4 @@
-"""The tour's commands, as the reader would type them."""
+"""The commands of the tour, as the reader types them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from kafka_groups.sandbox.tour import next_steps, pipeline_steps, steps
 from kafka_groups.sandbox.versions import parse_version
 
 
-def test_the_tour_names_its_cluster_by_flag_so_that_no_other_is_asked() -> None:
+def test_every_command_of_the_tour_has_the_cluster_as_a_flag() -> None:
     tour = steps("127.0.0.1:9092", has_jq=True)
 
     assert all("-b 127.0.0.1:9092" in step.line for step in tour)
 
 
-def test_the_tour_shows_the_groups_of_every_version() -> None:
+def test_the_groups_of_the_tour_exist_in_every_kafka_version() -> None:
     shown = {step.command[-1] for step in steps("h:1", has_jq=True) if "--group" in step.command}
 
     for version in ("4.3.1", "2.8.2", "2.5.1"):
         assert shown <= {group.name for group in groups_for(parse_version(version))}
 
 
-def test_the_pipelines_tour_keeps_its_tables_where_it_was_told_and_asks_the_sandbox(tmp_path: Path) -> None:
+def test_the_pipelines_tour_uses_the_directory_of_tables_and_the_sandbox(tmp_path: Path) -> None:
     tour = pipeline_steps("127.0.0.1:9092", tmp_path)
 
     assert [step.command[1] for step in tour if str(tmp_path) not in step.line] == ["doctor"]
-    asking = {"doctor", "ingest", "backfill", "sample"}
-    assert {step.command[1] for step in tour if "-b 127.0.0.1:9092" in step.line} == asking
+    connected = {"doctor", "ingest", "backfill", "sample"}
+    assert {step.command[1] for step in tour if "-b 127.0.0.1:9092" in step.line} == connected
 
 
-def test_what_is_shown_can_be_typed_in_a_shell() -> None:
+def test_a_shown_line_is_valid_in_a_shell() -> None:
     last = steps("127.0.0.1:9092", has_jq=True)[-1]
 
     assert shlex.split(last.line) == ["kafka-groups", *last.command, "|", *last.pipe]
@@ -44,13 +44,13 @@ def test_without_jq_the_pipe_uses_python() -> None:
     assert steps("h:1", has_jq=False)[-1].line.endswith("--format json | python3 -m json.tool")
 
 
-def test_the_end_of_the_tour_names_the_sandbox_that_is_up() -> None:
+def test_the_next_steps_name_the_running_sandbox() -> None:
     assert "kafka-groups sandbox down --name other" in next_steps("other")
     assert "kafka-groups sandbox down --dir '/my home'" in next_steps("sandbox", home=Path("/my home"))
     assert next_steps("sandbox").endswith("kafka-groups sandbox down")
 
 
-def test_newer_brokers_have_newer_groups() -> None:
+def test_newer_versions_have_groups_of_the_consumer_protocol() -> None:
     kinds = {
         version: {group.name for group in groups_for(parse_version(version)) if group.consumer_protocol}
         for version in ("4.3.1", "2.8.2")
@@ -59,21 +59,21 @@ def test_newer_brokers_have_newer_groups() -> None:
     assert kinds == {"4.3.1": {"fraud-detector"}, "2.8.2": set()}
 
 
-def test_status_of_no_sandbox_is_a_note_and_exit_code_1(tmp_path: Path) -> None:
-    done = CliRunner().invoke(sandbox, ["status", "--dir", str(tmp_path)])
+def test_status_without_a_sandbox_prints_a_note_and_exits_with_1(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(sandbox, ["status", "--dir", str(tmp_path)])
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.endswith(f"start it with: kafka-groups sandbox up --dir {tmp_path}\n")
-
-
-def test_status_of_a_named_sandbox_tells_how_to_start_that_one(tmp_path: Path) -> None:
-    done = CliRunner().invoke(sandbox, ["status", "--name", "rvx", "--dir", str(tmp_path)])
-
-    assert done.stderr.endswith(f"start it with: kafka-groups sandbox up --name rvx --dir {tmp_path}\n")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.endswith(f"start it with: kafka-groups sandbox up --dir {tmp_path}\n")
 
 
-def test_status_as_json_is_json_also_when_nothing_is_up(tmp_path: Path) -> None:
-    done = CliRunner().invoke(sandbox, ["status", "--dir", str(tmp_path), "--format", "json"])
+def test_status_of_a_named_sandbox_prints_the_command_that_starts_it(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(sandbox, ["status", "--name", "rvx", "--dir", str(tmp_path)])
 
-    assert done.exit_code == 1
-    assert '"up": false' in done.stdout
+    assert outcome.stderr.endswith(f"start it with: kafka-groups sandbox up --name rvx --dir {tmp_path}\n")
+
+
+def test_status_prints_json_also_without_a_sandbox(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(sandbox, ["status", "--dir", str(tmp_path), "--format", "json"])
+
+    assert outcome.exit_code == 1
+    assert '"up": false' in outcome.stdout

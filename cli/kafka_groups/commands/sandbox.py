@@ -1,4 +1,4 @@
-"""`kafka-groups sandbox`: a real Kafka to try things on, started and ended with one command."""
+"""The command `kafka-groups sandbox`: starts, shows and ends a real Kafka on this machine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import click
 
-from kafka_groups import sandbox as room
+from kafka_groups import sandbox as local_kafka
+from kafka_groups.exit_codes import ExitCode
 
 _Command = Callable[..., None]
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _which(command: _Command) -> _Command:
-    """Add the options that name a sandbox."""
+def _identity_options(command: _Command) -> _Command:
+    """Add the options that identify a sandbox."""
     command = click.option(
         "--dir",
         "home",
@@ -29,42 +30,42 @@ def _which(command: _Command) -> _Command:
     )(command)
     return click.option(
         "--name",
-        default=room.DEFAULT_NAME,
+        default=local_kafka.DEFAULT_NAME,
         show_default=True,
-        help="Which sandbox; several can be up at the same time.",
+        help="Name of the sandbox; several can run at the same time.",
     )(command)
 
 
-def _wanted(command: _Command) -> _Command:
-    """Add the options that say what to start; they arrive as the fields of `Wanted`."""
+def _spec_options(command: _Command) -> _Command:
+    """Add the options that specify a sandbox; the command receives them as the fields of `SandboxSpec`."""
     for option in (
         click.option(
             "--heap",
             "heap_mb",
             type=int,
-            default=room.DEFAULT_HEAP_MB,
+            default=local_kafka.DEFAULT_HEAP_MB,
             show_default=True,
             metavar="MB",
-            help="The most memory that a broker's heap may take.",
+            help="Maximum heap size of each broker.",
         ),
         click.option(
             "--port",
             type=int,
-            default=room.DEFAULT_PORT,
+            default=local_kafka.DEFAULT_PORT,
             show_default=True,
-            help="The first broker's port on 127.0.0.1, the others follow; 0 takes free ones.",
+            help="Port of the first broker on 127.0.0.1, the others follow; 0 chooses free ports.",
         ),
         click.option(
             "--kafka-version",
-            default=room.DEFAULT_VERSION,
+            default=local_kafka.DEFAULT_VERSION,
             show_default=True,
             metavar="V",
-            help="Which Kafka, from 2.4.0 on.",
+            help="Kafka version, 2.4.0 or newer.",
         ),
-        click.option("--brokers", type=int, default=1, show_default=True, help="How many brokers."),
+        click.option("--brokers", type=int, default=1, show_default=True, help="Number of brokers."),
     ):
         command = option(command)
-    return _which(command)
+    return _identity_options(command)
 
 
 @click.group()
@@ -73,77 +74,80 @@ def sandbox() -> None:
 
 
 @sandbox.command()
-@_wanted
+@_spec_options
 @click.option("--no-seed", is_flag=True, help="Start it empty: no topics, groups and members.")
-def up(*, no_seed: bool, **wanted: Any) -> None:
-    """Start it (the first time downloads Kafka, about 45 MB) and write the profile of its name."""
-    started = room.up(room.Wanted(seed=not no_seed, **wanted), tell=_say)
+def up(*, no_seed: bool, **spec: Any) -> None:
+    """Start a sandbox and add a profile with its name; the first start downloads Kafka, about 45 MB."""
+    started = local_kafka.up(local_kafka.SandboxSpec(seed=not no_seed, **spec), report=_print_progress)
     click.echo(_as_text(started))
 
 
 @sandbox.command()
-@_which
+@_identity_options
 def down(*, name: str, home: Path | None) -> None:
-    """End it, delete its data and remove its profile."""
-    was_there = room.down(name, home=home)
-    _say(f"the sandbox '{name}' is {'down' if was_there else 'not up'}")
+    """End a sandbox, delete its data and remove its profile."""
+    existed = local_kafka.down(name, home=home)
+    _print_progress(f"the sandbox '{name}' is {'down' if existed else 'not up'}")
 
 
 @sandbox.command()
-@_which
+@_identity_options
 @click.option(
     "--format",
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to show it.",
+    help="Output format.",
 )
 @click.pass_context
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
-    """Show whether it is up; exit code 1 if it is not."""
-    found = room.status(name, home=home)
+    """Show whether a sandbox is up; the exit code is 1 if it is not."""
+    found = local_kafka.status(name, home=home)
     if output == "json":
         click.echo(json.dumps(_as_json(name, found), indent=2))
     elif found is not None:
         click.echo(_as_text(found))
     if found is None:
-        which = room.which_sandbox(name, home=home)
-        _say(f"the sandbox '{name}' is not up; start it with: kafka-groups sandbox up{which}")
-    context.exit(0 if found is not None and found.is_up else 1)
+        options = local_kafka.sandbox_options(name, home=home)
+        _print_progress(f"the sandbox '{name}' is not up; start it with: kafka-groups sandbox up{options}")
+    context.exit(ExitCode.OK if found is not None and found.is_up else ExitCode.FAILED)
 
 
 @sandbox.command()
-@_wanted
+@_spec_options
 @click.option(
     "--pipeline-into",
     "into",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Show the pipeline instead: the history of the groups, with tables kept in DIR. It takes a minute.",
+    help="Show the pipeline instead: the history of the groups, with tables in DIR. It takes a minute.",
 )
 @click.pass_context
-def demo(context: click.Context, /, *, into: Path | None, **wanted: Any) -> None:
-    """Start it if it is not up, and show the first commands at work on it."""
-    started = room.up(room.Wanted(**wanted), tell=_say)
-    well = room.run_demo(started.bootstrap, show=click.echo, into=into)
-    click.echo(room.next_steps(started.name, home=wanted["home"]))
-    context.exit(0 if well else 1)
+def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
+    """Start a sandbox if it is not up, and run the first commands on it."""
+    started = local_kafka.up(local_kafka.SandboxSpec(**spec), report=_print_progress)
+    succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, into=into)
+    click.echo(local_kafka.next_steps(started.name, home=spec["home"]))
+    context.exit(ExitCode.OK if succeeded else ExitCode.FAILED)
 
 
-def _as_text(found: room.Sandbox) -> str:
-    whole = "up" if found.is_up else "not whole: a process is gone, or it was never started to the end"
-    facts = {
-        "sandbox": f"{found.name} ({whole})",
+def _as_text(found: local_kafka.Sandbox) -> str:
+    condition = "up" if found.is_up else "incomplete: a process is not running, or the start did not finish"
+    fields = {
+        "sandbox": f"{found.name} ({condition})",
         "kafka": found.kafka_version,
         "bootstrap": found.bootstrap,
         "directory": str(found.directory),
     }
-    facts |= {part.role: f"pid {part.pid}" + ("" if part.running else " (gone)") for part in found.parts}
-    return "\n".join(f"{name} {value}" for name, value in facts.items())
+    fields |= {
+        process.role: f"pid {process.pid}" + ("" if process.running else " (not running)")
+        for process in found.processes
+    }
+    return "\n".join(f"{name} {value}" for name, value in fields.items())
 
 
-def _as_json(name: str, found: room.Sandbox | None) -> dict[str, object]:
+def _as_json(name: str, found: local_kafka.Sandbox | None) -> dict[str, object]:
     document: dict[str, object] = {"schema": "kafka-groups/sandbox-status/1", "name": name}
     if found is None:
         return document | {"up": False}
@@ -154,6 +158,7 @@ def _as_json(name: str, found: room.Sandbox | None) -> dict[str, object]:
         "directory": str(found.directory),
         "seeded": found.seeded,
         "processes": [
-            {"role": part.role, "pid": part.pid, "port": part.port, "running": part.running} for part in found.parts
+            {"role": process.role, "pid": process.pid, "port": process.port, "running": process.running}
+            for process in found.processes
         ],
     }

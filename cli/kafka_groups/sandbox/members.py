@@ -1,7 +1,7 @@
-"""The background process of a seeded sandbox: creates what the story tells, then plays its members.
+"""The background process of a seeded sandbox: creates its topics and groups, then polls their members.
 
-`python -m kafka_groups.sandbox.members BOOTSTRAP VERSION PROGRESS_FILE` writes how far it is into the
-file, and ends when that file is gone (the sandbox was taken down) or the cluster stays silent.
+`python -m kafka_groups.sandbox.members BOOTSTRAP VERSION PROGRESS_FILE` writes its progress to the file. It ends when
+that file is deleted, because the sandbox was taken down, or when the cluster has returned nothing for a minute.
 """
 
 from __future__ import annotations
@@ -17,41 +17,42 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Produc
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_groups.sandbox.group_fixtures import Member, ShareMember, enter
+from kafka_groups.files import write_atomically
+from kafka_groups.sandbox.group_fixtures import Member, ShareMember, start_group
 from kafka_groups.sandbox.seed_data import CLICKS, TOPICS, Group, Kind, groups_for
 from kafka_groups.sandbox.versions import parse_version
 
-_TURN_S = 0.05
-_CLICK_EVERY_S = 0.2
+_POLL_S = 0.05
+_CLICK_INTERVAL_S = 0.2
 _MOST_CLICKS = 5 * 60 * 60 * 12  # twelve hours of growing lag are enough for any demo
-_SILENCE_S = 60.0
-_LOOK_EVERY_S = 15.0
+_CLUSTER_TIMEOUT_S = 60.0
+_CLUSTER_CHECK_INTERVAL_S = 15.0
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Seed the cluster, say so, and play until it is gone."""
+    """Seed the cluster, write that to the progress file, and poll the members until the sandbox is down."""
     bootstrap, version, file = arguments
     progress = Path(file)
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
     _create_topics(client)
     _fill_topics(producer)
-    clicks = _clicks(producer)
+    clicks = _produce_clicks(producer)
     groups = groups_for(parse_version(version))
-    players: list[Member | ShareMember] = []
+    members: list[Member | ShareMember] = []
     for group in groups:
-        players.extend(enter(bootstrap, group))
-        _turn(players, clicks)
-    while missing := _missing(client, groups, players):
+        members.extend(start_group(bootstrap, group))
+        _poll(members, clicks)
+    while missing := _find_missing(client, groups, members):
         _report(progress, {"missing": missing})
-        _turn(players, clicks)
+        _poll(members, clicks)
     _report(progress, {"seeded": "yes"})
-    _play(client, progress, players, clicks)
+    _poll_until_down(client, progress, members, clicks)
 
 
 def _create_topics(client: AdminClient) -> None:
-    copies = min(len(client.list_topics(timeout=10).brokers), 3)
-    topics = [NewTopic(topic.name, topic.partitions, copies) for topic in TOPICS]
+    replicas = min(len(client.list_topics(timeout=10).brokers), 3)
+    topics = [NewTopic(topic.name, topic.partitions, replicas) for topic in TOPICS]
     for created in client.create_topics(topics).values():
         created.result(timeout=30)
 
@@ -60,80 +61,78 @@ def _fill_topics(producer: Producer) -> None:
     for topic in TOPICS:
         for number in range(topic.records):
             value = json.dumps({"id": f"{topic.name}-{number}"})
-            # Partition by partition in turn, so that every sandbox has the same offsets.
+            # The partitions take turns, so that every sandbox has the same offsets.
             producer.produce(topic.name, value=value, partition=number % topic.partitions)
-    if left := producer.flush(30):
-        msg = f"{left} records could not be written"
+    if remaining := producer.flush(30):
+        msg = f"{remaining} records could not be written"
         raise TimeoutError(msg)
 
 
-def _clicks(producer: Producer) -> Iterator[None]:
-    """Write a click at its time, whenever asked to go on."""
+def _produce_clicks(producer: Producer) -> Iterator[None]:
+    """Produce the clicks that are due, each time the iterator is advanced."""
     due = time.monotonic()
     for number in range(_MOST_CLICKS):
         while time.monotonic() < due:
             yield
-        due += _CLICK_EVERY_S
-        with contextlib.suppress(BufferError):  # the brokers are away; what was not written is no loss
+        due += _CLICK_INTERVAL_S
+        with contextlib.suppress(BufferError):  # no broker is reachable; clicks that are not written do not matter
             producer.produce(CLICKS.name, value="{}", partition=number % CLICKS.partitions)
         producer.poll(0)
     while True:
         yield
 
 
-def _missing(client: AdminClient, groups: Sequence[Group], players: Sequence[Member | ShareMember]) -> str:
-    """Return which group is not yet as the story wants it, in words; empty if all are."""
-    if any(isinstance(player, ShareMember) and not player.has_read for player in players):
+def _find_missing(client: AdminClient, groups: Sequence[Group], members: Sequence[Member | ShareMember]) -> str:
+    """Return a sentence about the first group that is not in its state yet; empty if all groups are."""
+    if any(isinstance(member, ShareMember) and not member.has_read for member in members):
         return "the share group has read nothing yet"
-    wanted = {group.name: group for group in groups if group.kind is not Kind.SHARE}
-    for name, answer in client.describe_consumer_groups(list(wanted)).items():
+    expected = {group.name: group for group in groups if group.kind is not Kind.SHARE}
+    for name, future in client.describe_consumer_groups(list(expected)).items():
         try:
-            found = answer.result(timeout=10)
+            description = future.result(timeout=10)
         except KafkaException as error:
             return f"group {name} cannot be described: {error}"
-        seen = (found.state.name, len(found.members))
-        if seen != (wanted[name].state, wanted[name].members):
-            return f"group {name} is {seen[0]} with {seen[1]} members"
-    return next(filter(None, (_uncommitted(client, group) for group in groups)), "")
+        found = (description.state.name, len(description.members))
+        if found != (expected[name].state, expected[name].members):
+            return f"group {name} is {found[0]} with {found[1]} members"
+    return next(filter(None, (_find_uncommitted(client, group) for group in groups)), "")
 
 
-def _uncommitted(client: AdminClient, group: Group) -> str:
+def _find_uncommitted(client: AdminClient, group: Group) -> str:
     if group.kind is not Kind.LIVE:
         return ""
-    asked = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group.name)])
-    committed = asked[group.name].result(timeout=10).topic_partitions or []
-    wanted = sum(topic.partitions for topic in TOPICS if topic.name in group.topics)
-    return "" if len(committed) == wanted else f"group {group.name} has not committed everywhere"
+    futures = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group.name)])
+    committed = futures[group.name].result(timeout=10).topic_partitions or []
+    partitions = sum(topic.partitions for topic in TOPICS if topic.name in group.topics)
+    return "" if len(committed) == partitions else f"group {group.name} has not committed all its partitions"
 
 
-def _turn(players: Sequence[Member | ShareMember], clicks: Iterator[None]) -> None:
-    for player in players:
-        player.turn()
+def _poll(members: Sequence[Member | ShareMember], clicks: Iterator[None]) -> None:
+    for member in members:
+        member.poll()
     next(clicks)
-    time.sleep(_TURN_S)
+    time.sleep(_POLL_S)
 
 
-def _play(
+def _poll_until_down(
     client: AdminClient,
     progress: Path,
-    players: Sequence[Member | ShareMember],
+    members: Sequence[Member | ShareMember],
     clicks: Iterator[None],
 ) -> None:
-    heard = looked = time.monotonic()
-    while progress.exists() and time.monotonic() - heard < _SILENCE_S:
-        with contextlib.suppress(KafkaException):  # a broker that restarts
-            _turn(players, clicks)
-        if time.monotonic() - looked > _LOOK_EVERY_S:
-            looked = time.monotonic()
+    last_response = last_check = time.monotonic()
+    while progress.exists() and time.monotonic() - last_response < _CLUSTER_TIMEOUT_S:
+        with contextlib.suppress(KafkaException):  # a broker may be restarting
+            _poll(members, clicks)
+        if time.monotonic() - last_check > _CLUSTER_CHECK_INTERVAL_S:
+            last_check = time.monotonic()
             with contextlib.suppress(KafkaException):
                 client.list_topics(timeout=2)
-                heard = time.monotonic()
+                last_response = time.monotonic()
 
 
-def _report(progress: Path, news: dict[str, str]) -> None:
-    draft = progress.with_suffix(".draft")
-    draft.write_text(json.dumps(news), encoding="utf-8")
-    draft.replace(progress)
+def _report(progress: Path, content: dict[str, str]) -> None:
+    write_atomically(progress, json.dumps(content))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ports on the loopback address: which are free, and which are to be had."""
+"""Ports on the loopback address, checked or chosen before a broker starts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Collection
 from kafka_groups.errors import SandboxError
 
 HOST = "127.0.0.1"
-# Below the range that Linux and macOS hand out to outgoing connections (32768 and 49152), so that
-# nobody takes a port between our look at it and the broker's start.
-_CHOICE = range(20000, 32000)
+# Below the ports that Linux and macOS assign to outgoing connections (from 32768 and 49152), so that no connection
+# takes a port between the check and the start of the broker.
+_RANGE = range(20000, 32000)
 _LAST = 65535
-_given: set[int] = set()
+_assigned: set[int] = set()
 
 
 def is_free(port: int) -> bool:
-    """Say whether a server could listen on this port now."""
+    """Return whether a server could listen on this port now."""
     with socket.socket() as probe:
-        # As Java's server sockets do: a port whose last connections are still fading is free.
+        # As in Java's server sockets: a port whose last connections are in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -29,12 +29,15 @@ def is_free(port: int) -> bool:
 
 
 def broker_ports(first: int, count: int) -> tuple[int, ...]:
-    """Return `count` ports in a row from `first`, or free ones if that is 0; SandboxError names one in use."""
+    """Return `count` consecutive ports from `first`, or free ports if `first` is 0.
+
+    Raises SandboxError if a port is in use or does not exist.
+    """
     if first == 0:
         return free_ports(count)
     ports = tuple(range(first, first + count))
     if ports[0] < 1 or ports[-1] > _LAST:
-        msg = f"{count} brokers from port {first} on do not fit into the ports 1 to {_LAST}"
+        msg = f"{count} brokers from port {first} on do not fit into the ports 1 to {_LAST}; give another --port"
         raise SandboxError(msg)
     for port in ports:
         if not is_free(port):
@@ -43,16 +46,19 @@ def broker_ports(first: int, count: int) -> tuple[int, ...]:
     return ports
 
 
-def free_ports(count: int, *, besides: Collection[int] = ()) -> tuple[int, ...]:
-    """Return ports that nobody listens on, none of them in `besides`."""
-    candidates = random.sample(_CHOICE, len(_CHOICE))
+def free_ports(count: int, *, exclude: Collection[int] = ()) -> tuple[int, ...]:
+    """Return `count` ports that no server listens on and that are not in `exclude`.
+
+    Raises SandboxError if there are not enough.
+    """
+    candidates = random.sample(_RANGE, len(_RANGE))
     ports: list[int] = []
     for port in candidates:
         if len(ports) == count:
             return tuple(ports)
-        # Given out once in a run, so that sandboxes that start at the same time do not meet.
-        if port not in besides and port not in _given and is_free(port):
-            _given.add(port)
+        # Each port is assigned once per process, so that sandboxes that start at the same time do not collide.
+        if port not in exclude and port not in _assigned and is_free(port):
+            _assigned.add(port)
             ports.append(port)
-    msg = f"no {count} free ports were found on {HOST} between {_CHOICE[0]} and {_CHOICE[-1]}"
+    msg = f"fewer than {count} ports are free on {HOST} between {_RANGE[0]} and {_RANGE[-1]}; end other servers"
     raise SandboxError(msg)

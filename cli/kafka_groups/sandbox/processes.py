@@ -1,30 +1,44 @@
-"""Processes that outlive the command that started them, and are never mistaken for others."""
+"""Background processes that outlive the command that started them and are identified safely afterwards."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SandboxError
 
+if TYPE_CHECKING:
+    import psutil
+
 _POLL_S = 0.05
-# The shell ends at once, so the program belongs to nobody: it has no parent to wait for it, gets no
-# Ctrl-C of ours (it is in a session of its own), and its id is known before it can fail.
+_KILL_TIMEOUT_S = 10
+# The shell exits at once, so the program has no parent that must wait for it. The program is in a session of its own
+# and does not receive the terminal's Ctrl-C. Its process ID is known before it can fail.
 _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
+
+# The creation time is absolute: the ticks from the boot to the creation, added to the time of the boot. Linux gives the
+# time of the boot in whole seconds of a clock that NTP corrects, so two commands read slightly different times for the
+# same process. Another process with the same number is created later than that: the system has to use up all other
+# numbers first, or to boot again.
+_CREATION_TOLERANCE_S = 5.0
+_ENDED_AT_ONCE = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessId:
-    """A process by its number and its birth, because numbers are used again."""
+    """A process by its number and its creation time, because the system uses numbers again.
+
+    `created` is in seconds since the epoch.
+    """
 
     pid: int
-    born: str
+    created: float
 
 
 def start(
@@ -33,20 +47,22 @@ def start(
     output: Path,
     environment: Mapping[str, str] | None = None,
 ) -> ProcessId:
-    """Start a program in the background; all that it prints is appended to a file."""
+    """Start a program in the background and append all its output to a file.
+
+    Raises SandboxError if the program cannot be started.
+    """
     shell = ["/bin/sh", "-c", _DETACH, "sh", output, *command]
     try:
-        done = subprocess.run(shell, capture_output=True, check=True, start_new_session=True, env=environment)
+        launched = subprocess.run(shell, capture_output=True, check=True, start_new_session=True, env=environment)
     except (OSError, subprocess.CalledProcessError) as error:
         msg = f"{command[0]} could not be started: {error}"
         raise SandboxError(msg) from error
-    pid = int(done.stdout)
-    return ProcessId(pid=pid, born=_birth(pid) or "gone")
+    return _identify(int(launched.stdout))
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment: between a start and its record it would leave a process behind."""
+def defer_interrupt() -> Iterator[None]:
+    """Block SIGINT: between the start of a process and the write of its ID, Ctrl-C would leave the process behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -55,25 +71,28 @@ def uninterrupted() -> Iterator[None]:
 
 
 def is_running(process: ProcessId) -> bool:
-    """Say whether this very process still runs."""
-    return _birth(process.pid) == process.born
+    """Return whether this process still runs; a zombie and another process with the same number do not count."""
+    return _find(process) is not None
 
 
 def stop(processes: Iterable[ProcessId], *, grace_s: float) -> None:
-    """End processes, asking first and killing what is left after `grace_s`; returns when all are gone."""
-    left = [process for process in processes if is_running(process)]
+    """Terminate processes, kill those that still run after `grace_s` seconds, and return when none runs.
+
+    Raises SandboxError if a killed process does not end.
+    """
+    remaining = [process for process in processes if is_running(process)]
     if grace_s > 0:
-        _signal(left, signal.SIGTERM)
-        wait_until(lambda: not any(map(is_running, left)), timeout_s=grace_s)
-    _signal(left, signal.SIGKILL)
-    if not wait_until(lambda: not any(map(is_running, left)), timeout_s=10):
-        pids = ", ".join(str(process.pid) for process in left if is_running(process))
-        msg = f"these processes of the sandbox cannot be ended: {pids}"
+        _send_each(remaining, signal.SIGTERM)
+        _await_end(remaining, timeout_s=grace_s)
+    _send_each(remaining, signal.SIGKILL)
+    if not _await_end(remaining, timeout_s=_KILL_TIMEOUT_S):
+        pids = ", ".join(str(process.pid) for process in remaining if is_running(process))
+        msg = f"these processes of the sandbox did not end after a kill: {pids}; check them with ps, then try again"
         raise SandboxError(msg)
 
 
 def wait_until(condition: Callable[[], bool], *, timeout_s: float) -> bool:
-    """Return whether the condition came true in time."""
+    """Wait until a condition is true, and return False if it is not within `timeout_s` seconds."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -82,37 +101,37 @@ def wait_until(condition: Callable[[], bool], *, timeout_s: float) -> bool:
     return True
 
 
-def _signal(processes: Iterable[ProcessId], number: signal.Signals) -> None:
+def _send_each(processes: Iterable[ProcessId], number: signal.Signals) -> None:
+    import psutil
+
     for process in processes:
-        if is_running(process):
-            try:
-                os.kill(process.pid, number)
-            except ProcessLookupError:
-                continue
+        if (running := _find(process)) is not None:
+            with suppress(psutil.NoSuchProcess):
+                running.send_signal(number)
 
 
-def _birth(pid: int) -> str | None:
-    """Return what tells a process from later ones with its number; None if there is none, or only a zombie."""
+def _await_end(processes: Sequence[ProcessId], *, timeout_s: float) -> bool:
+    # psutil.wait_procs waits for a zombie until its parent has collected it, and in a container the parent may never.
+    return wait_until(lambda: not any(map(is_running, processes)), timeout_s=timeout_s)
+
+
+def _identify(pid: int) -> ProcessId:
+    import psutil
+
     try:
-        after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except ProcessLookupError:  # it ended between open and read
+        return ProcessId(pid=pid, created=psutil.Process(pid).create_time())
+    except psutil.NoSuchProcess:
+        return ProcessId(pid=pid, created=_ENDED_AT_ONCE)
+
+
+def _find(process: ProcessId) -> psutil.Process | None:
+    # Imported here, because the bare install has a `sandbox` command, which reports that psutil is missing.
+    import psutil
+
+    try:
+        found = psutil.Process(process.pid)
+        is_same = abs(found.create_time() - process.created) <= _CREATION_TOLERANCE_S
+        has_ended = found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+    except (psutil.NoSuchProcess, psutil.AccessDenied):  # a process of another user is none of the sandbox
         return None
-    except FileNotFoundError:
-        return None if Path("/proc/self/stat").exists() else _birth_by_ps(pid)
-    fields = after_name.split()
-    # proc(5): counted from 1 with pid and name cut off, state is the third and starttime the 22nd.
-    return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"
-
-
-def _birth_by_ps(pid: int) -> str | None:
-    """Do the same on macOS, which has no /proc."""
-    done = subprocess.run(
-        ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
-        capture_output=True,
-        check=False,
-        text=True,
-        env={"LC_ALL": "C"},
-    )
-    state, _, born = done.stdout.strip().partition(" ")
-    return None if not born or state.startswith("Z") else born.strip()
+    return found if is_same and not has_ended else None

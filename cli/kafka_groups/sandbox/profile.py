@@ -1,4 +1,4 @@
-"""The sandbox's entry in the user's profiles, so that `--profile sandbox` reaches it."""
+"""The sandbox's entry in the user's profiles file, so that `--profile NAME` connects to it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.files import PRIVATE, write_atomically
 from kafka_groups.settings import profiles_file
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def write_profile(name: str, bootstrap: str, *, path: Path | None = None) -> None:
-    """Add or renew one profile; all else in the file stays as the user wrote it."""
+    """Add or replace one profile; the rest of the file, its mode and a symbolic link to it stay as they are.
+
+    Raises SandboxError if the file cannot be read or written.
+    """
     import tomlkit
 
     path = path or profiles_file()
@@ -25,7 +29,10 @@ def write_profile(name: str, bootstrap: str, *, path: Path | None = None) -> Non
 
 
 def remove_profile(name: str, bootstrap: str, *, path: Path | None = None) -> None:
-    """Remove one profile, unless the user has made it name another cluster since."""
+    """Remove one profile, unless the user has changed it to another cluster.
+
+    Raises SandboxError if the file cannot be read or written.
+    """
     path = path or profiles_file()
     document = _read(path)
     if dict(document.get(name, {})).get("bootstrap.servers") == bootstrap:
@@ -47,11 +54,10 @@ def _read(path: Path) -> TOMLDocument:
 
 
 def _write(path: Path, document: TOMLDocument) -> None:
-    draft = path.with_name(f"{path.name}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(document.as_string(), encoding="utf-8")
-        draft.replace(path)
+        # Private, because users add the passwords of their own clusters to this file.
+        write_atomically(path, document.as_string(), mode=PRIVATE)
     except OSError as error:
-        msg = f"the profiles file {path} cannot be written: {error.strerror}"
+        msg = f"the profiles file {path} cannot be written: {error.strerror}; check its permissions"
         raise SandboxError(msg) from error

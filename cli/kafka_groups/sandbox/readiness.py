@@ -1,66 +1,23 @@
-"""Knowing when a cluster answers, or why it does not."""
+"""Waits until a cluster returns responses and its groups exist, with the reason if they do not."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.brokers import last_words
-from kafka_groups.sandbox.directory import Place
-from kafka_groups.sandbox.processes import is_running
-from kafka_groups.sandbox.state_file import ZOOKEEPER, Node, Record
+from kafka_groups.sandbox.brokers import last_error
+from kafka_groups.sandbox.directory import SandboxDirectory
+from kafka_groups.sandbox.processes import ProcessId, is_running
+from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, SandboxState
 
 _POLL_S = 0.1
+_SEED_POLL_S = 0.05
 _NO_SUCH_GROUP = "kafka-groups-sandbox"
 
-
-def await_brokers(place: Place, record: Record, nodes: Sequence[Node], *, timeout_s: float) -> None:
-    """Return when these brokers are in the cluster; SandboxError tells what one that died said last."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
-
-    deadline = time.monotonic() + timeout_s
-    wanted = {node.id for node in nodes}
-    client = AdminClient({"bootstrap.servers": record.bootstrap, **_IMPATIENT})
-    present: set[int] = set()
-    while time.monotonic() < deadline:
-        _require_running(place, record, [ZOOKEEPER, *(node.role for node in nodes)])
-        try:
-            present = set(client.list_topics(timeout=1).brokers)
-        except KafkaException:  # nobody listens yet
-            present = set()
-        if wanted <= present:
-            return
-        time.sleep(_POLL_S)
-    late = nodes[0] if not present else next(node for node in nodes if node.id not in present)
-    msg = f"{late.role} is not up after {timeout_s:.0f} s: {last_words(place, late.role)}"
-    raise SandboxError(msg)
-
-
-def await_coordinators(place: Place, record: Record, *, timeout_s: float) -> None:
-    """Return when groups can be asked about: the first question makes Kafka create the topic they live in."""
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
-
-    deadline = time.monotonic() + timeout_s
-    settings = {"bootstrap.servers": record.bootstrap, "group.id": _NO_SUCH_GROUP, **_IMPATIENT}
-    consumer = Consumer(settings)
-    try:
-        while time.monotonic() < deadline:
-            try:
-                consumer.committed([TopicPartition("none", 0)], timeout=2)
-            except KafkaException:
-                _require_running(place, record, record.processes)
-            else:
-                return
-    finally:
-        consumer.close()
-    msg = f"no group coordinator answers after {timeout_s:.0f} s; the logs are in {place.logs}"
-    raise SandboxError(msg)
-
-
-# No log lines of librdkafka's on the user's terminal, and a second look soon after the first.
-_IMPATIENT: dict[str, str | int | float | bool] = {
+# librdkafka writes no log lines to the user's terminal, and reconnects soon after a failed attempt.
+_CLIENT_SETTINGS: dict[str, str | int | float | bool] = {
     "log_level": 0,
     "reconnect.backoff.ms": 50,
     "reconnect.backoff.max.ms": 200,
@@ -68,9 +25,73 @@ _IMPATIENT: dict[str, str | int | float | bool] = {
 }
 
 
-def _require_running(place: Place, record: Record, roles: Iterable[str]) -> None:
+def await_brokers(directory: SandboxDirectory, state: SandboxState, nodes: Sequence[Node], *, timeout_s: float) -> None:
+    """Wait until these brokers are in the cluster; raise SandboxError with the last error of one that is not."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    deadline = time.monotonic() + timeout_s
+    expected = {node.id for node in nodes}
+    client = AdminClient({"bootstrap.servers": state.bootstrap, **_CLIENT_SETTINGS})
+    present: set[int] = set()
+    while time.monotonic() < deadline:
+        _require_running(directory, state, [ZOOKEEPER, *(node.role for node in nodes)])
+        try:
+            present = set(client.list_topics(timeout=1).brokers)
+        except KafkaException:  # no broker accepts connections yet
+            present = set()
+        if expected <= present:
+            return
+        time.sleep(_POLL_S)
+    late = nodes[0] if not present else next(node for node in nodes if node.id not in present)
+    msg = f"{late.role} is not up after {timeout_s:.0f} s: {last_error(directory, late.role)}"
+    raise SandboxError(msg)
+
+
+def await_coordinators(directory: SandboxDirectory, state: SandboxState, *, timeout_s: float) -> None:
+    """Wait until group coordinators return responses; raise SandboxError if they do not.
+
+    The first request makes Kafka create the topic `__consumer_offsets`.
+    """
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+    deadline = time.monotonic() + timeout_s
+    settings = {"bootstrap.servers": state.bootstrap, "group.id": _NO_SUCH_GROUP, **_CLIENT_SETTINGS}
+    consumer = Consumer(settings)
+    try:
+        while time.monotonic() < deadline:
+            try:
+                consumer.committed([TopicPartition("none", 0)], timeout=2)
+            except KafkaException:
+                _require_running(directory, state, state.processes)
+            else:
+                return
+    finally:
+        consumer.close()
+    msg = f"no group coordinator is available after {timeout_s:.0f} s; the logs are in {directory.logs}"
+    raise SandboxError(msg)
+
+
+def await_seeded(directory: SandboxDirectory, members: ProcessId, *, timeout_s: float) -> None:
+    """Wait until every group was seen in its state; raise SandboxError with the group that was not."""
+    deadline = time.monotonic() + timeout_s
+    missing = "nothing was created"
+    while time.monotonic() < deadline:
+        progress: dict[str, str] = json.loads(directory.seed_file.read_text(encoding="utf-8"))
+        if progress.get("seeded"):
+            return
+        missing = progress.get("missing", missing)
+        if not is_running(members):
+            msg = f"seeding the sandbox failed: {last_error(directory, MEMBERS)}; try --no-seed"
+            raise SandboxError(msg)
+        time.sleep(_SEED_POLL_S)
+    msg = f"the sandbox is not seeded after {timeout_s:.0f} s: {missing}; try --no-seed"
+    raise SandboxError(msg)
+
+
+def _require_running(directory: SandboxDirectory, state: SandboxState, roles: Iterable[str]) -> None:
     for role in roles:
-        process = record.processes.get(role)
+        process = state.processes.get(role)
         if process is not None and not is_running(process):
-            msg = f"{role} ended while it started: {last_words(place, role)}"
+            msg = f"{role} ended while it started: {last_error(directory, role)}"
             raise SandboxError(msg)

@@ -1,4 +1,4 @@
-"""What a seeded sandbox holds: a small shop's topics, and its groups in every state that can be held."""
+"""The topics and groups of a seeded sandbox: those of a small shop, with groups in every lasting state."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from kafka_groups.sandbox.versions import KafkaVersion
 
 
 class Kind(enum.Enum):
-    """How a group comes about."""
+    """A way to create a group."""
 
     LIVE = "members that keep up"
-    SLOW = "one member that reads less than is written"
-    PARTLY = "a member that has committed some of its partitions only"
+    SLOW = "one member that reads fewer records than are written"
+    PARTLY = "a member that has committed only some of its partitions"
     LEFT = "members that committed and left"
-    SIMPLE = "commits by a program that assigned partitions itself and never joined"
-    STUCK = "a rebalance that waits for a member that does not answer"
+    SIMPLE = "commits by a program that assigned partitions itself and did not join"
+    STUCK = "a rebalance that waits for a member that does not rejoin"
     SHARE = "members that share partitions (KIP-932)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topic:
-    """A topic and how many records it starts with."""
+    """A topic, with the number of its partitions and of the records that it is filled with."""
 
     name: str
     partitions: int
@@ -31,7 +31,7 @@ class Topic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """A group, and the state in which it has to be seen before it counts as seeded."""
+    """A group; it counts as seeded once it has this state and this number of members."""
 
     name: str
     kind: Kind
@@ -65,7 +65,7 @@ _GROUPS = (
 
 
 def groups_for(kafka: KafkaVersion) -> tuple[Group, ...]:
-    """Return the groups that a version of Kafka can have; `fraud-detector` is KIP-848 where there is that."""
+    """Return the groups of a Kafka version; `fraud-detector` uses the protocol of KIP-848 if the version has it."""
     detector = Group(
         name="fraud-detector",
         kind=Kind.LIVE,
@@ -74,5 +74,5 @@ def groups_for(kafka: KafkaVersion) -> tuple[Group, ...]:
         consumer_protocol=kafka.has_consumer_protocol,
     )
     share = Group(name="click-sampler", kind=Kind.SHARE, topics=("clicks",))
-    # The share group first: it takes 3 s to its first record, all others together take 1 s.
+    # The share group first: its first record takes 3 s, all other groups together take 1 s.
     return (*((share,) if kafka.has_share_groups else ()), detector, *_GROUPS)

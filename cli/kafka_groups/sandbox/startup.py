@@ -1,8 +1,9 @@
-"""Starting a sandbox: what is wanted, and the steps from nothing to a cluster that answers."""
+"""The start of a sandbox: its specification, and the steps to a cluster that returns responses."""
 
 from __future__ import annotations
 
 import base64
+import sys
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,14 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
-from kafka_groups.sandbox.directory import Place
+from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
 from kafka_groups.sandbox.ports import broker_ports, free_ports
-from kafka_groups.sandbox.processes import ProcessId, uninterrupted
+from kafka_groups.sandbox.processes import ProcessId, defer_interrupt, start
 from kafka_groups.sandbox.profile import write_profile
-from kafka_groups.sandbox.readiness import await_brokers, await_coordinators
-from kafka_groups.sandbox.seeding import await_seeded, launch_members
-from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, Record, write_record
+from kafka_groups.sandbox.readiness import await_brokers, await_coordinators, await_seeded
+from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, SandboxState, write_state
 from kafka_groups.sandbox.versions import DEFAULT_VERSION
 
 DEFAULT_NAME = "sandbox"
@@ -28,14 +28,14 @@ SEED_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """What shall be started.
+class SandboxSpec:
+    """A specification of the sandbox to start.
 
-    `port` is the first broker's, the others follow; 0 takes free ports. `home` holds the directories
-    of sandboxes and is in the user's state directory unless told. `profile` says whether the
-    sandbox is written to the user's profiles, under its name. `optimised` brokers start slower and
-    run faster: for benchmarks. `properties` are settings of all brokers besides the sandbox's own:
-    they win, but for listeners, which are added.
+    `port` is the port of the first broker, the others follow; 0 chooses free ports. `home` is the directory that
+    holds the directories of sandboxes; None is the user's state directory. With `profile`, the sandbox is written
+    to the user's profiles under its name. `optimised` brokers start slower and run faster: for benchmarks.
+    `properties` are additional settings of all brokers: they override the sandbox's own, except listeners, which
+    are appended.
     """
 
     name: str = DEFAULT_NAME
@@ -50,55 +50,69 @@ class Wanted:
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def start_sandbox(place: Place, wanted: Wanted, kafka: Kafka, *, tell: Callable[[str], None]) -> Record:
-    """Start all processes and return when the cluster answers, seeded if wanted.
+def start_sandbox(
+    directory: SandboxDirectory, spec: SandboxSpec, kafka: Kafka, *, report: Callable[[str], None]
+) -> SandboxState:
+    """Start all processes and wait until the cluster returns responses, and is seeded if the spec has `seed`.
 
-    Each process is recorded as soon as it is there: whatever happens next, `down` finds it.
+    Each process is written to the state file as soon as it runs, so that `down` finds it after any failure.
+    Raises SandboxError if a step fails; the processes then still run.
     """
-    record = _plan(wanted, kafka)
-    place.claim()
-    prepare(place, record, kafka, wanted.properties)
-    write_record(place, record)
-    tell(f"starting Kafka {kafka.version} at {record.bootstrap}")
-    if record.zookeeper_port is not None:
-        record = _launch(place, record, ZOOKEEPER, partial(launch_zookeeper, place, kafka))
-    for node in record.nodes:
-        broker = partial(launch_broker, place, kafka, node, jvm=record.jvm)
-        record = _launch(place, record, node.role, broker)
-    await_brokers(place, record, record.nodes, timeout_s=START_TIMEOUT_S)
-    await_coordinators(place, record, timeout_s=START_TIMEOUT_S)
-    if wanted.seed:
-        tell("creating topics and groups")
-        record = _launch(place, record, MEMBERS, partial(launch_members, place, record))
-        await_seeded(place, record.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
-    if wanted.profile:
-        write_profile(place.name, record.bootstrap)
-    record = replace(record, complete=True, profile=wanted.profile)
-    write_record(place, record)
-    return record
+    state = _plan(spec, kafka)
+    directory.create()
+    prepare(directory, state, kafka, spec.properties)
+    write_state(directory, state)
+    report(f"starting Kafka {kafka.version} at {state.bootstrap}")
+    if state.zookeeper_port is not None:
+        state = _launch(directory, state, ZOOKEEPER, partial(launch_zookeeper, directory, kafka))
+    for node in state.nodes:
+        broker = partial(launch_broker, directory, kafka, node, jvm=state.jvm)
+        state = _launch(directory, state, node.role, broker)
+    await_brokers(directory, state, state.nodes, timeout_s=START_TIMEOUT_S)
+    await_coordinators(directory, state, timeout_s=START_TIMEOUT_S)
+    if spec.seed:
+        report("creating topics and groups")
+        state = _launch(directory, state, MEMBERS, partial(_launch_members, directory, state))
+        await_seeded(directory, state.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
+    if spec.profile:
+        write_profile(directory.name, state.bootstrap)
+    state = replace(state, complete=True, profile=spec.profile)
+    write_state(directory, state)
+    return state
 
 
-def _plan(wanted: Wanted, kafka: Kafka) -> Record:
-    ports = broker_ports(wanted.port, wanted.brokers)
-    hidden = free_ports(wanted.brokers if kafka.version.has_kraft else 1, besides=ports)
-    controllers = hidden if kafka.version.has_kraft else [None] * wanted.brokers
-    return Record(
+def _plan(spec: SandboxSpec, kafka: Kafka) -> SandboxState:
+    ports = broker_ports(spec.port, spec.brokers)
+    internal = free_ports(spec.brokers if kafka.version.has_kraft else 1, exclude=ports)
+    controllers = internal if kafka.version.has_kraft else [None] * spec.brokers
+    return SandboxState(
         kafka_version=str(kafka.version),
         cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
         java=str(kafka.java),
-        jvm=jvm_options(heap_mb=wanted.heap_mb, optimised=wanted.optimised),
+        jvm=jvm_options(heap_mb=spec.heap_mb, optimised=spec.optimised),
         nodes=tuple(
             Node(id=number, port=port, controller_port=controller)
             for number, (port, controller) in enumerate(zip(ports, controllers, strict=True), start=1)
         ),
-        zookeeper_port=None if kafka.version.has_kraft else hidden[0],
+        zookeeper_port=None if kafka.version.has_kraft else internal[0],
         processes={},
         profile=False,
     )
 
 
-def _launch(place: Place, record: Record, role: str, launch: Callable[[], ProcessId]) -> Record:
-    with uninterrupted():
-        record = replace(record, processes={**record.processes, role: launch()})
-        write_record(place, record)
-    return record
+def _launch_members(directory: SandboxDirectory, state: SandboxState) -> ProcessId:
+    """Start the process that creates topics and groups and then polls their members."""
+    # -P: a file of the working directory with the name of an imported module must not be imported.
+    program = [sys.executable, "-P", "-m", "kafka_groups.sandbox.members"]
+    arguments = [state.bootstrap, state.kafka_version, str(directory.seed_file)]
+    directory.seed_file.write_text("{}", encoding="utf-8")
+    return start([*program, *arguments], output=directory.output(MEMBERS))
+
+
+def _launch(
+    directory: SandboxDirectory, state: SandboxState, role: str, launch: Callable[[], ProcessId]
+) -> SandboxState:
+    with defer_interrupt():
+        state = replace(state, processes={**state.processes, role: launch()})
+        write_state(directory, state)
+    return state

@@ -1,4 +1,4 @@
-"""What a sandbox remembers about itself between two commands, as one JSON file."""
+"""The state of a sandbox, kept between two commands in one JSON file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.directory import Place
+from kafka_groups.files import write_atomically
+from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.ports import HOST
 from kafka_groups.sandbox.processes import ProcessId
 
@@ -17,7 +18,7 @@ MEMBERS = "members"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A broker's number and ports; `controller_port` is None where ZooKeeper is the controller's store."""
+    """A broker's ID and ports; `controller_port` is None if the cluster uses ZooKeeper."""
 
     id: int
     port: int
@@ -25,16 +26,16 @@ class Node:
 
     @property
     def role(self) -> str:
-        """Its name among the processes of the sandbox."""
+        """The name of the broker among the processes of the sandbox."""
         return f"broker-{self.id}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class SandboxState:
     """A sandbox as it was started.
 
-    `profile` says whether it was written to the user's profiles; `complete` turns true when `up` has done
-    all that it does.
+    `processes` maps roles to processes. `profile` is True if the sandbox was written to the user's profiles;
+    `complete` is True once `up` has finished.
     """
 
     kafka_version: str
@@ -53,32 +54,33 @@ class Record:
         return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
 
 
-def read_record(place: Place) -> Record | None:
-    """Return what is remembered, or None if there is no sandbox; SandboxError if it cannot be read."""
+def read_state(directory: SandboxDirectory) -> SandboxState | None:
+    """Return the state of a sandbox, or None if there is no sandbox; raise SandboxError if it cannot be read."""
     try:
-        text = place.record_file.read_text(encoding="utf-8")
+        text = directory.state_file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unreadable(place.record_file, error) from error
+        raise _unreadable(directory.state_file, error) from error
     try:
         fields = json.loads(text)
         fields["nodes"] = tuple(Node(**node) for node in fields["nodes"])
         fields["jvm"] = tuple(fields["jvm"])
         fields["processes"] = {role: ProcessId(**process) for role, process in fields["processes"].items()}
-        return Record(**fields)
+        return SandboxState(**fields)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(place.record_file, error) from error
+        raise _unreadable(directory.state_file, error) from error
 
 
-def write_record(place: Place, record: Record) -> None:
-    """Replace what is remembered, at once or not at all."""
-    draft = place.record_file.with_suffix(".draft")
+def write_state(directory: SandboxDirectory, state: SandboxState) -> None:
+    """Replace the state of a sandbox in one step; raise SandboxError if it cannot be written."""
     try:
-        draft.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
-        draft.replace(place.record_file)
+        write_atomically(directory.state_file, json.dumps(asdict(state), indent=1))
     except OSError as error:
-        msg = f"the sandbox's state {place.record_file} cannot be written: {error.strerror}"
+        msg = (
+            f"the sandbox's state {directory.state_file} cannot be written: {error.strerror}; "
+            "check the permissions and the free space"
+        )
         raise SandboxError(msg) from error
 
 

@@ -1,4 +1,4 @@
-"""What differs between the versions of Kafka that the sandbox runs."""
+"""Differences between the Kafka versions that the sandbox runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from kafka_groups.errors import SandboxError
 
 DEFAULT_VERSION = "4.3.1"
-OLDEST = (2, 4, 0)  # the first that was published for Scala 2.13
+OLDEST = (2, 4, 0)  # the first version that was published for Scala 2.13
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class KafkaVersion:
-    """A released version of Kafka, compared by its numbers."""
+    """A release of Kafka; releases are ordered by their numbers."""
 
     numbers: tuple[int, int, int]
 
@@ -27,40 +27,40 @@ class KafkaVersion:
 
     @property
     def has_features(self) -> bool:
-        """Whether the storage is formatted with feature levels, not only with an id (KIP-778)."""
+        """Whether the storage is formatted with feature levels, not only with a cluster ID (KIP-778)."""
         return self.numbers >= (3, 3, 0)
 
     @property
     def has_consumer_protocol(self) -> bool:
-        """Whether KIP-848 groups are on by default."""
+        """Whether consumer groups of KIP-848 are enabled by default."""
         return self.numbers >= (4, 0, 0)
 
     @property
     def has_share_groups(self) -> bool:
-        """Whether share groups are on by default (KIP-932)."""
+        """Whether share groups are enabled by default (KIP-932)."""
         return self.numbers >= (4, 2, 0)
 
     @property
     def least_java(self) -> int:
-        """The oldest Java that its brokers run on; a newer one does (2.5.1 was tried on Java 25)."""
+        """The oldest Java that the brokers run on; a newer one works too (2.5.1 was tested on Java 25)."""
         return 17 if self.numbers >= (4, 0, 0) else 8
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The Maven coordinates of the broker, and of the tools where they live apart from it."""
+        """The Maven coordinates of the broker, and of the tools if they are an artifact of their own."""
         tools = (f"org.apache.kafka:kafka-tools:{self}",) if self.numbers >= (3, 8, 0) else ()
         return (f"org.apache.kafka:kafka_2.13:{self}", *tools)
 
     @property
     def groups_tool(self) -> str:
-        """The class behind kafka-consumer-groups.sh."""
+        """The main class of kafka-consumer-groups.sh."""
         if self.numbers >= (3, 8, 0):
             return "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
         return "kafka.admin.ConsumerGroupCommand"
 
 
 def parse_version(text: str) -> KafkaVersion:
-    """Read `4.3.1`; SandboxError if it is no version, or older than the sandbox can run."""
+    """Parse a version such as `4.3.1`; raise SandboxError if it is not a version or too old for the sandbox."""
     match = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})", text.strip())
     if not match:
         msg = f"'{text}' is not a version of Kafka; write for example {DEFAULT_VERSION}"
@@ -69,6 +69,6 @@ def parse_version(text: str) -> KafkaVersion:
     version = KafkaVersion(numbers=(major, minor, patch))
     if version.numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        msg = f"Kafka {version} is too old for the sandbox; {oldest} is the oldest that it runs"
+        msg = f"Kafka {version} is too old for the sandbox; use {oldest} or newer"
         raise SandboxError(msg)
     return version

@@ -42,11 +42,11 @@ def one_broker(tell: Callable[[str], None], *, name: str = "bench-pipeline") -> 
     """A broker with a topic and no commit yet, and a directory for scratch files; both gone at the end."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        wanted = sandbox.Wanted(
+        wanted = sandbox.SandboxSpec(
             name=name, brokers=1, port=0, heap_mb=_HEAP_MB, optimised=True, seed=False, profile=False, home=home
         )
         try:
-            started = sandbox.up(wanted, tell=tell)
+            started = sandbox.up(wanted, report=tell)
             make_topic(started.bootstrap, _PARTITIONS)
             yield Filling(started.bootstrap, tell), home
         finally:

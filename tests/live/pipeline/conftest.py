@@ -31,7 +31,7 @@ __all__ = ["spark", "storage"]
 def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
     """The address of one broker of the newest Kafka, without any topic."""
     home = tmp_path_factory.mktemp("pipeline-broker")
-    wanted = sandbox.Wanted(
+    wanted = sandbox.SandboxSpec(
         name="pipeline", kafka_version="4.3.1", port=0, heap_mb=512, seed=False, profile=False, home=home
     )
     with interrupted_by_sigterm():

@@ -29,7 +29,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory, mocker: MockerFixture) -
     """The address of a broker that nobody has asked for a coordinator, which would make the topic."""
     mocker.patch("kafka_groups.sandbox.startup.await_coordinators")
     home = tmp_path_factory.mktemp("untouched")
-    wanted = sandbox.Wanted(name="untouched", port=0, heap_mb=512, seed=False, profile=False, home=home)
+    wanted = sandbox.SandboxSpec(name="untouched", port=0, heap_mb=512, seed=False, profile=False, home=home)
     with interrupted_by_sigterm():
         try:
             yield sandbox.up(wanted).bootstrap

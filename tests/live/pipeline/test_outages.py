@@ -37,7 +37,7 @@ _LONG_S = 180
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox]:
     home = tmp_path_factory.mktemp("outage")
-    wanted = sandbox.Wanted(
+    wanted = sandbox.SandboxSpec(
         name="outage", kafka_version="4.3.1", port=0, heap_mb=384, seed=False, profile=False, home=home
     )
     with interrupted_by_sigterm():
@@ -67,7 +67,7 @@ def _committed(storage: Storage) -> set[str]:
 
 @contextmanager
 def _frozen(broker: sandbox.Sandbox) -> Iterator[None]:
-    (pid,) = (part.pid for part in broker.parts if part.pid)
+    (pid,) = (process.pid for process in broker.processes if process.pid)
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
