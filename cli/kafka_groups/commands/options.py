@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import click
@@ -22,7 +22,8 @@ class Connection:
 
     bootstrap_server: str | None
     config: str | None
-    properties: tuple[str, ...]
+    # May hold a password.
+    properties: tuple[str, ...] = field(repr=False)
     profile: str | None
     timeout: str | None
 
