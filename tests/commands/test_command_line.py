@@ -37,7 +37,7 @@ def test_a_timeout_without_a_unit_is_refused_and_two_that_would_do_are_named(com
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--timeout", "0s"), "--timeout must be more than nothing; write for example 30s"),
+        (("--timeout", "0s"), "--timeout must be greater than 0, for example 30s"),
         (("--timeout", "soon"), "--timeout: 'soon' is not a duration; write for example 30s or 500ms"),
         (("-X", "linger"), "-X linger: write KEY=VALUE"),
         (("-b", ","), "-b: the bootstrap server list is empty; write host:port, for example -b localhost:9092"),

@@ -117,5 +117,5 @@ def test_a_login_that_ended_costs_no_answer(guarded: Guarded, group: str) -> Non
 def test_a_password_is_nowhere_in_what_is_shown(guarded: Guarded) -> None:
     properties = [f"{name}={value}" for name, value in guarded.client("operator").items()]
     settings = resolve_settings(properties=properties, environment={})
-    assert settings.login is not None
-    assert (settings.login.password, SECRET in repr(settings)) == (SECRET, False)
+    assert settings.credentials is not None
+    assert (settings.credentials.password, SECRET in repr(settings)) == (SECRET, False)

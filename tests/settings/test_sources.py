@@ -1,4 +1,4 @@
-"""What cannot be used is named with its source; what is written in a source is taken as it stands there."""
+"""Sources of settings: which source wins, and which source an error names."""
 
 from __future__ import annotations
 
@@ -7,131 +7,150 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.errors import SettingsError
-from kafka_groups.settings import ConnectionSettings, resolve_settings
+from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 PROFILES = """
+[prod]
+"bootstrap.servers" = ["p1:9092", "p2:9093"]
+"client.id" = "from-profile"
+timeout = "40s"
+[other]
+"bootstrap.servers" = "o:1"
+[with-file]
+config = "FILE"
 [odd]
 "bootstrap.servers" = "a b"
 timeout = "soon"
 [alias]
 "metadata.broker.list" = "a b"
 [empty]
-[tls]
-"bootstrap.servers" = "PLAINTEXT://b:1"
-"security.protocol" = "SSL"
 """
 
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Path:
     path = tmp_path / "profiles.toml"
-    path.write_text(PROFILES)
+    path.write_text(PROFILES.replace("FILE", str(tmp_path / "profile.properties")))
     return path
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "client.properties"
+def test_bootstrap_servers_come_from_the_source_of_highest_precedence(tmp_path: Path, profiles: Path) -> None:
+    given: dict[str, Any] = {"config": write_file(tmp_path, "bootstrap.servers=file:1"), "profiles": profiles}
+    assert hosts(resolve(**given)) == ["file:1"]
+    given["profile"] = "prod"
+    assert hosts(resolve(**given)) == ["p1:9092", "p2:9093"]
+    given["environment"] = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "env:3"}
+    assert hosts(resolve(**given)) == ["env:3"]
+    given["properties"] = ["bootstrap.servers=x:4"]
+    assert hosts(resolve(**given)) == ["x:4"]
+    given["bootstrap"] = "flag:5"
+    assert hosts(resolve(**given)) == ["flag:5"]
 
 
-def _resolve(**given: Any) -> ConnectionSettings:
-    return resolve_settings(**{"environment": {}, **given})
+def test_the_timeout_comes_from_the_source_of_highest_precedence(profiles: Path) -> None:
+    given: dict[str, Any] = {"bootstrap": "b", "profiles": profiles, "profile": "prod"}
+    assert resolve(**given).timeout_s == 40.0
+    given["environment"] = {"KAFKA_GROUPS_TIMEOUT": "50s"}
+    assert resolve(**given).timeout_s == 50.0
+    given["timeout"] = "60s"
+    assert resolve(**given).timeout_s == 60.0
 
 
-def _refusal(**given: Any) -> str:
-    with pytest.raises(SettingsError) as caught:
-        _resolve(**given)
-    return str(caught.value)
+def test_a_property_comes_from_the_source_of_highest_precedence(tmp_path: Path, profiles: Path) -> None:
+    config = write_file(tmp_path, "client.id=from-file")
+    given: dict[str, Any] = {"bootstrap": "b", "config": config, "profiles": profiles}
+    assert resolve(**given).client_id == "from-file"
+    given["profile"] = "prod"
+    assert resolve(**given).client_id == "from-profile"
+    given["properties"] = ["client.id=first", "client.id=last"]
+    assert resolve(**given).client_id == "last"
 
 
-def test_a_timeout_that_cannot_be_used_names_where_it_stands(profiles: Path) -> None:
-    told = "'soon' is not a duration; write for example 30s or 500ms"
-    variables = {"KAFKA_GROUPS_TIMEOUT": "soon"}
-    assert _refusal(bootstrap="b", timeout="soon") == f"--timeout: {told}"
-    assert _refusal(bootstrap="b", environment=variables) == f"KAFKA_GROUPS_TIMEOUT: {told}"
-    assert _refusal(bootstrap="b", profile="odd", profiles=profiles) == f"profile 'odd': timeout: {told}"
-    variables = {"KAFKA_GROUPS_TIMEOUT": "0s"}
-    assert _refusal(bootstrap="b", environment=variables).startswith("KAFKA_GROUPS_TIMEOUT must be more than nothing")
+def test_the_profile_of_a_flag_replaces_the_profile_of_the_environment(profiles: Path) -> None:
+    environment = {"KAFKA_GROUPS_PROFILE": "prod"}
+    assert hosts(resolve(environment=environment, profiles=profiles)) == ["p1:9092", "p2:9093"]
+    assert hosts(resolve(environment=environment, profiles=profiles, profile="other")) == ["o:1"]
 
 
-def test_a_bootstrap_server_that_cannot_be_used_names_where_it_stands(profiles: Path, file: Path) -> None:
-    file.write_text("bootstrap.servers=a b")
-    told = "'a b' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
-    variables = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "a b"}
-    assert _refusal(bootstrap="a b") == f"-b: {told}"
-    assert _refusal(environment=variables) == f"KAFKA_GROUPS_BOOTSTRAP_SERVER: {told}"
-    assert _refusal(profile="odd", profiles=profiles) == f"profile 'odd': bootstrap.servers: {told}"
-    assert _refusal(profile="alias", profiles=profiles) == f"profile 'alias': metadata.broker.list: {told}"
-    assert _refusal(config=str(file)) == f"{file}: bootstrap.servers: {told}"
-    assert _refusal(properties=["bootstrap.servers=a b"]) == f"-X bootstrap.servers: {told}"
+def test_the_config_file_of_a_flag_or_of_the_environment_replaces_the_config_file_of_a_profile(
+    tmp_path: Path, profiles: Path
+) -> None:
+    write_file(tmp_path, "bootstrap.servers=profile-file:1", "profile.properties")
+    environment = {"KAFKA_GROUPS_CONFIG": write_file(tmp_path, "bootstrap.servers=env-file:2", "env.properties")}
+    flag = write_file(tmp_path, "bootstrap.servers=flag-file:3", "flag.properties")
+    given: dict[str, Any] = {"profiles": profiles, "profile": "with-file"}
+    assert hosts(resolve(**given)) == ["profile-file:1"]
+    assert hosts(resolve(**given, environment=environment)) == ["env-file:2"]
+    assert hosts(resolve(**given, environment=environment, config=flag)) == ["flag-file:3"]
 
 
-def test_sources_that_were_given_and_name_no_cluster_are_named(profiles: Path, file: Path) -> None:
-    file.write_text("client.id=me")
+def test_empty_variables_and_flags_count_as_not_given(profiles: Path) -> None:
+    names = ("BOOTSTRAP_SERVER", "TIMEOUT", "CONFIG", "PROFILE")
+    environment = {f"KAFKA_GROUPS_{name}": "" for name in names}
+    settings = resolve(environment=environment, profiles=profiles, profile="prod", timeout="", config="")
+    assert hosts(settings) == ["p1:9092", "p2:9093"]
+    assert settings.timeout_s == 40.0
+
+
+def test_an_empty_profile_variable_selects_no_profile() -> None:
+    environment = {"KAFKA_GROUPS_PROFILE": ""}
+    assert resolve(bootstrap="b", environment=environment, profiles=Path("/no/such")).timeout_s == 30.0
+
+
+def test_an_empty_bootstrap_flag_never_selects_another_cluster(profiles: Path) -> None:
+    text = error_text(bootstrap="", profiles=profiles, profile="prod")
+    assert text.startswith("no cluster is named; give -b HOST:PORT")
+
+
+def test_without_a_cluster_the_error_names_the_three_ways_to_name_one() -> None:
+    assert error_text() == (
+        "no cluster is named; give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+    )
+
+
+def test_without_a_cluster_the_error_names_the_sources_that_were_read(profiles: Path, tmp_path: Path) -> None:
+    config = write_file(tmp_path, "client.id=me")
     ways = "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
     given: dict[str, Any] = {"profile": "empty", "profiles": profiles}
     lead = "no cluster is named in"
-    assert _refusal(**given) == f"{lead} profile 'empty' (bootstrap.servers); {ways}"
-    assert _refusal(config=str(file)) == f"{lead} the config file {file} (bootstrap.servers); {ways}"
-    assert _refusal(**given, config=str(file)) == (
-        f"{lead} profile 'empty' and the config file {file} (bootstrap.servers); {ways}"
+    assert error_text(**given) == f"{lead} profile 'empty' (bootstrap.servers); {ways}"
+    assert error_text(config=config) == f"{lead} the config file {config} (bootstrap.servers); {ways}"
+    assert error_text(**given, config=config) == (
+        f"{lead} profile 'empty' and the config file {config} (bootstrap.servers); {ways}"
     )
 
 
-def test_an_empty_profile_variable_is_no_profile() -> None:
-    environment = {"KAFKA_GROUPS_PROFILE": ""}
-    assert _resolve(bootstrap="b", environment=environment, profiles=Path("/no/such")).timeout_s == 30.0
-
-
-@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
-def test_a_login_without_its_protocol_is_refused_when_typed_and_let_be_in_a_file(file: Path, protocol: str) -> None:
-    assert _refusal(bootstrap="b", properties=[f"security.protocol={protocol}", "sasl.mechanism=PLAIN"]) == (
-        f"-X sasl.mechanism: nobody logs in by security.protocol={protocol}; write SASL_SSL or SASL_PLAINTEXT"
-    )
-    file.write_text(f"bootstrap.servers=b:1\nsasl.mechanism=PLAIN\nsecurity.protocol={protocol}\n")
-    assert [str(endpoint) for endpoint in _resolve(config=str(file)).bootstrap] == ["b:1"]
-
-
-def test_a_scheme_must_be_the_security_protocol(profiles: Path) -> None:
-    assert _refusal(bootstrap="SSL://b:1") == (
-        "-b: 'SSL://b:1' contradicts security.protocol=PLAINTEXT; make it SSL, or leave out SSL://"
-    )
-    assert _refusal(profile="tls", profiles=profiles).startswith(
-        "profile 'tls': bootstrap.servers: 'PLAINTEXT://b:1' contradicts security.protocol=SSL"
-    )
-    assert _resolve(bootstrap="ssl://b:1", properties=["security.protocol=ssl"]).tls is not None
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_key(file: Path, profiles: Path) -> None:
-    file.write_bytes(b"\xef\xbb\xbfbootstrap.servers=b:1\n")
-    assert str(_resolve(config=str(file)).bootstrap[0]) == "b:1"
-    profiles.write_bytes(b"\xef\xbb\xbf[marked]\ntimeout = '7s'\n")
-    assert _resolve(bootstrap="b", profile="marked", profiles=profiles).timeout_s == 7.0
-
-
-def test_a_properties_file_has_no_timeout_of_ours(file: Path) -> None:
-    file.write_text("bootstrap.servers=b:1\ntimeout=soon\nconfig=/no/such\n")
-    assert _resolve(config=str(file)).timeout_s == 30.0
-
-
-@pytest.mark.parametrize(("client_id", "size"), [("", 0), ("x" * 32_768, 32_768), ("é" * 16_384, 32_768)])
-def test_a_client_id_that_no_request_can_carry_is_refused(client_id: str, size: int) -> None:
-    assert _refusal(bootstrap="b", properties=[f"client.id={client_id}"]) == (
-        f"-X client.id: a client id has 1 to 32767 bytes, and this one has {size}"
+def test_an_invalid_timeout_is_reported_with_its_source(profiles: Path) -> None:
+    reason = "'soon' is not a duration; write for example 30s or 500ms"
+    variables = {"KAFKA_GROUPS_TIMEOUT": "soon"}
+    assert error_text(bootstrap="b", timeout="soon") == f"--timeout: {reason}"
+    assert error_text(bootstrap="b", environment=variables) == f"KAFKA_GROUPS_TIMEOUT: {reason}"
+    assert error_text(bootstrap="b", profile="odd", profiles=profiles) == f"profile 'odd': timeout: {reason}"
+    assert error_text(bootstrap="b", timeout="30") == (
+        "--timeout: '30' is not a duration (a number needs a unit); write for example 30s or 500ms"
     )
 
 
-def test_a_client_id_of_broken_text_is_refused() -> None:
-    assert _refusal(bootstrap="b", properties=["client.id=\udcff"]) == "-X client.id: a client id is text in UTF-8"
-
-
-def test_a_client_id_may_be_as_long_as_a_request_can_carry() -> None:
-    assert len(_resolve(bootstrap="b", properties=["client.id=" + "x" * 32_767]).client_id) == 32_767
-
-
-@pytest.mark.parametrize("digits", ["31536000001", "9" * 22, "9" * 5000])
-def test_a_connect_timeout_of_more_than_a_year_is_refused(digits: str) -> None:
-    assert _refusal(bootstrap="b", properties=[f"socket.connection.setup.timeout.ms={digits}"]) == (
-        "-X socket.connection.setup.timeout.ms: that is too long; 365 days (31536000000) is the longest"
+def test_a_timeout_must_be_greater_than_0() -> None:
+    variables = {"KAFKA_GROUPS_TIMEOUT": "0s"}
+    assert error_text(bootstrap="b", timeout="0s") == "--timeout must be greater than 0, for example 30s"
+    assert error_text(bootstrap="b", environment=variables) == (
+        "KAFKA_GROUPS_TIMEOUT must be greater than 0, for example 30s"
     )
+
+
+def test_an_invalid_bootstrap_server_is_reported_with_its_source(profiles: Path, tmp_path: Path) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=a b")
+    reason = "'a b' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
+    variables = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "a b"}
+    assert error_text(bootstrap="a b") == f"-b: {reason}"
+    assert error_text(environment=variables) == f"KAFKA_GROUPS_BOOTSTRAP_SERVER: {reason}"
+    assert error_text(profile="odd", profiles=profiles) == f"profile 'odd': bootstrap.servers: {reason}"
+    assert error_text(profile="alias", profiles=profiles) == f"profile 'alias': metadata.broker.list: {reason}"
+    assert error_text(config=config) == f"{config}: bootstrap.servers: {reason}"
+    assert error_text(properties=["bootstrap.servers=a b"]) == f"-X bootstrap.servers: {reason}"
+
+
+def test_a_properties_file_has_neither_the_timeout_nor_the_config_file_of_a_profile(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=b:1\ntimeout=soon\nconfig=/no/such\n")
+    assert resolve(config=config).timeout_s == 30.0

@@ -1,4 +1,4 @@
-"""Durations and bootstrap servers, as people write them."""
+"""Values of settings: durations and bootstrap servers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from kafka_groups.settings import Endpoint, parse_bootstrap, parse_duration
         ("PT0.5S", 0.5),
     ],
 )
-def test_durations_are_read_with_their_unit(text: str, seconds: float) -> None:
+def test_a_duration_is_parsed_with_its_unit(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["30", "1.5", "0"])
-def test_a_number_without_a_unit_is_refused_with_two_examples(text: str) -> None:
+def test_a_number_without_a_unit_is_rejected_with_two_examples(text: str) -> None:
     with pytest.raises(
         ValueError, match=r"is not a duration \(a number needs a unit\); write for example 30s or 500ms"
     ):
@@ -38,7 +38,7 @@ def test_a_number_without_a_unit_is_refused_with_two_examples(text: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "s", "-5s", "5 s", "5sec", "five", "P", "PT", "P1M", "1h30m", "1e3s", "∞s"])
-def test_what_is_no_duration_is_refused_with_two_examples(text: str) -> None:
+def test_text_that_is_not_a_duration_is_rejected_with_two_examples(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write for example 30s or 500ms"):
         parse_duration(text)
 
@@ -58,18 +58,18 @@ def test_what_is_no_duration_is_refused_with_two_examples(text: str) -> None:
         ("kafka_1.internal-net:9092", ["kafka_1.internal-net:9092"]),
     ],
 )
-def test_bootstrap_servers_are_read_in_all_their_spellings(text: str, endpoints: list[str]) -> None:
+def test_bootstrap_servers_are_parsed_in_all_their_spellings(text: str, endpoints: list[str]) -> None:
     assert [str(endpoint) for endpoint in parse_bootstrap(text)] == endpoints
 
 
-def test_an_ipv6_address_is_kept_without_its_brackets() -> None:
+def test_an_ipv6_address_has_no_brackets_in_an_endpoint() -> None:
     assert parse_bootstrap("[::1]:9093") == (Endpoint(host="::1", port=9093),)
 
 
 @pytest.mark.parametrize(
     "text", ["b:0", "b:65536", "b:", "b:x", ":9092", "::1", "a b:1", "b:1/x", "[]:1", "b:-1", "[b"]
 )
-def test_what_is_no_bootstrap_server_is_refused_with_examples(text: str) -> None:
+def test_text_that_is_not_a_bootstrap_server_is_rejected_with_examples(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_bootstrap(text)
     assert str(caught.value) == (
@@ -78,27 +78,27 @@ def test_what_is_no_bootstrap_server_is_refused_with_examples(text: str) -> None
 
 
 @pytest.mark.parametrize("scheme", ["http", "SASL", "kafka"])
-def test_a_scheme_that_is_not_spoken_is_refused(scheme: str) -> None:
+def test_an_unsupported_scheme_is_rejected(scheme: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_bootstrap(f"a:1,{scheme}://b:1")
     assert str(caught.value) == (
-        f"'{scheme}://b:1': {scheme.upper()}:// is not spoken here; "
+        f"'{scheme}://b:1': {scheme.upper()}:// is not supported; "
         "write host:port, SSL://host:port or SASL_SSL://host:port"
     )
 
 
 @pytest.mark.parametrize(("scheme", "protocol"), [("SSL", "PLAINTEXT"), ("PLAINTEXT", "SSL")])
-def test_a_scheme_that_contradicts_the_security_protocol_is_refused(scheme: str, protocol: str) -> None:
+def test_a_scheme_that_contradicts_the_security_protocol_is_rejected(scheme: str, protocol: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_bootstrap(f"{scheme.lower()}://b:1", protocol=protocol)
     assert str(caught.value) == (
-        f"'{scheme.lower()}://b:1' contradicts security.protocol={protocol}; make it {scheme}, or leave out {scheme}://"
+        f"'{scheme.lower()}://b:1' contradicts security.protocol={protocol}; set it to {scheme}, or remove {scheme}://"
     )
     assert parse_bootstrap(f"{scheme}://b:1", protocol=scheme) == (Endpoint(host="b", port=1),)
 
 
 @pytest.mark.parametrize("text", ["366d", "99999d", "PT99999999H", f"{'9' * 22}d", f"{'9' * 500}s"])
-def test_a_duration_of_more_than_a_year_is_refused(text: str) -> None:
+def test_a_duration_of_more_than_a_year_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="is too long; 365d is the longest") as caught:
         parse_duration(text)
     assert len(str(caught.value)) < 80
@@ -109,6 +109,6 @@ def test_a_year_is_the_longest_duration() -> None:
 
 
 @pytest.mark.parametrize("text", [",", " ", ",,"])
-def test_a_list_of_no_servers_is_refused(text: str) -> None:
+def test_an_empty_list_of_bootstrap_servers_is_rejected(text: str) -> None:
     with pytest.raises(SettingsError, match="the bootstrap server list is empty"):
         parse_bootstrap(text)

@@ -1,4 +1,4 @@
-"""Java's `sasl.jaas.config`: a login module and its options, as text."""
+"""Java's `sasl.jaas.config`: text that names a login module and its options."""
 
 from __future__ import annotations
 
@@ -6,43 +6,51 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-# Those that a user and a password are for.
+# The login modules that take a user and a password.
 _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
-_LOGIN: Final = re.compile(
+_NAMES: Final = ("username", "password")
+_ENTRY: Final = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<rest>.*)", re.DOTALL
 )
 _OPTION: Final = re.compile(r"""(\w+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;]+)""")
 
 
 class Jaas(NamedTuple):
-    """The last part of the module's name, empty if there is none, and the options."""
+    """A login module, by the last part of its name (empty if there is none), and its options.
+
+    An option may be a password, so the repr does not show the options.
+    """
 
     module: str
     options: Mapping[str, str]
 
-    def login(self) -> dict[str, str]:
-        """`username` and `password`, as far as they are given to a module that is for them."""
+    def __repr__(self) -> str:
+        return f"Jaas(module={self.module!r})"
+
+    def credentials(self) -> dict[str, str]:
+        """Return the options `username` and `password` that are set; none for another login module."""
         if self.module not in _MODULES:
             return {}
-        return {name: self.options[name] for name in ("username", "password") if name in self.options}
+        return {name: self.options[name] for name in _NAMES if name in self.options}
 
-    def lack(self) -> str | None:
-        """Why there is no whole login in it; None if there is one. Nothing of the text is repeated: it has secrets."""
+    def find_problem(self) -> str | None:
+        """Return why there is no user and password in it, or None. The text has secrets, so it is not repeated."""
         if self.module not in _MODULES:
-            told = f"{self.module} is not understood" if self.module else "it names no login module"
-            return f"{told}; set librdkafka's own keys (sasl.mechanism, sasl.username, sasl.password, …)"
-        found = self.login()
-        return next((f"it has no {name}" for name in ("username", "password") if name not in found), None)
+            problem = f"the login module {self.module} is not supported" if self.module else "it names no login module"
+            return f"{problem}; set librdkafka's properties instead (sasl.mechanism, sasl.username, sasl.password, …)"
+        found = self.credentials()
+        missing = [name for name in _NAMES if name not in found]
+        return f"it has no option {missing[0]}; add the option, or set sasl.{missing[0]}" if missing else None
 
 
 def parse_jaas(text: str) -> Jaas:
-    """What the text says; without a module if it is none of Java's."""
-    login = _LOGIN.fullmatch(text)
-    if login is None:
+    """Return the login module and its options; the module is empty if the text is not in Java's format."""
+    entry = _ENTRY.fullmatch(text)
+    if entry is None:
         return Jaas("", {})
-    options = {name: _unquoted(value) for name, value in _OPTION.findall(login["rest"])}
-    return Jaas(login["module"].rpartition(".")[2], options)
+    options = {name: _unquote(value) for name, value in _OPTION.findall(entry["rest"])}
+    return Jaas(entry["module"].rpartition(".")[2], options)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[:1] in {'"', "'"} else text

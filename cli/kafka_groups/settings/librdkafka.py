@@ -1,125 +1,76 @@
-"""The same settings as the wire's, from the same sources, as librdkafka's properties: all that it knows passes."""
+"""The settings of librdkafka's clients, as its properties, from the same sources as those of the network layer."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Unpack
+from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.properties import Setting, parse_pairs
-from kafka_groups.settings.sasl import check_jaas, check_login_is_wanted
-from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources
-from kafka_groups.settings.values import parse_bootstrap
-
-# What a file or a profile says of these is for us; the rest of a file serves other programs.
-_CONNECTION: Final = frozenset(
-    {
-        "bootstrap.servers",
-        "broker.address.family",
-        "client.dns.lookup",
-        "client.id",
-        "client.rack",
-        "connections.max.idle.ms",
-        "enable.sasl.oauthbearer.unsecure.jwt",
-        "reconnect.backoff.max.ms",
-        "reconnect.backoff.ms",
-        "security.protocol",
-        "socket.connection.setup.timeout.ms",
-        "socket.keepalive.enable",
-        "socket.nagle.disable",
-        "socket.timeout.ms",
-        "ssl.ca.certificate.stores",
-        "ssl.ca.pem",
-        "ssl.certificate.pem",
-        "ssl.crl.location",
-        "ssl.curves.list",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.key.location",
-        "ssl.key.password",
-        "ssl.key.pem",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.providers",
-        "ssl.sigalgs.list",
-        "ssl.truststore.location",
-    }
-)
-_SASL: Final = re.compile(
-    r"sasl\.(mechanisms?|username|password|kerberos\.(service\.name|principal|keytab|kinit\.cmd|min\.time\.before\.relogin)"
-    r"|oauthbearer\.(config|method|client\.id|client\.secret|scope|extensions|token\.endpoint\.url))"
-)
-# Consumed here, whoever wrote them.
-_JAVAS_OWN: Final = ("sasl.jaas.config", "ssl.truststore.type", "ssl.keystore.type")
-# The pipeline joins no group and commits nothing; these would make it.
-_NOT_TO_BE_SET: Final = frozenset(
-    {"group.id", "group.instance.id", "group.protocol", "enable.auto.commit", "isolation.level", "enable.partition.eof"}
-)
+from kafka_groups.settings.pairs import Setting, parse_pairs
+from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
+from kafka_groups.settings.sasl import check_jaas, require_sasl_protocol
+from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClientSettings:
-    """librdkafka's properties; they hold secrets, so they are no part of the repr."""
+    """The properties of a librdkafka client. They hold secrets, so the repr does not show them."""
 
     properties: Mapping[str, str] = field(repr=False)
     timeout_s: float = DEFAULT_TIMEOUT_S
 
 
 def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
-    """Merge all sources, as `resolve_settings` does, into what librdkafka needs.
+    """Merge all sources, as `resolve_settings` does, into the settings of librdkafka.
 
-    Java's names become librdkafka's. A file's keys that have nothing to do with reaching a cluster are left out;
-    -X passes whatever librdkafka knows, which judges it. SettingsError names the source of what cannot be used.
+    Java's names become librdkafka's. A file's properties that do not concern the connection are skipped. -X passes
+    every property on, and librdkafka checks it. Raises SettingsError for a setting that cannot be used; the error
+    names the source of the setting.
     """
     typed = parse_pairs(sources.get("properties", ()))
     merged = merge_sources(typed, sources)
     servers = merged.bootstrap()
-    odd = next((setting for key, setting in typed.items() if key in _NOT_TO_BE_SET), None)
-    if odd is not None:
-        msg = f"{odd.where}: the pipeline reads without a group and commits nothing, so this cannot be set"
-        raise SettingsError(msg)
-    known = {
-        key: setting
+    _check_reserved(typed)
+    properties = {
+        key: setting.value
         for key, setting in merged.settings.items()
-        if key in typed or key in _CONNECTION or key in _JAVAS_OWN or _SASL.fullmatch(key)
+        if key in PASSED_KEYS or (key in typed and key not in CONVERTED_KEYS)
     }
-    client = {key: setting.value for key, setting in known.items() if key not in _JAVAS_OWN}
-    protocol = client.get("security.protocol", "plaintext").upper()
-    client["bootstrap.servers"] = _servers(servers, protocol)
-    client.setdefault("client.id", "kafka-groups")
-    if "security.protocol" in client:
-        client["security.protocol"] = client["security.protocol"].lower()
-    if "sasl.mechanism" in client:
-        client["sasl.mechanism"] = client["sasl.mechanism"].upper()
-    _spell_tls(known, client)
-    check_jaas(known)
-    check_login_is_wanted(typed, protocol)
-    return ClientSettings(properties=client, timeout_s=merged.timeout_s())
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
+    properties.setdefault("client.id", "kafka-groups")
+    if "security.protocol" in properties:
+        properties["security.protocol"] = protocol.lower()
+    if "sasl.mechanism" in properties:
+        properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    _convert_tls(merged.settings, properties)
+    check_jaas(merged.settings)
+    require_sasl_protocol(typed, protocol)
+    return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
 
-def _servers(servers: Setting, protocol: str) -> str:
-    try:
-        return ",".join(map(str, parse_bootstrap(servers.value, protocol=protocol)))
-    except SettingsError as error:
-        msg = f"{servers.where}: {error}"
-        raise SettingsError(msg) from None
+def _check_reserved(typed: Mapping[str, Setting]) -> None:
+    reserved = next((setting for key, setting in typed.items() if key in RESERVED_KEYS), None)
+    if reserved is not None:
+        msg = f"{reserved.source} cannot be set: the pipeline reads without a group and commits nothing; remove it"
+        raise SettingsError(msg)
 
 
-def _spell_tls(known: Mapping[str, Setting], client: dict[str, str]) -> None:
-    """PEM files as librdkafka names them; a PKCS#12 key store is what it calls a key store itself."""
-    kinds = {key: known[key] for key in ("ssl.truststore.type", "ssl.keystore.type") if key in known}
-    is_pkcs12 = "ssl.keystore.type" in kinds and kinds["ssl.keystore.type"].value.upper() == "PKCS12"
-    for key, (kind, where) in kinds.items():
-        if kind.upper() != "PEM" and not (key == "ssl.keystore.type" and is_pkcs12):
-            msg = f"{where}={kind} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
+def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
+    """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
+    types = {key: settings[key] for key in ("ssl.truststore.type", "ssl.keystore.type") if key in settings}
+    is_pkcs12 = "ssl.keystore.type" in types and types["ssl.keystore.type"].value.upper() == "PKCS12"
+    for key, (store_type, source) in types.items():
+        if store_type.upper() != "PEM" and not (key == "ssl.keystore.type" and is_pkcs12):
+            msg = f"{source}={store_type} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
             raise SettingsError(msg)
-    if authority := client.pop("ssl.truststore.location", None):
-        client["ssl.ca.location"] = authority
-    if not is_pkcs12 and (certificate := client.pop("ssl.keystore.location", None)):
-        client["ssl.certificate.location"] = certificate
-        # Java's PEM key store holds both.
-        client.setdefault("ssl.key.location", certificate)
-    if "ssl.endpoint.identification.algorithm" in client:
-        told = client["ssl.endpoint.identification.algorithm"].lower()
-        client["ssl.endpoint.identification.algorithm"] = told or "none"
+    if ca_file := properties.pop("ssl.truststore.location", None):
+        properties["ssl.ca.location"] = ca_file
+    if not is_pkcs12 and (certificate := properties.pop("ssl.keystore.location", None)):
+        properties["ssl.certificate.location"] = certificate
+        # A PEM key store of Java's holds both the certificate and the key.
+        properties.setdefault("ssl.key.location", certificate)
+    if "ssl.endpoint.identification.algorithm" in properties:
+        algorithm = properties["ssl.endpoint.identification.algorithm"].lower()
+        properties["ssl.endpoint.identification.algorithm"] = algorithm or "none"

@@ -1,4 +1,4 @@
-"""All sources of settings as one: flags beat the environment, which beats the profile, which beats the config file."""
+"""The sources of settings and their precedence: flags, environment, profile, config file."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.properties import Setting, read_profile, read_properties_file
-from kafka_groups.settings.values import parse_duration
+from kafka_groups.settings.pairs import Setting, read_properties_file
+from kafka_groups.settings.profiles import read_profile
+from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
+_VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+# Keys of profiles alone; a properties file that has them means something else.
+_PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
 
 class Sources(TypedDict, total=False):
-    """Where settings may come from. None, or not there: not given.
+    """The sources of settings; one that is None or absent is not given.
 
-    The first five are what the flags said; `profiles` is the profiles file, the user's own unless told.
+    The first five are flags. `profiles` is the path of the profiles file, by default the user's own.
     """
 
     bootstrap: str | None
@@ -29,68 +33,78 @@ class Sources(TypedDict, total=False):
     profiles: Path | None
 
 
-class Merged(NamedTuple):
-    """What won, by dotted name; the timeout that won; and in which sources a cluster was looked for."""
+class MergedSettings(NamedTuple):
+    """The settings of all sources, by canonical name: for each one the value of the source that wins.
+
+    `timeout` is None if no source has one. `sources` names the profile and the config file that were read.
+    """
 
     settings: Mapping[str, Setting]
-    waiting: Setting | None
-    asked: tuple[str, ...]
+    timeout: Setting | None
+    sources: tuple[str, ...]
 
     def bootstrap(self) -> Setting:
-        """The brokers to ask first; SettingsError if no source names any."""
+        """Return the bootstrap servers; SettingsError if no source has any."""
         servers = self.settings.get("bootstrap.servers")
         if servers is not None and servers.value:
             return servers
-        lacking = " and ".join(self.asked) if servers is None or servers.where != "-b" else ""
+        searched = " and ".join(self.sources) if servers is None or servers.source != "-b" else ""
         msg = (
-            f"no cluster is named{f' in {lacking} (bootstrap.servers)' if lacking else ''}; "
+            f"no cluster is named{f' in {searched} (bootstrap.servers)' if searched else ''}; "
             f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
         )
         raise SettingsError(msg)
 
     def timeout_s(self) -> float:
-        """The one deadline in seconds; SettingsError if what was written is none."""
-        if self.waiting is None:
+        """Return the timeout in seconds; SettingsError if it is not a duration greater than 0."""
+        if self.timeout is None:
             return DEFAULT_TIMEOUT_S
         try:
-            seconds = parse_duration(self.waiting.value)
+            seconds = parse_duration(self.timeout.value)
         except ValueError as error:
-            msg = f"{self.waiting.where}: {error}"
+            msg = f"{self.timeout.source}: {error}"
             raise SettingsError(msg) from None
         if seconds <= 0:
-            msg = f"{self.waiting.where} must be more than nothing; write for example 30s"
+            msg = f"{self.timeout.source} must be greater than 0, for example 30s"
             raise SettingsError(msg)
         return seconds
 
 
-def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> Merged:
-    """Every source in its order; `typed` is what -X said, as whoever asks reads it."""
+def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> MergedSettings:
+    """Return the settings of all sources, by precedence; `typed` are those of -X, as the caller has parsed them."""
     environment, bootstrap = sources["environment"], sources.get("bootstrap")
     variables = {
-        name: Setting(value, _PREFIX + name)
-        for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
-        if (value := environment.get(_PREFIX + name))
+        name: Setting(value, _PREFIX + name) for name in _VARIABLES if (value := environment.get(_PREFIX + name))
     }
-    asked = [f"profile '{name}'"] if (name := sources.get("profile") or _value(variables.get("PROFILE"))) else []
-    merged = read_profile(name, sources.get("profiles"))
-    # A profile may name a config file, but one that was asked for now (flag or environment) replaces it.
+    profile = sources.get("profile") or _value(variables.get("PROFILE"))
+    searched = [f"profile '{profile}'"] if profile else []
+    merged = read_profile(profile, sources.get("profiles"))
+    # A profile may name a config file; one of a flag or of the environment replaces it.
     if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
-        asked.append(f"the config file {file}")
-        merged = {**_without_ours(read_properties_file(file)), **merged}
+        searched.append(f"the config file {file}")
+        merged = {**_without_profile_keys(read_properties_file(file)), **merged}
     flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
-    waiting = flag or variables.get("TIMEOUT") or merged.get("timeout")
+    winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
     merged.update(typed)
     if bootstrap is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return Merged(merged, waiting, tuple(asked))
+    return MergedSettings(merged, timeout=winner, sources=tuple(searched))
+
+
+def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
+    """Return the endpoints of the bootstrap servers; a SettingsError names their source."""
+    try:
+        return parse_bootstrap(servers.value, protocol=protocol)
+    except SettingsError as error:
+        msg = f"{servers.source}: {error}"
+        raise SettingsError(msg) from None
 
 
 def _value(setting: Setting | None) -> str | None:
     return setting.value if setting else None
 
 
-def _without_ours(found: Mapping[str, Setting]) -> dict[str, Setting]:
-    # `config` and `timeout` are words of profiles; a properties file that has them means something else.
-    return {key: setting for key, setting in found.items() if key not in {"config", "timeout"}}
+def _without_profile_keys(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    return {key: setting for key, setting in settings.items() if key not in _PROFILE_KEYS}

@@ -1,4 +1,4 @@
-"""Durations and bootstrap servers, as people write them."""
+"""Values of settings: durations, bootstrap servers, security protocols."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from kafka_groups.errors import SettingsError
 DEFAULT_PORT = 9092
 _LAST_PORT = 65_535
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-# No command runs for longer, and what waits for a time cannot wait for any time.
+# No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)")
-_ISO_DURATION = re.compile(
-    r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
-)
+# Compiled at its first use: few durations are written so.
+_ISO_DURATION = r"(?i)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ENDPOINT = re.compile(
     r"(?:(?P<scheme>[A-Za-z_]+)://)?"
@@ -26,7 +25,7 @@ _ENDPOINT = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """A host and a port; an IPv6 address stands here without brackets."""
+    """A host and a port. An IPv6 address has no brackets here."""
 
     host: str
     port: int
@@ -36,7 +35,10 @@ class Endpoint:
 
 
 def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
-    """Seconds of `500ms`, `30s`, `10m`, `2h`, `1d` or ISO-8601 `PT10M`; ValueError says how to write one."""
+    """Return the seconds of a duration: `500ms`, `30s`, `10m`, `2h`, `1d` or ISO-8601 `PT10M`.
+
+    Raises ValueError, with an example, for other text and for durations above `longest_s` seconds.
+    """
     seconds = _seconds(text.strip())
     if seconds is None:
         hint = " (a number needs a unit)" if text.strip().replace(".", "", 1).isdigit() else ""
@@ -50,10 +52,10 @@ def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
 
 
 def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint, ...]:
-    """Endpoints of `host:port,host:port`; a missing port is 9092, `[::1]:9092` is IPv6.
+    """Return the endpoints of `host:port,host:port`; a missing port is 9092, `[::1]:9092` is IPv6.
 
-    `SSL://` in front, or another protocol's name, must be the security protocol, if one is given. SettingsError says
-    what is odd.
+    Before a host may stand `SSL://` or another security protocol, which must be equal to `protocol` if that is given.
+    Raises SettingsError for an empty list and for an endpoint that cannot be parsed.
     """
     endpoints = tuple(_parse_endpoint(part.strip(), protocol) for part in text.split(",") if part.strip())
     if not endpoints:
@@ -61,11 +63,20 @@ def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint
     return endpoints
 
 
+def is_utf8(text: str) -> bool:
+    """Return whether the text can be encoded in UTF-8; command-line arguments in another encoding cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _seconds(text: str) -> float | None:
     plain = _DURATION.fullmatch(text)
     if plain:
         return float(plain["number"]) * _UNIT_S[plain["unit"]]
-    iso = _ISO_DURATION.fullmatch(text)
+    iso = re.fullmatch(_ISO_DURATION, text)
     if iso and any(iso.groups()):
         return sum(float(iso[unit] or 0) * _UNIT_S[unit] for unit in "dhms")
     return None
@@ -84,8 +95,8 @@ def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
 
 def _check_scheme(text: str, scheme: str, protocol: str | None) -> None:
     if scheme not in PROTOCOLS:
-        msg = f"'{text}': {scheme}:// is not spoken here; write host:port, SSL://host:port or SASL_SSL://host:port"
+        msg = f"'{text}': {scheme}:// is not supported; write host:port, SSL://host:port or SASL_SSL://host:port"
         raise SettingsError(msg)
     if protocol is not None and scheme != protocol:
-        msg = f"'{text}' contradicts security.protocol={protocol}; make it {scheme}, or leave out {scheme}://"
+        msg = f"'{text}' contradicts security.protocol={protocol}; set it to {scheme}, or remove {scheme}://"
         raise SettingsError(msg)

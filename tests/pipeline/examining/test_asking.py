@@ -106,7 +106,7 @@ def test_a_group_whose_commits_are_refused_fails(cluster: ScriptedCluster) -> No
 
 def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(cluster: ScriptedCluster) -> None:
     def refuse() -> ConnectionSettings:
-        raise SettingsError("sasl.mechanism=GSSAPI is not spoken here")
+        raise SettingsError("sasl.mechanism=GSSAPI is not supported")
 
     for number in cluster.brokers:
         cluster.stop(number)
@@ -116,6 +116,6 @@ def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(c
         Check(
             "sample",
             "warning",
-            "sample and backfill cannot reach these brokers: sasl.mechanism=GSSAPI is not spoken here",
+            "sample and backfill cannot reach these brokers: sasl.mechanism=GSSAPI is not supported",
         )
     ]

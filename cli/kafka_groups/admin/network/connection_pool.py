@@ -213,7 +213,7 @@ class BrokerPool:
     def _connect(self, broker: int, endpoint: Endpoint, *, patience_s: float | None = None) -> Connection:
         connection = Connection(
             endpoint,
-            handshake=Handshake(self._settings.client_id, self._settings.login),
+            handshake=Handshake(self._settings.client_id, self._settings.credentials),
             make_channel=self._make_channel,
             patience_s=patience_s or self._patience_s(broker),
             now=self._clock(),
@@ -239,7 +239,7 @@ class BrokerPool:
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
-            return Channel(addresses, with_tls="SASL_SSL" if self._settings.login else "SSL")
+            return Channel(addresses, with_tls="SASL_SSL" if self._settings.credentials else "SSL")
         # ssl takes a while to load, and most first tries are plain.
         from kafka_groups.admin.network.tls import TlsChannel, make_context
 

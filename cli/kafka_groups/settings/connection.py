@@ -1,0 +1,125 @@
+"""The settings of the network layer: brokers, timeouts, TLS and credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Unpack
+
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings.pairs import Setting, parse_network_pairs
+from kafka_groups.settings.sasl import SaslCredentials, require_sasl_protocol, sasl_credentials
+from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
+from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, is_utf8
+
+# Every request has the length of the client ID in 16 bits.
+_LONGEST_CLIENT_ID = 32_767
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tls:
+    """The files and checks of TLS connections. All files are PEM; without `ca_file` the system's CAs are trusted."""
+
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    check_host_name: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectionSettings:
+    """The settings that the admin layer needs to reach a cluster.
+
+    `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
+    """
+
+    bootstrap: tuple[Endpoint, ...]
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    client_id: str = "kafka-groups"
+    connect_timeout_s: float = 10.0
+    tls: Tls | None = None
+    credentials: SaslCredentials | None = None
+
+
+def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
+    """Merge all sources into the settings of the admin layer.
+
+    Raises SettingsError for a setting that cannot be used; the error names the source of the setting.
+    """
+    typed = parse_network_pairs(sources.get("properties", ()))
+    return _build(merge_sources(typed, sources), typed)
+
+
+def _build(merged: MergedSettings, typed: Mapping[str, Setting]) -> ConnectionSettings:
+    servers = merged.bootstrap()
+    settings = merged.settings
+    protocol = _protocol(settings.get("security.protocol"))
+    require_sasl_protocol(typed, protocol.value)
+    return ConnectionSettings(
+        bootstrap=parse_servers(servers, protocol.value),
+        timeout_s=merged.timeout_s(),
+        client_id=_client_id(settings.get("client.id")),
+        connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
+        tls=_tls(settings) if protocol.value.endswith("SSL") else None,
+        credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
+    )
+
+
+def _client_id(setting: Setting | None) -> str:
+    if setting is None:
+        return "kafka-groups"
+    if not is_utf8(setting.value):
+        msg = f"{setting.source} is not valid UTF-8; write it in UTF-8"
+        raise SettingsError(msg)
+    size = len(setting.value.encode())
+    if not 0 < size <= _LONGEST_CLIENT_ID:
+        msg = f"{setting.source}: the client ID has {size} bytes; write 1 to {_LONGEST_CLIENT_ID} bytes"
+        raise SettingsError(msg)
+    return setting.value
+
+
+def _milliseconds(setting: Setting | None, default: int) -> int:
+    if setting is None:
+        return default
+    text, source = setting
+    if not text.isdecimal() or not text.strip("0"):
+        msg = f"{source}={text} is not a number of milliseconds greater than 0; write for example 10000"
+        raise SettingsError(msg)
+    # The number of digits is compared first: a text of very many digits takes long to convert.
+    if len(text.lstrip("0")) > len("31536000000") or int(text) / 1000 > LONGEST_S:
+        msg = f"{source} is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
+        raise SettingsError(msg)
+    return int(text)
+
+
+def _protocol(setting: Setting | None) -> Setting:
+    if setting is None:
+        return Setting(PROTOCOLS[0], "")
+    protocol = setting.value.upper()
+    if protocol not in PROTOCOLS:
+        msg = f"{setting.source}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
+        raise SettingsError(msg)
+    return setting._replace(value=protocol)
+
+
+def _tls(settings: Mapping[str, Setting]) -> Tls:
+    values = {key: setting.value for key, setting in settings.items()}
+    for key in ("ssl.truststore.type", "ssl.keystore.type"):
+        if values.get(key, "PEM").upper() != "PEM":
+            msg = (
+                f"{settings[key].source}={values[key]} is not supported yet; "
+                f"give PEM files (ssl.ca.location, ssl.certificate.location)"
+            )
+            raise SettingsError(msg)
+    if values.get("ssl.key.location") and not values.get("ssl.keystore.location"):
+        source = settings["ssl.key.location"].source
+        msg = f"{source} needs the certificate that belongs to the key; set ssl.certificate.location"
+        raise SettingsError(msg)
+    return Tls(
+        ca_file=values.get("ssl.truststore.location"),
+        certificate_file=values.get("ssl.keystore.location"),
+        key_file=values.get("ssl.key.location"),
+        key_password=values.get("ssl.key.password"),
+        check_host_name=values.get("ssl.endpoint.identification.algorithm", "https").lower() not in {"", "none"},
+    )

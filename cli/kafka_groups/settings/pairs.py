@@ -1,0 +1,97 @@
+"""Key-value pairs of users, as settings: properties files, and -X KEY=VALUE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+
+
+class Setting(NamedTuple):
+    """The value of a property, and the place where the user wrote it: `-b`, `-X client.id`, `profile 'x': timeout`.
+
+    The value may be secret, so the repr does not show it.
+    """
+
+    value: str
+    source: str
+
+    def __repr__(self) -> str:
+        return f"Setting(source={self.source!r})"
+
+
+def read_properties_file(path: str) -> dict[str, Setting]:
+    """Return the settings of a properties file, unknown ones included: other programs may read the file too.
+
+    Raises SettingsError if the file cannot be read.
+    """
+    import javaproperties
+
+    try:
+        # A byte order mark, which some editors write, is no part of the first key.
+        with Path(path).open(encoding="utf-8-sig") as file:
+            return to_settings(javaproperties.load(file), source=f"{path}: ")
+    except javaproperties.InvalidUEscapeError:
+        # The library's message has the characters after \u, which may belong to a password.
+        problem = r"a \u is not followed by four hexadecimal digits; write a backslash as \\"
+        msg = f"the config file {path} cannot be read: {problem}"
+        raise SettingsError(msg) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        msg = f"the config file {path} cannot be read: {reason}"
+        raise SettingsError(msg) from error
+
+
+def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
+    """Return the settings of -X, unknown ones included. Raises SettingsError for text that is no KEY=VALUE."""
+    parsed: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not re.fullmatch(r"[\w.-]+", key.strip()):
+            # The text after the key may be a password.
+            shown = pair if equals and not key.strip() else (re.match(r"\s*[\w.-]*", pair) or [""])[0]
+            msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
+            raise SettingsError(msg)
+        parsed[key.strip()] = value.strip()
+    return to_settings(parsed, source="-X ")
+
+
+def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
+    """Return the settings of -X for the network layer.
+
+    Raises SettingsError for a property that the network layer does not use: a flag must have an effect.
+    """
+    settings = parse_pairs(pairs)
+    for name, setting in settings.items():
+        if name not in NETWORK_KEYS:
+            supported = ", ".join(sorted(NETWORK_KEYS))
+            msg = f"{setting.source}: this property is not supported; supported properties are {supported}"
+            raise SettingsError(msg)
+    return settings
+
+
+def to_settings(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
+    """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
+
+    A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`, unless the pairs have them.
+    Raises SettingsError for `enable.ssl.certificate.verification=false`.
+    """
+    settings: dict[str, Setting] = {}
+    for key, value in pairs.items():
+        name = canonical_name(key)
+        if name == "enable.ssl.certificate.verification" and value.lower() == "false":
+            msg = f"{source}{key}=false is not supported; set ssl.ca.location to the CA of the brokers instead"
+            raise SettingsError(msg)
+        settings[name] = Setting(value, f"{source}{key}")
+    if jaas := settings.get("sasl.jaas.config"):
+        # Imported here, as most commands have no JAAS text.
+        from kafka_groups.settings.jaas import parse_jaas
+
+        # Done for each source, so that its user and password have the precedence of their source.
+        for name, value in parse_jaas(jaas.value).credentials().items():
+            settings.setdefault(f"sasl.{name}", Setting(value, jaas.source))
+    return settings

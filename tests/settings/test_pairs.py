@@ -1,0 +1,75 @@
+"""Key-value pairs: properties files, and -X KEY=VALUE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.settings.resolution import error_text, hosts, resolve, write_file
+
+
+def test_a_properties_file_has_comments_escapes_and_continued_lines(tmp_path: Path) -> None:
+    text = "# comment\n! another\nbootstrap.servers = a:1,\\\n    b:2\nclient.id: caf\\u00e9\\=1\nunknown.key=ignored\n"
+    settings = resolve(config=write_file(tmp_path, text))
+    assert hosts(settings) == ["a:1", "b:2"]
+    assert settings.client_id == "café=1"
+
+
+def test_a_config_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.properties"
+    assert error_text(config=str(missing)) == f"the config file {missing} cannot be read: No such file or directory"
+    binary = tmp_path / "binary.properties"
+    binary.write_bytes(b"client.id=\xff\xfe")
+    assert error_text(config=str(binary)).startswith(f"the config file {binary} cannot be read: 'utf-8' codec")
+    assert "Is a directory" in error_text(config=str(tmp_path))
+
+
+def test_an_invalid_escape_is_reported_without_the_text_around_it(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "sasl.password=\\upwd1-rest")
+    assert error_text(config=config) == (
+        f"the config file {config} cannot be read: a \\u is not followed by four hexadecimal digits; "
+        "write a backslash as \\\\"
+    )
+
+
+def test_a_properties_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_bytes(b"\xef\xbb\xbfbootstrap.servers=b:1\n")
+    assert hosts(resolve(config=str(path))) == ["b:1"]
+
+
+def test_certificate_verification_cannot_be_disabled(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "enable.ssl.certificate.verification=false")
+    assert error_text(bootstrap="b", config=config) == (
+        f"{config}: enable.ssl.certificate.verification=false is not supported; "
+        "set ssl.ca.location to the CA of the brokers instead"
+    )
+
+
+def test_a_property_of_a_flag_must_be_one_that_the_network_layer_uses() -> None:
+    text = error_text(bootstrap="b", properties=["fetch.max.bytes=1"])
+    lead = "-X fetch.max.bytes: this property is not supported; supported properties are bootstrap.servers, client.id, "
+    assert text.startswith(lead)
+
+
+@pytest.mark.parametrize("pair", ["client.id", "=x", " =x", ""])
+def test_a_property_of_a_flag_must_be_a_pair(pair: str) -> None:
+    assert error_text(bootstrap="b", properties=[pair]) == f"-X {pair}: write KEY=VALUE"
+
+
+@pytest.mark.parametrize(
+    ("pair", "shown"),
+    [
+        ("sasl.password: hidden-thing", "sasl.password"),
+        ("sasl.password: hidden=thing", "sasl.password"),
+        ("sasl.password hidden=thing", "sasl.password"),
+        (" sasl.password:hidden", " sasl.password"),
+    ],
+)
+def test_a_flag_that_is_no_pair_is_reported_by_its_key_alone(pair: str, shown: str) -> None:
+    assert error_text(bootstrap="b", properties=[pair]) == f"-X {shown}…: write KEY=VALUE"
+
+
+def test_the_value_of_a_flag_may_have_equals_signs_and_is_stripped_of_blanks() -> None:
+    assert resolve(bootstrap="b", properties=[" client.id = a=b "]).client_id == "a=b"
