@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kafka_groups.lag import join_offsets, lag_of, sort_members
-from kafka_groups.model import Assignment, Member, OffsetRow, PartitionCommit
+from kafka_groups.model import Assignment, CommitTuple, Member, OffsetRow, PartitionCommit
 
 Commits = Mapping[tuple[str, int], int | None]
 
@@ -32,7 +32,11 @@ def _join(
     for (topic, partition), offset in sorted(commits.items()):
         by_topic.setdefault(topic, []).append((partition, offset, None, None if offset is None else ""))
     return join_offsets(
-        "g", members=members, committed=reversed(by_topic.items()), ends=ends or {}, starts=starts or {}
+        "g",
+        members=members,
+        committed=[(topic, CommitTuple(rows)) for topic, rows in reversed(by_topic.items())],
+        ends=ends or {},
+        starts=starts or {},
     )
 
 
@@ -97,7 +101,7 @@ def test_a_row_carries_all_that_is_known_of_its_partition() -> None:
     rows = join_offsets(
         "orders",
         members=[_member("m", t=(0,))],
-        committed=[("t", [(0, 5, 3, "by hand")])],
+        committed=[("t", CommitTuple([(0, 5, 3, "by hand")]))],
         ends={"t": {0: 12}},
         starts={"t": {0: 2}},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import Deadline, GroupAdmin
 from tests.fakes.scripted_broker import delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -48,13 +48,42 @@ def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
         assert time.thread_time() - before < 0.3
 
 
-def test_one_deadline_for_all_calls_runs_from_the_first() -> None:
-    with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4), one_deadline=True) as admin:
+def test_calls_that_share_a_deadline_end_by_it() -> None:
+    with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4)) as admin:
         cluster.script("ListGroups", silent, silent, brokers=[2])
         started = time.monotonic()
-        assert list(admin.list_groups().failed) == [2]
-        assert list(admin.list_groups(timeout=5.0).failed) == [1, 2, 3]
+        deadline = admin.deadline()
+        assert list(admin.list_groups(timeout=deadline).failed) == [2]
+        assert list(admin.list_groups(timeout=deadline).failed) == [1, 2, 3]
         assert time.monotonic() - started < 0.8
+
+
+def test_a_poll_with_a_renewed_deadline_keeps_connections_coordinators_and_leaders() -> None:
+    topics = {"payments": {0: 1, 1: 2}}
+    groups = {name: Group(coordinator=at, commits={("payments", 0): 5}) for name, at in PLACES.items()}
+    with ScriptedCluster(groups=groups, topics=topics) as cluster, cluster.admin() as admin:
+        deadline = Deadline.after(0.4)
+        for poll in range(3):
+            admin.list_consumer_group_offsets(dict.fromkeys(PLACES), timeout=deadline).all()
+            admin.list_offsets([("payments", 0), ("payments", 1)], timeout=deadline).all()
+            assert cluster.requests() == {
+                "FindCoordinator": 1,
+                "OffsetFetch": 3 * (poll + 1),
+                "Metadata": 1,
+                "ListOffsets": 2 * (poll + 1),
+            }
+            assert len(cluster.asked("ApiVersions")) == 3
+            time.sleep(max(0.0, deadline.at - time.monotonic()))
+            assert list(admin.list_consumer_group_offsets({"a": None}, timeout=deadline).failed) == ["a"]
+            deadline = deadline.renew()
+
+
+def test_a_share_of_a_deadline_leaves_the_rest_of_the_time_to_later_calls() -> None:
+    now = 100.0
+    deadline = Deadline.after(8.0, lambda: now)
+    assert (deadline.at, deadline.share(0.5).at, deadline.share(1.0).at) == (108.0, 104.0, 108.0)
+    now = 106.0
+    assert (deadline.share(0.5).at, deadline.renew().at, deadline.renew().timeout_s) == (107.0, 114.0, 8.0)
 
 
 def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin import GroupOffsets
-from kafka_groups.model import CommittedOffset, TopicPartition
+from kafka_groups.model import CommittedOffset, GroupOffsets, TopicPartition
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
@@ -57,15 +56,15 @@ def test_a_partition_that_is_refused_is_told_beside_the_others(code: int, name: 
     refused = Commit(offset=-1, error=code)
     offsets = _offsets_of(Group(commits={("payments", 0): 5, ("secret", 1): refused}))
     assert list(offsets) == [TopicPartition("payments", 0)]
-    assert offsets.refused == {TopicPartition("secret", 1): code}
-    failure = offsets.failures("orders")[0]
+    assert {key: failure.code for key, failure in offsets.failed.items()} == {("secret", 1): code}
+    failure = offsets.failed[TopicPartition("secret", 1)]
     assert (failure.group, failure.topic, failure.partition) == ("orders", "secret", 1)
     assert (failure.code, failure.name) == (code, name)
 
 
 def test_without_stability_required_an_unstable_partition_is_refused_at_once() -> None:
     offsets = _offsets_of(Group(commits={("payments", 0): Commit(offset=-1, error=88)}))
-    assert offsets.refused == {TopicPartition("payments", 0): 88}
+    assert {key: failure.code for key, failure in offsets.failed.items()} == {("payments", 0): 88}
 
 
 def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> None:
@@ -113,5 +112,7 @@ def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_to
         answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout=0.5)
         assert sorted(answers.succeeded) == ["fine", "stuck"]
         assert dict(answers.succeeded["stuck"]) == {TopicPartition("payments", 1): CommittedOffset(7, None, "")}
-        assert answers.succeeded["stuck"].refused == {TopicPartition("payments", 0): 88}
+        assert {key: failure.code for key, failure in answers.succeeded["stuck"].failed.items()} == {
+            ("payments", 0): 88
+        }
         assert [group["group_id"] for group in cluster.asked("OffsetFetch")[1].body["groups"]] == ["stuck"]

@@ -48,7 +48,7 @@ def test_ends_and_starts_are_told_by_partition() -> None:
 
 def test_a_time_without_records_after_it_has_no_offset() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        assert admin.list_offsets([("payments", 0)], at=1_700_000_000_000).all() == {
+        assert admin.list_offsets([("payments", 0)], spec=OffsetSpec.for_timestamp(1_700_000_000_000)).all() == {
             TopicPartition("payments", 0): None
         }
         asked = cluster.asked("ListOffsets")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.admin import EARLIEST
+from kafka_groups.admin import OffsetSpec
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.fake_admin import Commits, FakeCluster, member, run
 
@@ -156,7 +156,9 @@ def test_log_starts_are_asked_for_only_if_they_are_shown(cluster: FakeCluster) -
     assert log_starts(run("describe", "busy", "--format", "json").stdout) == [None] * 5
     assert cluster.admin.list_offsets.call_count == 1
     assert log_starts(run("describe", "busy", "--format", "json", "--verbose").stdout) == [0, 0, 2, None, None]
-    assert [call.kwargs.get("at") for call in cluster.admin.list_offsets.call_args_list].count(EARLIEST) == 1
+    assert [call.kwargs.get("spec") for call in cluster.admin.list_offsets.call_args_list].count(
+        OffsetSpec.earliest()
+    ) == 1
 
 
 KAFKA_OFFSETS = (
@@ -202,4 +204,4 @@ def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: Fake
 
 def test_empty_groups_that_were_listed_need_no_describe(cluster: FakeCluster) -> None:
     run("describe", "--all-groups")
-    cluster.admin.describe_groups.assert_called_once_with(["busy"], share=0.5)
+    assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], ("empty", "busy"))

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Assignment, CommittedOffset, GroupListing, TopicPartition
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
-from kafka_groups.rendering.schemas import SCHEMAS
+from kafka_groups.rendering.views import view_schemas
 from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, run, unreachable
 
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
@@ -158,4 +158,4 @@ def test_an_unknown_command_is_a_usage_error_that_names_the_known_ones() -> None
     outcome = run("schema", "nope")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith("Error: Invalid value for 'COMMAND': 'nope' is not one of 'list', 'describe', ")
-    assert [name for name in (*SCHEMAS, *pipeline_schemas()) if f"'{name}'" not in outcome.stderr] == []
+    assert [name for name in (*view_schemas(), *pipeline_schemas()) if f"'{name}'" not in outcome.stderr] == []

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.admin import GroupOffsets
-from kafka_groups.model import CommittedOffset, TopicPartition
+from kafka_groups.model import CommittedOffset, Failure, GroupOffsets, TopicPartition
 from kafka_groups.protocol import Array, Cursor, Field, SchemaError, Struct, compile_writer
+from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, TOPIC
 from kafka_groups.protocol.packed_offsets import PackedPartitions, PackedTopics, read_packed_topics
 
@@ -46,7 +46,8 @@ def _read(topics: dict[str, list[Struct]], version: int = FLEXIBLE) -> tuple[Pac
 
 
 def _offsets(topics: dict[str, list[Struct]], version: int = FLEXIBLE) -> GroupOffsets:
-    return GroupOffsets(*_read(topics, version))
+    packed, refused = _read(topics, version)
+    return GroupOffsets(packed, {key: Failure.of(broker_error(code), group="g") for key, code in refused.items()})
 
 
 PLAIN_ROWS = st.lists(
@@ -95,7 +96,7 @@ def test_rows_of_any_kind_are_read_as_they_were_written(version: int, rows: list
     read = {key: (commit.offset, commit.metadata) for key, commit in offsets.rows() if commit is not None}
     assert read == written
     errors = {TopicPartition("t", row["partition_index"]): row["error_code"] for row in rows if row["error_code"]}
-    assert offsets.refused == errors
+    assert {key: failure.code for key, failure in offsets.failed.items()} == errors
     assert len(offsets) == len(list(offsets))
 
 
@@ -214,16 +215,8 @@ def test_a_partition_that_was_refused_or_not_requested_is_not_in_the_mapping() -
     assert offsets.get(TopicPartition("a", 1)) is None
 
 
-def test_refused_partitions_become_failures_of_their_group() -> None:
-    offsets = _offsets(MIXED)
-    assert offsets.refused == {TopicPartition("a", 1): 29}
-    assert [(failure.group, failure.topic, failure.partition, failure.name) for failure in offsets.failures("g")] == [
-        ("g", "a", 1, "TOPIC_AUTHORIZATION_FAILED")
-    ]
-
-
 def test_partitions_of_a_topic_include_refused_ones() -> None:
-    assert list(_offsets(MIXED).partitions()) == [("a", [0, 1, 2]), ("b", [0])]
+    assert list(_offsets(MIXED).partitions()) == [("a", [0, 2, 1]), ("b", [0])]
     assert list(_offsets({"t": [_row(3, 5), _row(1, 5)]}).partitions()) == [("t", [3, 1])]
 
 
@@ -236,5 +229,8 @@ def test_a_group_has_commits_when_one_partition_has(topics: dict[str, list[Struc
 
 
 def test_the_repr_of_offsets_has_all_commits() -> None:
-    assert repr(_offsets({"t": [_row(0, -1)]})) == "GroupOffsets({TopicPartition(topic='t', partition=0): None})"
+    assert (
+        repr(_offsets({"t": [_row(0, -1)]}))
+        == "GroupOffsets({TopicPartition(topic='t', partition=0): None}, failed={})"
+    )
     assert dict(GroupOffsets()) == {}

@@ -6,9 +6,9 @@ import io
 from typing import NamedTuple
 
 import pytest
+from kafka_groups.rendering.formats import write_table
 
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.formats import write_table
 from kafka_groups.rendering.screen import Screen
 
 GREEN, YELLOW, RED, MAGENTA = "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[1;35m"

@@ -71,7 +71,7 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
     for api in ("ListGroups", "ListOffsets"):
         cluster.script(api, *[silent] * 9, brokers=[3])
     settings = cluster.settings(timeout_s=5.0)
-    with GroupAdmin(settings, one_deadline=True) as admin:
+    with GroupAdmin(settings) as admin:
         done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
 
     told = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]

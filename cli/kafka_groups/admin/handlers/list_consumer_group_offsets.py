@@ -87,7 +87,9 @@ class ListConsumerGroupOffsetsHandler:
         """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
-    def _add(self, result: ApiResult[str, GroupOffsets], group: str, topics: PackedTopics, errors: Errors, code: int) -> None:
+    def _add(
+        self, result: ApiResult[str, GroupOffsets], group: str, topics: PackedTopics, errors: Errors, code: int
+    ) -> None:
         if code:
             add_group_error(result, group, code, None)
             return

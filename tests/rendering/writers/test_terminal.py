@@ -9,11 +9,13 @@ import pytest
 from rich.table import Table
 
 from kafka_groups.model import GroupListing, OffsetRow
-from kafka_groups.rendering.columns import OFFSETS as COMMITS
-from kafka_groups.rendering.columns import list_columns, offsets_columns
-from kafka_groups.rendering.formats import BlockWriter, CsvWriter, Entry, TableWriter, write_table
-from kafka_groups.rendering.rows import CommitRow
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.describe import OFFSETS as DESCRIBE
+from kafka_groups.rendering.views.list_groups import list_columns
+from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
+from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.csv import CsvWriter
+from kafka_groups.rendering.writers.table import BlockWriter, TableWriter, write_table
 from tests.rendering.streams import written
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 MakeScreen = Callable[..., Screen]
 LIST = list_columns(types=False, states=True, protocols=False)
-OFFSETS = offsets_columns(verbose=False)
+OFFSETS = DESCRIBE.table(verbose=False)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def offset_row(member_id: str | None = "m", lag: int | None = 4, group: str = "o
 
 def entry(rows: list[Any], columns: Any = OFFSETS) -> Entry:
     """One group."""
-    return Entry(columns=columns, rows=rows, document=dict, records=list)
+    return Entry(columns=columns, rows=rows, document=dict)
 
 
 def text_of(screen: Screen) -> str:
@@ -101,7 +103,7 @@ def test_a_narrow_window_cuts_ids_of_members_and_keeps_the_rest(make_screen: Mak
 def test_a_narrow_window_folds_metadata_and_loses_nothing_of_it(make_screen: MakeScreen) -> None:
     screen = make_screen(out_is_terminal=True, width=80)
     metadata = "".join(map(str, range(40)))
-    write_table(screen, COMMITS, [CommitRow("orders", "payments", 0, 5, None, metadata)])
+    write_table(screen, COMMITS.columns, [CommitRow("orders", "payments", 0, 5, None, metadata)])
     head, *lines = text_of(screen).split("\n")
     assert max(map(len, lines)) <= 80
     assert "".join(line[head.index("METADATA") :] for line in lines) == metadata
