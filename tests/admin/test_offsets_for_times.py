@@ -11,7 +11,7 @@ from kafka_groups.admin.handlers import offsets_for_times
 from kafka_groups.errors import BrokerError, MalformedResponseError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, Reaction, changed, drops, silent
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, drops, silent
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
@@ -25,7 +25,7 @@ def _cluster(versions: Mapping[str, tuple[int, int]] | None = None) -> ScriptedC
 
 
 def _partition_error(code: int) -> Reaction:
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {
             "topics": [
                 {**topic, "partitions": [{**row, "error_code": code} for row in topic["partitions"]]}
@@ -158,7 +158,7 @@ def test_a_broker_before_2_8_tells_no_topic_ids() -> None:
 
 
 def test_a_topic_with_an_error_fails_alone() -> None:
-    def spoil(_asked: Asked, answer: Struct) -> Struct:
+    def spoil(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {**answer, "topics": [{**answer["topics"][0], "error_code": 29}, *answer["topics"][1:]]}
 
     with _cluster() as cluster, cluster.admin() as admin:

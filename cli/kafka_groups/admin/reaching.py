@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -61,8 +62,8 @@ class Reaching:
         self._pool.close()
 
     @property
-    def requests_sent(self) -> list[tuple[str, int]]:
-        """Every request sent so far, as (API name, version), connection set-up included."""
+    def requests_sent(self) -> Counter[tuple[str, int]]:
+        """The number of requests sent so far by (API name, version), connection set-up included."""
         return self._pool.sent
 
     def brokers(self, *, timeout_s: float | None = None) -> Mapping[int, Broker]:

@@ -58,8 +58,9 @@ def describe_failure(failure: Failure) -> str:
         else None,
     ]
     subject = ", ".join(filter(None, subjects))
-    # What a broker says of itself (an address that does not answer) already begins with its name.
-    lead = "" if not subject or failure.message.startswith(subject) else f"{subject}: "
+    # An error of a connection already names its broker.
+    is_named = failure.message.startswith((subject, f"cannot connect to {subject}"))
+    lead = "" if not subject or is_named else f"{subject}: "
     return f"{lead}{failure.message} ({failure.name})"
 
 
