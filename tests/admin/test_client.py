@@ -14,7 +14,7 @@ GROUPS = {"orders": Group(coordinator=2, commits={("t", 0): 5}), "billing": Grou
 
 def test_nothing_is_asked_before_the_first_question() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        assert admin.requests_sent == []
+        assert admin.requests_sent == {}
         assert cluster.asked("ApiVersions") == []
 
 
@@ -56,7 +56,7 @@ def test_progress_is_told_by_kind_of_question_up_to_the_last_item() -> None:
 def test_a_client_id_travels_with_every_request() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin(client_id="audit-7") as admin:
         admin.list_groups()
-        assert {asked.client_id for broker in cluster.brokers.values() for asked in broker.asked} == {"audit-7"}
+        assert {asked.client_id for broker in cluster.brokers.values() for asked in broker.received} == {"audit-7"}
 
 
 def test_every_call_takes_a_timeout_of_its_own_and_is_quick_when_all_is_well() -> None:
@@ -88,7 +88,7 @@ def test_all_raises_our_own_kind_of_error_too() -> None:
     with (
         ScriptedCluster(versions={"ListGroups": (9, 9)}) as cluster,
         cluster.admin() as admin,
-        pytest.raises(UnsupportedVersionError, match="speaks ListGroups 9 to 9"),
+        pytest.raises(UnsupportedVersionError, match="supports ListGroups versions 9 to 9"),
     ):
         admin.list_groups().all()
 

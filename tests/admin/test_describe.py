@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.model import Assignment, Member
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, Reaction, changed, throttled
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 # ConsumerProtocolAssignment, version 0: topic "b" with partitions 3 and 1, then topic "a" with 0; no user data.
@@ -186,7 +186,7 @@ def test_a_coordinator_that_is_not_ready_is_asked_until_it_is(code: int) -> None
 
 
 def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() -> None:
-    def refuse_first(_asked: Asked, answer: Struct) -> Struct:
+    def refuse_first(_asked: ReceivedRequest, answer: Struct) -> Struct:
         first, *rest = answer["coordinators"]
         return {"coordinators": [{"key": first["key"], "error_code": 30}, *rest]}
 
@@ -206,7 +206,7 @@ def test_a_throttled_description_is_still_a_description() -> None:
 
 
 def _says(message: str) -> Reaction:
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {"groups": [{**row, "error_message": message} for row in answer["groups"]]}
 
     return react

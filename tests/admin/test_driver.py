@@ -162,7 +162,7 @@ def test_an_answer_that_comes_after_the_deadline_changes_nothing() -> None:
 def test_a_lost_connection_sends_its_keys_back_to_look_up() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 2})
     asks = {ask.broker: ask for ask in driver.ready(0.0)}
-    driver.on_failure(asks[1], ("a",), ConnectionFailedError("it closed the connection"), 0.0)
+    driver.on_failure(asks[1], ("a",), ConnectionFailedError("closed the connection"), 0.0)
     lookup = only(driver.ready(0.1))
     assert (lookup.broker, lookup.keys) == (None, ("a",))
     driver.on_response(lookup, ApiResult(completed={"a": 3}), 0.1)

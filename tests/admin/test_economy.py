@@ -12,7 +12,7 @@ from kafka_groups.admin.handlers import describe_consumer_groups, list_consumer_
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
-    from tests.fakes.scripted_broker import Asked
+    from tests.fakes.scripted_broker import ReceivedRequest
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
 PLACES = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 3}
@@ -22,7 +22,7 @@ def _groups(kind: str = "Classic") -> dict[str, Group]:
     return {name: Group(coordinator=at, type=kind, commits={("payments", 0): 5}) for name, at in PLACES.items()}
 
 
-def _group_ids(requests: Sequence[Asked]) -> Mapping[int, list[str]]:
+def _group_ids(requests: Sequence[ReceivedRequest]) -> Mapping[int, list[str]]:
     return {asked.broker: [group["group_id"] for group in asked.body["groups"]] for asked in requests}
 
 
@@ -40,7 +40,7 @@ def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_wit
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
         assert sorted(asked.broker for asked in cluster.asked("ApiVersions")) == [1, 2, 3]
         assert [asked.body["topics"] for asked in cluster.asked("Metadata")] == [[]]
-        assert sorted(admin.requests_sent) == [
+        assert sorted(admin.requests_sent.elements()) == [
             ("ApiVersions", 3),
             ("ApiVersions", 3),
             ("ApiVersions", 3),

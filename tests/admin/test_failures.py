@@ -11,7 +11,7 @@ from kafka_groups.admin.handlers import list_consumer_group_offsets
 from kafka_groups.errors import AdminError, BrokerError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, Reaction, delayed, drops, garbage, plain, silent
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, delayed, drops, garbage, plain, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
@@ -20,7 +20,7 @@ PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six tries of a broker take half a second instead of two and a half."""
-    monkeypatch.setattr(driver, "_LONGEST_WAIT_S", 0.1)
+    monkeypatch.setattr(driver, "_MAX_BACKOFF_S", 0.1)
 
 
 def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
@@ -31,7 +31,7 @@ def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
 def _with_error(group: str, code: int, *, rows: str = "groups", key: str = "group_id") -> Reaction:
     """The answer as it would be, but one of its rows is replaced by an error."""
 
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {rows: [{key: group, "error_code": code} if row[key] == group else row for row in answer[rows]]}
 
     return react
@@ -134,7 +134,7 @@ def test_a_broker_that_hangs_up_during_a_fetch_is_looked_up_and_asked_again() ->
 
 
 def test_groups_of_a_broker_that_hangs_up_reach_the_coordinator_that_took_over() -> None:
-    def takes_over(_asked: Asked, _answer: Struct) -> None:
+    def takes_over(_asked: ReceivedRequest, _answer: Struct) -> None:
         cluster.groups["b"].coordinator = cluster.groups["c"].coordinator = 3
 
     with _cluster() as cluster, cluster.admin() as admin:
@@ -168,8 +168,8 @@ def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are
         assert sorted(answers.succeeded) == ["a", "b", "c"]
         assert (answers.failed["d"].name, answers.failed["d"].broker) == ("CONNECTION_FAILED", 3)
         assert answers.failed["d"].message == (
-            f"broker 3 at {cluster.brokers[3].endpoint}: connection refused; that address is what "
-            f"{cluster.brokers[1].endpoint} advertises for it (advertised.listeners)"
+            f"cannot connect to broker 3 ({cluster.brokers[3].endpoint}): connection refused; "
+            f"check advertised.listeners: {cluster.brokers[1].endpoint} returned this address"
         )
 
 
@@ -228,10 +228,10 @@ def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_groups()
         for broker in cluster.brokers.values():
-            broker.hang_up(rudely=True)
+            broker.close_connections(with_reset=True)
         assert sorted(admin.list_groups().all()) == ["a", "b", "c", "d"]
         for broker in cluster.brokers.values():
-            broker.hang_up(rudely=True)
+            broker.close_connections(with_reset=True)
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(["a", "x"])).all()) == ["a", "x"]
 
 
@@ -252,10 +252,10 @@ def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
         cluster.stop(1)
         failure = admin.list_consumer_group_offsets({"a": None}).failed["a"]
         assert failure.name == "CONNECTION_FAILED"
-        assert failure.message == f"{cluster.brokers[1].endpoint}: connection refused"
+        assert failure.message == f"cannot connect to {cluster.brokers[1].endpoint}: connection refused"
 
 
 def test_a_leader_that_is_none_of_the_brokers_is_told_as_such() -> None:
     with ScriptedCluster(brokers=1, topics={"t": {0: 9}}) as cluster, cluster.admin() as admin:
         failure = admin.list_offsets([("t", 0)], timeout=0.3).failed[TopicPartition("t", 0)]
-        assert failure.message.endswith("; last: broker 9 is not among the brokers that the cluster names")
+        assert failure.message.endswith("; last: broker 9 is not in the cluster's metadata")

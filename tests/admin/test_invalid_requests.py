@@ -24,7 +24,7 @@ def test_a_group_id_that_no_request_can_carry_fails_alone(bad: str) -> None:
         assert (sorted(offsets.succeeded), sorted(described.succeeded)) == (["a", "b", "c", "d"], ["a", "b", "c", "d"])
         assert (list(offsets.failed), list(described.failed)) == ([bad], [bad])
         assert (offsets.failed[bad].group, offsets.failed[bad].name) == (bad, "INVALID_REQUEST")
-        assert offsets.failed[bad].message.startswith("it cannot be put into a request: ")
+        assert offsets.failed[bad].message.startswith("cannot encode the request: ")
 
 
 @UNASKABLE

@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.admin import OffsetSpec
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, Reaction, drops
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
@@ -22,7 +22,7 @@ def _cluster() -> ScriptedCluster:
 
 
 def _partition_error(code: int) -> Reaction:
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
         topic = answer["topics"][0]
         rows = [{"partition_index": row["partition_index"], "error_code": code} for row in topic["partitions"]]
         return {"topics": [{"name": topic["name"], "partitions": rows}]}

@@ -11,7 +11,7 @@ from kafka_groups.admin.handlers import offsets_for_times
 from kafka_groups.errors import BrokerError, MalformedResponseError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, Reaction, changed, drops, silent
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, drops, silent
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
@@ -25,7 +25,7 @@ def _cluster(versions: Mapping[str, tuple[int, int]] | None = None) -> ScriptedC
 
 
 def _partition_error(code: int) -> Reaction:
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {
             "topics": [
                 {**topic, "partitions": [{**row, "error_code": code} for row in topic["partitions"]]}
@@ -61,7 +61,7 @@ def test_a_request_names_each_partition_once_and_there_are_no_more_than_the_time
 
 
 def test_many_partitions_are_split_over_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets_for_times, "MOST_PARTITIONS", 3)
+    monkeypatch.setattr(offsets_for_times, "MAX_PARTITIONS", 3)
     with ScriptedCluster(topics={"wide": dict.fromkeys(range(7), 1)}) as cluster, cluster.admin() as admin:
         assert len(admin.offsets_for_times([("wide", partition, 5) for partition in range(7)]).all()) == 7
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 3}
@@ -162,7 +162,7 @@ def test_a_broker_before_2_8_tells_no_topic_ids() -> None:
 
 
 def test_a_topic_with_an_error_fails_alone() -> None:
-    def spoil(_asked: Asked, answer: Struct) -> Struct:
+    def spoil(_asked: ReceivedRequest, answer: Struct) -> Struct:
         return {**answer, "topics": [{**answer["topics"][0], "error_code": 29}, *answer["topics"][1:]]}
 
     with _cluster() as cluster, cluster.admin() as admin:

@@ -181,14 +181,14 @@ def test_an_api_that_the_broker_lacks_is_told_as_unsupported() -> None:
     with _cluster(ListGroups=(0, -1)) as cluster, cluster.admin() as admin:
         failure = admin.list_groups().failed[1]
         assert failure.name == "UNSUPPORTED_VERSION"
-        assert failure.message == "the broker has no ListGroups; this tool needs 0 to 5"
+        assert failure.message == "the broker does not support ListGroups; this tool needs version 0 to 5"
 
 
 def test_a_broker_too_new_or_too_old_for_an_api_is_told_with_both_ranges() -> None:
     with _cluster(ListOffsets=(20, 22)) as cluster, cluster.admin() as admin:
         failure = admin.list_offsets([("t", 0)]).failed[TopicPartition("t", 0)]
         assert failure.name == "UNSUPPORTED_VERSION"
-        assert failure.message == "the broker speaks ListOffsets 20 to 22; this tool needs 1 to 10"
+        assert failure.message == "the broker supports ListOffsets versions 20 to 22; this tool needs version 1 to 10"
 
 
 def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:

@@ -59,4 +59,4 @@ def test_a_broker_that_fell_silent_is_named_with_its_address(cluster: ScriptedCl
     cluster.script("OffsetFetch", *[silent] * 20, brokers=[SILENT])
     outcome = run("offsets", "c", "--timeout", "2s", bootstrap=_bootstrap(cluster))
     assert outcome.exit_code == 1
-    assert f"broker {SILENT} at {cluster.addresses[SILENT]}: it took the request and sent nothing for" in outcome.stderr
+    assert f"broker {SILENT} ({cluster.addresses[SILENT]}): accepted the request but sent nothing for" in outcome.stderr

@@ -1,4 +1,4 @@
-"""Ports that are not Kafka's: bytes as told, silence, refusal, and a queue that is full."""
+"""Listeners that are not Kafka brokers: fixed bytes, silence, refusal, and a full accept queue."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ def _endpoint(sock: socket.socket) -> Endpoint:
 
 
 @contextlib.contextmanager
-def speaking(*pieces: bytes, after: int = 1, then: Callable[[socket.socket], None] | None = None) -> Iterator[Endpoint]:
-    """A port that waits for `after` bytes, sends the pieces one by one, and hangs up, or does `then`."""
+def responding(
+    *pieces: bytes, after: int = 1, then: Callable[[socket.socket], None] | None = None
+) -> Iterator[Endpoint]:
+    """Listen; for each connection receive `after` bytes, send the pieces one by one, run `then`, and close it."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -34,7 +36,7 @@ def speaking(*pieces: bytes, after: int = 1, then: Callable[[socket.socket], Non
                     connection.sendall(piece)
                 if then:
                     then(connection)
-                # Unread bytes would turn the end into a reset.
+                # With unread bytes the system would send a reset and not an end of the stream.
                 connection.shutdown(socket.SHUT_WR)
                 connection.settimeout(2)
                 while connection.recv(65536):
@@ -52,7 +54,7 @@ def speaking(*pieces: bytes, after: int = 1, then: Callable[[socket.socket], Non
 
 
 def after_frames(*script: tuple[int, bytes]) -> Callable[[socket.socket], None]:
-    """For `then` of a port that waits for no bytes: each piece leaves when that many more requests have come."""
+    """Return a `then` that sends each piece once that many more requests have arrived; `after` has to be 0."""
 
     def run(connection: socket.socket) -> None:
         for frames, piece in script:
@@ -66,22 +68,22 @@ def after_frames(*script: tuple[int, bytes]) -> Callable[[socket.socket], None]:
 
 @contextlib.contextmanager
 def accepting_only() -> Iterator[Endpoint]:
-    """A port that takes connections and says nothing."""
+    """Listen, accept connections and never respond."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield _endpoint(listener)
 
 
 @contextlib.contextmanager
 def refusing() -> Iterator[Endpoint]:
-    """A port that nobody listens on, and that nobody else can take meanwhile."""
+    """Reserve a port without listening, so that connections to it are refused."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         yield _endpoint(sock)
 
 
 @contextlib.contextmanager
-def not_taking() -> Iterator[Endpoint]:
-    """A port whose queue is full: a connection is neither taken nor refused."""
+def not_accepting() -> Iterator[Endpoint]:
+    """Listen with a full accept queue, so that connections are neither accepted nor refused."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):

@@ -1,7 +1,7 @@
-"""A broker on a loopback port that decodes real request bytes and answers from a script.
+"""A broker on a loopback port that decodes real request bytes and returns scripted responses.
 
-It speaks with the project's own message tables turned round: requests are read, responses written.
-What it answers is decided by `answer`, and for the next requests of an API by a script of reactions:
+It uses the project's own schemas in the other direction: it reads requests and writes responses.
+`respond` returns the response to a request, and a script of reactions changes those to the next requests of an API:
 
     broker.script("OffsetFetch", drops, delayed(0.2), throttled(500))
 """
@@ -25,7 +25,7 @@ from kafka_groups.protocol.messages import ALL, API_VERSIONS, Api
 from kafka_groups.settings import ConnectionSettings, Endpoint
 
 APIS = {api.key: api for api in ALL}
-# What Kafka 4.3 offers of these APIs, so that a client that takes too new a version is caught.
+# The versions of these APIs in Kafka 4.3, so that a client that uses a newer version is detected.
 NEWEST: Mapping[str, tuple[int, int]] = {
     "ApiVersions": (0, 5),
     "ConsumerGroupDescribe": (0, 1),
@@ -41,8 +41,8 @@ _CLIENT_ID = STRING.read(False, True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """One request as a broker received it; `at` is on the monotonic clock."""
+class ReceivedRequest:
+    """A request as a broker received it; `at` is in seconds of the monotonic clock."""
 
     broker: int
     api: str
@@ -52,58 +52,58 @@ class Asked:
     at: float
 
 
-# What a script makes of the answer that the broker would give: another one, the raw bytes behind the
-# correlation id, None to hang up, or SILENCE.
+# A reaction gets the request and its response, and returns another response, the raw bytes behind the
+# correlation id, None to close the connection, or SILENCE.
 SILENCE = object()
-Answer: TypeAlias = Callable[[Asked], Struct]
-Reaction: TypeAlias = Callable[[Asked, Struct], Any]
+Respond: TypeAlias = Callable[[ReceivedRequest], Struct]
+Reaction: TypeAlias = Callable[[ReceivedRequest, Struct], Any]
 
 
-def plain(_asked: Asked, answer: Struct) -> Struct:
-    """As it would be without a script; a place holder between other reactions."""
-    return answer
+def plain(_request: ReceivedRequest, response: Struct) -> Struct:
+    """Return the response unchanged; a placeholder between other reactions."""
+    return response
 
 
-def drops(_asked: Asked, _answer: Struct) -> None:
-    """Hang up instead of answering."""
+def drops(_request: ReceivedRequest, _response: Struct) -> None:
+    """Close the connection without a response."""
 
 
-def silent(_asked: Asked, _answer: Struct) -> object:
-    """Never answer."""
+def silent(_request: ReceivedRequest, _response: Struct) -> object:
+    """Send no response."""
     return SILENCE
 
 
-def garbage(_asked: Asked, _answer: Struct) -> bytes:
-    """A frame of the right correlation id whose body nobody can read."""
+def garbage(_request: ReceivedRequest, _response: Struct) -> bytes:
+    """Return a body that matches no schema; its correlation id is right."""
     return b"\xff" * 12
 
 
 def throttled(milliseconds: int) -> Reaction:
-    """Answer at once, and ask the client to hold back."""
-    return lambda _asked, answer: {**answer, "throttle_time_ms": milliseconds}
+    """Return a reaction that responds at once with a throttle time."""
+    return lambda _request, response: {**response, "throttle_time_ms": milliseconds}
 
 
 def delayed(seconds: float) -> Reaction:
-    """Answer late."""
+    """Return a reaction that responds late."""
 
-    def react(_asked: Asked, answer: Struct) -> Struct:
+    def react(_request: ReceivedRequest, response: Struct) -> Struct:
         time.sleep(seconds)
-        return answer
+        return response
 
     return react
 
 
 def changed(**values: Any) -> Reaction:
-    """Answer with some top-level fields replaced."""
-    return lambda _asked, answer: {**answer, **values}
+    """Return a reaction that replaces some top-level fields of the response."""
+    return lambda _request, response: {**response, **values}
 
 
 class ScriptedBroker:
-    """One listening port; use it as a context manager. Everything that it received is in `asked`."""
+    """A broker that listens on one port; use it as a context manager. `received` has all requests."""
 
     def __init__(
         self,
-        answer: Answer = lambda _asked: {},
+        respond: Respond = lambda _request: {},
         *,
         number: int = 1,
         versions: Mapping[str, tuple[int, int]] | None = None,
@@ -111,10 +111,10 @@ class ScriptedBroker:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.id = number
-        self.asked: list[Asked] = []
+        self.received: list[ReceivedRequest] = []
         self.faults: list[str] = []
         self.versions = {**NEWEST, **(versions or {})}
-        self._answer = answer
+        self._respond = respond
         self._tls = tls
         self._scripts: dict[str, deque[Reaction]] = defaultdict(deque)
         self._holds: dict[str, int] = {}
@@ -133,30 +133,30 @@ class ScriptedBroker:
         self.close()
 
     def script(self, api: str, *reactions: Reaction) -> None:
-        """How the next requests of an API are answered, one reaction each; afterwards as usual."""
+        """Apply one reaction to each of the next requests of an API."""
         self._scripts[api].extend(reactions)
 
     def hold(self, api: str, *, until: int) -> None:
-        """Answer no request of this API on a connection before that many of them have come."""
+        """Respond to no request of this API on a connection before that many have arrived."""
         self._holds[api] = until
 
     def settings(self, **values: Any) -> ConnectionSettings:
-        """Connection settings with this broker as bootstrap server."""
+        """Return connection settings with this broker as bootstrap server."""
         return ConnectionSettings(bootstrap=(self.endpoint,), **{"timeout_s": 5.0, **values})
 
     def close(self) -> None:
-        """Stop listening, hang up on everybody, wait for the threads. A request that made no sense fails here."""
+        """Stop listening, close all connections, wait for the threads. AssertionError if a request was not valid."""
         _shut(self._listener)
-        self.hang_up()
+        self.close_connections()
         for thread in self._threads:
             thread.join(timeout=5)
         assert not self.faults, self.faults
 
-    def hang_up(self, *, rudely: bool = False) -> None:
-        """Close all connections, and go on listening; rudely with a reset, as a broker that dies does."""
+    def close_connections(self, *, with_reset: bool = False) -> None:
+        """Close all connections and keep listening; `with_reset` as the system does when a broker is killed."""
         connections, self._open = self._open, []
         for connection in connections:
-            if rudely:
+            if with_reset:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 _shut(connection, how=socket.SHUT_RD)
             else:
@@ -183,14 +183,14 @@ class ScriptedBroker:
                 connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
                 while len(head := stream.read(4)) == 4:
-                    asked, reply = self._read(stream.read(int.from_bytes(head, "big")))
-                    held.append(reply)
-                    if len(held) < self._holds.get(asked.api, 1):
+                    request, respond = self._read(stream.read(int.from_bytes(head, "big")))
+                    held.append(respond)
+                    if len(held) < self._holds.get(request.api, 1):
                         continue
                     for each in held:
                         frame = each()
                         if frame is None:
-                            _say_goodbye(connection)
+                            _close_gently(connection)
                             return
                         connection.sendall(frame)
                     held.clear()
@@ -199,7 +199,7 @@ class ScriptedBroker:
         except (AssertionError, ValueError, KeyError) as fault:
             self.faults.append(repr(fault))
 
-    def _read(self, payload: bytes) -> tuple[Asked, Callable[[], bytes | None]]:
+    def _read(self, payload: bytes) -> tuple[ReceivedRequest, Callable[[], bytes | None]]:
         cursor = Cursor(payload)
         key, version = (INT16.read(False, False)(cursor) for _ in range(2))
         correlation = INT32.read(False, False)(cursor)
@@ -209,25 +209,27 @@ class ScriptedBroker:
             skip_tags(cursor)
         body = compile_reader(api.request, version=version, flexible=api.is_flexible(version))(cursor)
         assert cursor.remaining() == 0, f"{cursor.remaining()} bytes too many in {api.name} {version}"
-        asked = Asked(
+        request = ReceivedRequest(
             broker=self.id, api=api.name, version=version, client_id=client_id, body=body, at=time.monotonic()
         )
-        self.asked.append(asked)
-        return asked, lambda: self._reply(asked, api, correlation)
+        self.received.append(request)
+        return request, lambda: self._encode_response(request, api, correlation)
 
-    def _reply(self, asked: Asked, api: Api, correlation: int) -> bytes | None:
-        version = asked.version
+    def _encode_response(self, request: ReceivedRequest, api: Api, correlation: int) -> bytes | None:
+        version = request.version
         lowest, highest = self.versions.get(api.name, (0, -1))
-        assert api is API_VERSIONS or lowest <= version <= highest, f"{api.name} {version} was never offered"
-        answer = self._own_versions(version, highest) if api is API_VERSIONS else self._answer(asked)
+        assert api is API_VERSIONS or lowest <= version <= highest, (
+            f"{api.name} {version} is not in its ApiVersions response"
+        )
+        response = self._own_versions(version, highest) if api is API_VERSIONS else self._respond(request)
         script = self._scripts[api.name]
-        told = script.popleft()(asked, answer) if script else answer
-        if told is None:
+        result = script.popleft()(request, response) if script else response
+        if result is None:
             return None
-        if told is SILENCE:
+        if result is SILENCE:
             return b""
-        spoken = 0 if api is API_VERSIONS and answer["error_code"] else version
-        body = told if isinstance(told, bytes) else encode_answer(api, spoken, told)
+        used = 0 if api is API_VERSIONS and response["error_code"] else version
+        body = result if isinstance(result, bytes) else encode_response(api, used, result)
         return struct.pack(">ii", len(body) + 4, correlation) + body
 
     def _own_versions(self, version: int, highest: int) -> Struct:
@@ -237,26 +239,26 @@ class ScriptedBroker:
             for name, (low, high) in self.versions.items()
             if high >= 0
         ]
-        # A broker that does not know the version answers with error 35 in version 0 (KIP-511).
+        # A broker that does not know the version responds with error 35 in version 0 (KIP-511).
         return {"error_code": _UNSUPPORTED_VERSION if version > highest else 0, "api_keys": rows}
 
 
-def encode_answer(api: Api, version: int, answer: Struct) -> bytes:
-    """What stands behind the correlation id."""
+def encode_response(api: Api, version: int, response: Struct) -> bytes:
+    """Return the bytes behind the correlation id."""
     out = bytearray(b"\x00" if api.response_tags and api.is_flexible(version) else b"")
-    compile_writer(api.response, version=version, flexible=api.is_flexible(version))(out, answer)
+    compile_writer(api.response, version=version, flexible=api.is_flexible(version))(out, response)
     return bytes(out)
 
 
 def _shut(sock: socket.socket, how: int = socket.SHUT_RDWR) -> None:
-    # It may not be connected, or the other side was quicker.
+    # The socket may not be connected, or the peer may have closed it.
     with contextlib.suppress(OSError):
         sock.shutdown(how)
     sock.close()
 
 
-def _say_goodbye(sock: socket.socket) -> None:
-    # Closed with requests unread, a socket answers with a reset, and the client would see that instead of an end.
+def _close_gently(sock: socket.socket) -> None:
+    # A socket that is closed with unread requests sends a reset, and the client would see that instead of an end.
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_WR)
         sock.settimeout(2)

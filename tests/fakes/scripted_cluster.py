@@ -14,7 +14,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.scripted_broker import Asked, Reaction, ScriptedBroker
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
 
 _UNKNOWN_TOPIC = 3
 _NOT_LEADER = 6
@@ -108,9 +108,9 @@ class ScriptedCluster:
         """A door to this cluster."""
         return GroupAdmin(self.settings(**values))
 
-    def asked(self, api: str) -> list[Asked]:
+    def asked(self, api: str) -> list[ReceivedRequest]:
         """Every request of an API, in the order in which they came."""
-        rows = (asked for broker in self.brokers.values() for asked in broker.asked if asked.api == api)
+        rows = (asked for broker in self.brokers.values() for asked in broker.received if asked.api == api)
         return sorted(rows, key=lambda asked: asked.at)
 
     def requests(self) -> Counter[str]:
@@ -118,15 +118,15 @@ class ScriptedCluster:
         return Counter(
             asked.api
             for broker in self.brokers.values()
-            for asked in broker.asked
+            for asked in broker.received
             if asked.api != "ApiVersions" and not (asked.api == "Metadata" and asked.body["topics"] == [])
         )
 
-    def _answer(self, asked: Asked) -> Struct:
+    def _answer(self, asked: ReceivedRequest) -> Struct:
         answer: Struct = getattr(self, f"_answer_{asked.api}")(asked)
         return answer
 
-    def _answer_Metadata(self, asked: Asked) -> Struct:
+    def _answer_Metadata(self, asked: ReceivedRequest) -> Struct:
         return {
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
             "cluster_id": "scripted",
@@ -149,7 +149,7 @@ class ScriptedCluster:
             ],
         }
 
-    def _answer_FindCoordinator(self, asked: Asked) -> Struct:
+    def _answer_FindCoordinator(self, asked: ReceivedRequest) -> Struct:
         rows = [self._coordinator(group) for group in asked.body["coordinator_keys"] or [asked.body["key"]]]
         return {**rows[0], "coordinators": rows}
 
@@ -158,7 +158,7 @@ class ScriptedCluster:
         number = self.groups.get(group, Group()).coordinator
         return {"key": group, "node_id": number, **_address(self.addresses[number])}
 
-    def _answer_ListGroups(self, asked: Asked) -> Struct:
+    def _answer_ListGroups(self, asked: ReceivedRequest) -> Struct:
         states = {state.lower() for state in asked.body["states_filter"]}
         types = {kind.lower() for kind in asked.body["types_filter"]}
         rows = [
@@ -175,7 +175,7 @@ class ScriptedCluster:
         ]
         return {"groups": rows}
 
-    def _answer_OffsetFetch(self, asked: Asked) -> Struct:
+    def _answer_OffsetFetch(self, asked: ReceivedRequest) -> Struct:
         wanted = asked.body["groups"] or [asked.body]
         rows = [self._offsets(asked.broker, group["group_id"], group["topics"]) for group in wanted]
         return {**rows[0], "groups": rows}
@@ -192,7 +192,7 @@ class ScriptedCluster:
             rows.setdefault(topic, []).append(_commit_row(partition, commit))
         return {"group_id": name, "topics": [{"name": topic, "partitions": rows[topic]} for topic in rows]}
 
-    def _answer_ConsumerGroupDescribe(self, asked: Asked) -> Struct:
+    def _answer_ConsumerGroupDescribe(self, asked: ReceivedRequest) -> Struct:
         return {"groups": [self._consumer_group(asked.broker, name) for name in asked.body["group_ids"]]}
 
     def _consumer_group(self, broker: int, name: str) -> Struct:
@@ -205,10 +205,10 @@ class ScriptedCluster:
         epochs = {"group_epoch": group.epoch, "assignment_epoch": group.epoch}
         return {**row, **epochs, "group_state": group.state, "assignor_name": group.assignor, "members": group.members}
 
-    def _answer_DescribeGroups(self, asked: Asked) -> Struct:
+    def _answer_DescribeGroups(self, asked: ReceivedRequest) -> Struct:
         return {"groups": [self._classic_group(asked, name) for name in asked.body["groups"]]}
 
-    def _classic_group(self, asked: Asked, name: str) -> Struct:
+    def _classic_group(self, asked: ReceivedRequest, name: str) -> Struct:
         group = self.groups.get(name)
         fault = self._fault(group, asked.broker, of_type="Classic")
         if fault == _GROUP_NOT_FOUND and asked.version < 6:
@@ -235,7 +235,7 @@ class ScriptedCluster:
             return _NOT_COORDINATOR
         return group.error if group.type == of_type else _GROUP_NOT_FOUND
 
-    def _answer_ListOffsets(self, asked: Asked) -> Struct:
+    def _answer_ListOffsets(self, asked: ReceivedRequest) -> Struct:
         named = Counter(
             (topic["name"], row["partition_index"]) for topic in asked.body["topics"] for row in topic["partitions"]
         )
@@ -252,7 +252,7 @@ class ScriptedCluster:
             ]
         }
 
-    def _log(self, asked: Asked, topic: str, row: Struct, *, times: int) -> Struct:
+    def _log(self, asked: ReceivedRequest, topic: str, row: Struct, *, times: int) -> Struct:
         key = (topic, row["partition_index"])
         if times > 1:
             return {"partition_index": key[1], "error_code": _INVALID_REQUEST}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fakes.raw_port import accepting_only, refusing, speaking
+from tests.fakes.raw_port import accepting_only, refusing, responding
 from tests.fakes.scripted_broker import ScriptedBroker
 from tests.live.groups.asking import ask
 
@@ -49,7 +49,7 @@ def _failed(bootstrap: str, *arguments: str, within_s: float = SOON_S) -> str:
 
 
 def test_a_web_server_is_no_broker() -> None:
-    with speaking(WEB) as endpoint:
+    with responding(WEB) as endpoint:
         told = _failed(str(endpoint), "list")
 
     assert str(endpoint) in told

@@ -44,9 +44,9 @@ def coordinators(cluster: Cluster, groups: list[str]) -> int:
 def _requests(admin: GroupAdmin, question: Callable[[], Any]) -> Counter[str]:
     """How many requests of each kind a question costs, connections apart."""
     admin.brokers()
-    before = Counter(name for name, _ in admin.requests_sent)
+    before = Counter(name for name, _ in admin.requests_sent.elements())
     question()
-    after = Counter(name for name, _ in admin.requests_sent if name != "ApiVersions")
+    after = Counter(name for name, _ in admin.requests_sent.elements() if name != "ApiVersions")
     return after - before
 
 

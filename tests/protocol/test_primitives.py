@@ -108,7 +108,7 @@ def test_a_variable_length_number_may_be_longer_than_it_needs() -> None:
 
 @pytest.mark.parametrize("data", ["", "80", "ffffffff", "8080808080", "808080808001", "ff" * 100])
 def test_a_variable_length_number_that_does_not_end_is_refused(data: str) -> None:
-    with pytest.raises(SchemaError, match="does not end"):
+    with pytest.raises(SchemaError, match="not terminated"):
         read_unsigned_varint(Cursor(bytes.fromhex(data)))
 
 
@@ -177,7 +177,7 @@ def test_null_is_refused_where_it_is_not_allowed(kind: Primitive, flexible: bool
 
 @pytest.mark.parametrize("flexible", [False, True])
 def test_a_text_longer_than_kafka_reads_is_refused_before_it_is_sent(flexible: bool) -> None:
-    with pytest.raises(SchemaError, match="a text of 32768 bytes does not fit; 32767 is the limit"):
+    with pytest.raises(SchemaError, match="a string of 32768 bytes is too long; the limit is 32767 bytes"):
         written(STRING, "é" * 16384, flexible=flexible)
 
 

@@ -156,7 +156,7 @@ def _number(name: str, layout: struct.Struct) -> Primitive:
 def _sized(
     name: str, *, wide: bool, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes], default: Any
 ) -> Primitive:
-    """Return a type of variable size: a length (2 bytes, 4 if `wide`, a varint if flexible), then that many bytes."""
+    """Return a type of variable size: its length (two bytes, four if `wide`, a varint if flexible), then its bytes."""
 
     def make_read(flexible: bool, nullable: bool) -> Read:
         layout = _INT32 if wide else _INT16

@@ -58,8 +58,9 @@ def format_failure(failure: Failure) -> str:
         else None,
     ]
     subject = ", ".join(filter(None, subjects))
-    # The message of a broker that cannot be reached already begins with its name.
-    lead = "" if not subject or failure.message.startswith(subject) else f"{subject}: "
+    # The message of a broker that cannot be reached already names it.
+    is_named = failure.message.startswith((subject, f"cannot connect to {subject}"))
+    lead = "" if not subject or is_named else f"{subject}: "
     return f"{lead}{failure.message} ({failure.name})"
 
 

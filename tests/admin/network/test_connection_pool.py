@@ -1,4 +1,4 @@
-"""Reaching a cluster: from bootstrap servers to brokers, within the deadline and with the right word for each fault."""
+"""The pool of connections: from bootstrap servers to brokers within the deadline, and the error of each failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_groups.admin.network.resolver import Address, Resolve, resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.model import Broker, Failure
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.raw_port import accepting_only, not_taking, refusing, speaking
+from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
 from tests.fakes.scripted_broker import ScriptedBroker, garbage, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -32,7 +32,7 @@ def _pool(*bootstrap: Endpoint, resolve: Resolve = resolve, **values: Any) -> It
 
 
 def _fault(*bootstrap: Endpoint, within_s: float = 5.0, **values: Any) -> tuple[str, str]:
-    """How opening fails: the error's name and text."""
+    """Return the name and the text of the error that opening raises."""
     with _pool(*bootstrap, timeout_s=within_s, **values) as pool:
         started = time.monotonic()
         with pytest.raises(AdminError) as caught:
@@ -43,12 +43,12 @@ def _fault(*bootstrap: Endpoint, within_s: float = 5.0, **values: Any) -> tuple[
 
 def _listing_failure(cluster: ScriptedCluster, broker: int, **values: Any) -> Failure:
     with cluster.admin(**values) as admin:
-        answers = admin.list_groups()
-        assert list(answers.failed) == [broker]
-        return answers.failed[broker]
+        results = admin.list_groups()
+        assert list(results.failed) == [broker]
+        return results.failed[broker]
 
 
-def test_opening_learns_the_cluster_and_all_its_brokers() -> None:
+def test_opening_reads_the_cluster_id_and_all_brokers() -> None:
     with ScriptedCluster(brokers=3) as cluster, _pool(cluster.brokers[2].endpoint) as pool:
         pool.open(time.monotonic() + 5)
         assert pool.cluster_id == "scripted"
@@ -57,18 +57,27 @@ def test_opening_learns_the_cluster_and_all_its_brokers() -> None:
             2: Broker(id=2, host="127.0.0.1", port=cluster.brokers[2].endpoint.port),
             3: Broker(id=3, host="127.0.0.1", port=cluster.brokers[3].endpoint.port),
         }
-        assert pool.sent == [("ApiVersions", 3), ("Metadata", 13)]
+        assert pool.sent == {("ApiVersions", 3): 1, ("Metadata", 13): 1}
 
 
-def test_the_bootstrap_connection_serves_its_own_broker_too() -> None:
+def test_sent_requests_are_counted_and_not_listed_so_that_a_long_run_does_not_grow() -> None:
+    with ScriptedCluster(brokers=1) as cluster, _pool(cluster.brokers[1].endpoint) as pool:
+        pool.open(time.monotonic() + 5)
+        for _ in range(20):
+            pool.refresh(time.monotonic() + 5)
+        cluster.brokers[1].close_connections()
+        assert pool.sent == {("ApiVersions", 3): 1, ("Metadata", 13): 21}
+
+
+def test_the_bootstrap_connection_is_used_for_its_own_broker_too() -> None:
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
         admin.list_groups().all()
         assert len(cluster.asked("ApiVersions")) == 1
 
 
-def test_nobody_listening_is_a_failed_connection() -> None:
+def test_a_refused_connection_is_a_failed_connection() -> None:
     with refusing() as dead:
-        assert _fault(dead) == ("CONNECTION_FAILED", f"{dead}: connection refused")
+        assert _fault(dead) == ("CONNECTION_FAILED", f"cannot connect to {dead}: connection refused")
 
 
 def test_the_next_bootstrap_server_is_tried_when_the_first_is_dead() -> None:
@@ -77,7 +86,7 @@ def test_the_next_bootstrap_server_is_tried_when_the_first_is_dead() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
-def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn() -> None:
+def test_a_silent_bootstrap_server_leaves_time_for_the_next() -> None:
     with (
         accepting_only() as mute,
         ScriptedCluster() as cluster,
@@ -89,7 +98,7 @@ def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
-def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn_within_a_short_deadline() -> None:
+def test_a_silent_bootstrap_server_leaves_time_for_the_next_within_a_short_deadline() -> None:
     with (
         accepting_only() as mute,
         ScriptedCluster() as cluster,
@@ -99,28 +108,28 @@ def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn_within_a_short_d
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
-def test_when_no_bootstrap_server_answers_each_is_told_with_its_reason() -> None:
-    with refusing() as first, speaking(b"HTTP/1.1 400 Bad Request\r\n") as second:
+def test_when_no_bootstrap_server_responds_each_is_named_with_its_reason() -> None:
+    with refusing() as first, responding(b"HTTP/1.1 400 Bad Request\r\n") as second:
         name, text = _fault(first, second)
     assert name == "MALFORMED_RESPONSE"
     assert text == (
-        f"no bootstrap server answered: {first}: connection refused; {second}: what answers there "
-        "does not speak Kafka's protocol (its answer begins with 'HTTP')"
+        f"no bootstrap server responded: {first}: connection refused; {second}: the peer "
+        "does not speak Kafka's protocol (it sent 'HTTP' first); check host and port"
     )
 
 
-def test_a_name_that_does_not_resolve_is_told_by_name() -> None:
+def test_a_host_name_that_cannot_be_resolved_is_named() -> None:
     def fail(endpoint: Endpoint) -> list[Address]:
-        msg = f"the name '{endpoint.host}' does not resolve (unknown)"
+        msg = f"cannot resolve the host name '{endpoint.host}': unknown"
         raise NameNotResolvedError(msg)
 
     assert _fault(Endpoint(host="nowhere", port=9092), resolve=fail) == (
         "NAME_NOT_RESOLVED",
-        "nowhere:9092: the name 'nowhere' does not resolve (unknown)",
+        "cannot connect to nowhere:9092: cannot resolve the host name 'nowhere': unknown",
     )
 
 
-def test_a_name_that_resolves_is_connected_to() -> None:
+def test_a_host_name_is_resolved_and_connected_to() -> None:
     with ScriptedCluster() as cluster:
         port = cluster.brokers[1].endpoint.port
         addresses: list[Address] = [(socket.AF_INET, ("127.0.0.1", port))]
@@ -129,7 +138,7 @@ def test_a_name_that_resolves_is_connected_to() -> None:
             assert sorted(pool.brokers) == [1, 2, 3]
 
 
-def test_a_name_with_a_dead_and_a_live_address_is_reached_under_the_live_one() -> None:
+def test_a_host_name_with_a_dead_and_a_live_address_is_connected_at_the_live_one() -> None:
     with refusing() as dead, ScriptedCluster() as cluster:
         ports = [dead.port, cluster.brokers[1].endpoint.port]
         addresses: list[Address] = [(socket.AF_INET, ("127.0.0.1", port)) for port in ports]
@@ -141,11 +150,15 @@ def test_a_name_with_a_dead_and_a_live_address_is_reached_under_the_live_one() -
 @pytest.mark.parametrize(
     ("values", "name", "text"),
     [
-        ({"within_s": 0.4}, "TIMEOUT", "slow:9092: no answer within 0.4 s"),
-        ({"connect_timeout_s": 0.5}, "NAME_NOT_RESOLVED", "slow:9092: the name 'slow' was not resolved within 0.5 s"),
+        ({"within_s": 0.4}, "TIMEOUT", "cannot connect to slow:9092: no response within 0.4 s"),
+        (
+            {"connect_timeout_s": 0.5},
+            "NAME_NOT_RESOLVED",
+            "cannot connect to slow:9092: the host name 'slow' was not resolved within 0.5 s",
+        ),
     ],
 )
-def test_a_resolver_that_hangs_does_not_hold_up_the_deadline(values: dict[str, Any], name: str, text: str) -> None:
+def test_a_resolver_that_hangs_does_not_delay_the_deadline(values: dict[str, Any], name: str, text: str) -> None:
     release = threading.Event()
 
     def hang(_endpoint: Endpoint) -> Sequence[Address]:
@@ -156,101 +169,108 @@ def test_a_resolver_that_hangs_does_not_hold_up_the_deadline(values: dict[str, A
     release.set()
 
 
-def test_a_port_that_accepts_and_says_nothing_is_given_up() -> None:
+def test_a_listener_that_never_responds_fails_after_the_connect_timeout() -> None:
     with accepting_only() as mute:
         assert _fault(mute, connect_timeout_s=0.5) == (
             "CONNECTION_FAILED",
-            f"{mute}: it took the connection but did not answer within 0.5 s",
+            f"cannot connect to {mute}: accepted the connection but did not respond within 0.5 s",
         )
 
 
-def test_a_port_that_takes_no_connection_is_given_up() -> None:
-    with not_taking() as full:
+def test_a_listener_that_never_accepts_fails_after_the_connect_timeout() -> None:
+    with not_accepting() as full:
         assert _fault(full, connect_timeout_s=0.5) == (
             "CONNECTION_FAILED",
-            f"{full}: it did not take the connection within 0.5 s",
+            f"cannot connect to {full}: did not accept the connection within 0.5 s",
         )
 
 
-def test_a_port_of_another_protocol_is_a_bad_answer() -> None:
-    with speaking(b"HTTP/1.1 400 Bad Request\r\n\r\n") as http:
+def test_another_protocol_is_a_malformed_response() -> None:
+    with responding(b"HTTP/1.1 400 Bad Request\r\n\r\n") as http:
         name, text = _fault(http)
     assert name == "MALFORMED_RESPONSE"
-    assert text.startswith(f"{http}: what answers there does not speak Kafka's protocol")
+    assert text.startswith(f"cannot connect to {http}: the peer does not speak Kafka's protocol")
 
 
-def test_a_tls_alert_to_a_plain_client_is_a_tls_fault() -> None:
-    with speaking(bytes.fromhex("1503030002020a")) as tls:
-        assert _fault(tls) == ("TLS_FAILED", f"{tls}: the port speaks TLS; add -X security.protocol=SSL")
+def test_a_tls_alert_to_a_plain_client_is_a_tls_failure() -> None:
+    with responding(bytes.fromhex("1503030002020a")) as tls:
+        assert _fault(tls) == (
+            "TLS_FAILED",
+            f"cannot connect to {tls}: the listener uses TLS; set -X security.protocol=SSL",
+        )
 
 
-def test_metadata_that_never_comes_ends_at_the_deadline() -> None:
+def test_waiting_for_metadata_ends_at_the_deadline() -> None:
     with ScriptedCluster(brokers=1) as cluster:
         cluster.script("Metadata", silent)
         endpoint = cluster.brokers[1].endpoint
-        assert _fault(endpoint, within_s=0.4) == ("TIMEOUT", f"{endpoint}: no answer within 0.4 s")
+        assert _fault(endpoint, within_s=0.4) == ("TIMEOUT", f"cannot connect to {endpoint}: no response within 0.4 s")
 
 
-def test_metadata_that_cannot_be_read_is_a_bad_answer() -> None:
+def test_metadata_that_cannot_be_read_is_a_malformed_response() -> None:
     with ScriptedCluster(brokers=1) as cluster:
         cluster.script("Metadata", garbage)
         name, text = _fault(cluster.brokers[1].endpoint)
     assert name == "MALFORMED_RESPONSE"
-    assert "its answer to Metadata cannot be read" in text
+    assert "cannot read the Metadata response" in text
 
 
-def test_a_broker_without_metadata_is_unsupported() -> None:
+def test_a_broker_with_too_old_metadata_is_unsupported() -> None:
     with ScriptedCluster(brokers=1, versions={"Metadata": (0, 3)}) as cluster:
         name, text = _fault(cluster.brokers[1].endpoint)
     assert name == "UNSUPPORTED_VERSION"
-    assert text.endswith("the broker speaks Metadata 0 to 3; this tool needs 4 to 13")
+    assert text.endswith("the broker supports Metadata versions 0 to 3; this tool needs version 4 to 13")
 
 
-def test_a_broker_that_speaks_only_the_first_version_question_is_reached() -> None:
+def test_a_broker_with_only_the_first_version_of_api_versions_is_connected() -> None:
     with ScriptedCluster(brokers=2, versions={"ApiVersions": (0, 0)}) as cluster, cluster.admin() as admin:
         assert admin.list_groups().failed == {}
 
 
-def test_an_ipv6_bootstrap_server_is_reached() -> None:
+def test_an_ipv6_bootstrap_server_is_connected() -> None:
     rows = [{"node_id": 1, "host": "::1", "port": 1}]
-    with ScriptedBroker(lambda _asked: {"brokers": rows, "topics": []}, host="::1") as broker:
+    with ScriptedBroker(lambda _request: {"brokers": rows, "topics": []}, host="::1") as broker:
         assert str(broker.endpoint) == f"[::1]:{broker.endpoint.port}"
         with _pool(broker.endpoint) as pool:
             pool.open(time.monotonic() + 5)
-            assert pool.address_of(1) == "broker 1 at [::1]:1"
+            assert pool.name_of(1) == "broker 1 ([::1]:1)"
 
 
-def test_an_advertised_address_that_refuses_names_both_addresses_and_the_setting(
+def test_an_advertised_address_that_refuses_is_reported_with_its_origin_and_the_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(driver, "_LONGEST_WAIT_S", 0.1)
+    monkeypatch.setattr(driver, "_MAX_BACKOFF_S", 0.1)
     with refusing() as dead, ScriptedCluster(brokers=2, advertised={2: dead}) as cluster:
         failure = _listing_failure(cluster, 2)
         assert failure.name == "CONNECTION_FAILED"
         assert failure.message == (
-            f"broker 2 at {dead}: connection refused; that address is what "
-            f"{cluster.brokers[1].endpoint} advertises for it (advertised.listeners)"
+            f"cannot connect to broker 2 ({dead}): connection refused; check advertised.listeners: "
+            f"{cluster.brokers[1].endpoint} returned this address"
         )
 
 
-def test_an_advertised_address_that_says_nothing_is_given_up_and_named() -> None:
+def test_an_advertised_address_that_never_responds_is_named() -> None:
     with accepting_only() as mute, ScriptedCluster(brokers=2, advertised={2: mute}) as cluster:
         failure = _listing_failure(cluster, 2, timeout_s=0.5, connect_timeout_s=0.2)
         assert failure.name == "TIMEOUT"
-        assert f"broker 2 at {mute}: it took the connection but did not answer within 0.2 s" in failure.message
+        assert f"broker 2 ({mute}): accepted the connection but did not respond within 0.2 s" in failure.message
         assert "advertised.listeners" in failure.message
 
 
-def test_an_advertised_name_that_does_not_resolve_is_named_with_the_setting() -> None:
+def test_an_advertised_name_that_cannot_be_resolved_is_named_with_the_setting() -> None:
     nowhere = Endpoint(host="internal-name.invalid", port=9092)
     with ScriptedCluster(brokers=2, advertised={2: nowhere}) as cluster:
         failure = _listing_failure(cluster, 2)
         assert failure.name == "NAME_NOT_RESOLVED"
-        assert failure.message.startswith("broker 2 at internal-name.invalid:9092: the name 'internal-name.invalid'")
-        assert failure.message.endswith(f"{cluster.brokers[1].endpoint} advertises for it (advertised.listeners)")
+        assert failure.message.startswith(
+            "cannot connect to broker 2 (internal-name.invalid:9092): cannot resolve the host name "
+        )
+        assert failure.message.endswith(
+            f"; check advertised.listeners: {cluster.brokers[1].endpoint} returned this address"
+        )
 
 
-def test_a_coordinator_that_was_not_among_the_brokers_is_reached_at_the_address_of_the_look_up() -> None:
+def test_a_coordinator_unknown_to_metadata_is_connected_at_the_address_of_the_lookup() -> None:
     with ScriptedCluster(brokers=3, groups={"orders": Group(coordinator=3)}) as cluster, cluster.admin() as admin:
         hidden = cluster.addresses.pop(3)
         assert sorted(admin.brokers()) == [1, 2]
@@ -258,7 +278,7 @@ def test_a_coordinator_that_was_not_among_the_brokers_is_reached_at_the_address_
         assert list(admin.list_consumer_group_offsets({"orders": None}).all()) == ["orders"]
 
 
-def test_a_door_that_could_not_be_opened_can_be_tried_again() -> None:
+def test_a_client_that_could_not_connect_can_be_used_again() -> None:
     with ScriptedCluster(brokers=1) as cluster, refusing() as dead:
         settings = ConnectionSettings(bootstrap=(dead,), timeout_s=5.0)
         pool = BrokerPool(settings)

@@ -1,4 +1,4 @@
-"""Bytes that are no response: each costs a SchemaError, never another exception, memory or a hang."""
+"""Bytes that are not a response: they raise SchemaError, and never another exception, take no memory and no time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STABLE = settings(derandomize=True, deadline=None, max_examples=60, database=Non
 MEGABYTE = 2**20
 
 
-def _reply(api: Api, version: int, *, variant: str = "full") -> bytes:
+def _response(api: Api, version: int, *, variant: str = "full") -> bytes:
     golden: Golden = BY_NAME[api.name, "response", version, variant]
     tags = b"\x00" * (api.is_flexible(version) and api.response_tags)
     return b"corr" + tags + golden.data
@@ -46,15 +46,15 @@ def _little_memory() -> Iterator[None]:
 
 
 @EVERY_VERSION
-def test_a_reply_cut_anywhere_is_refused(api: Api, version: int) -> None:
-    whole = _reply(api, version)
+def test_a_response_truncated_anywhere_is_refused(api: Api, version: int) -> None:
+    whole = _response(api, version)
     outcomes = [type(_outcome(api, version, whole[:size])) for size in range(len(whole) + 1)]
     assert outcomes == [SchemaError] * len(whole) + [dict]
 
 
 @pytest.mark.parametrize("version", range(9, 14))
-def test_a_reply_cut_within_its_tags_is_refused(version: int) -> None:
-    whole = _reply(METADATA, version, variant="tags")
+def test_a_response_truncated_within_its_tags_is_refused(version: int) -> None:
+    whole = _response(METADATA, version, variant="tags")
     outcomes = [type(_outcome(METADATA, version, whole[:size])) for size in range(len(whole) + 1)]
     assert outcomes == [SchemaError] * len(whole) + [dict]
 
@@ -71,7 +71,7 @@ def test_a_reply_cut_within_its_tags_is_refused(version: int) -> None:
         pytest.param(8, "636f7272 00 00000000 01 ffffffff", id="tags of the body"),
     ],
 )
-def test_fourteen_bytes_that_announce_billions_are_refused_at_once(version: int, payload: str) -> None:
+def test_fourteen_bytes_that_declare_billions_of_elements_are_refused_at_once(version: int, payload: str) -> None:
     data = bytes.fromhex(payload)
     assert len(data) == 14
     with _little_memory(), pytest.raises(SchemaError):
@@ -80,12 +80,12 @@ def test_fourteen_bytes_that_announce_billions_are_refused_at_once(version: int,
 
 @pytest.mark.parametrize("claim", ["7fffffff", "7fff", "ffffffff0f", "ffffffff07", "80808080808080808080", "ffff"])
 @pytest.mark.parametrize("api", ALL, ids=[api.name for api in ALL])
-def test_a_huge_size_anywhere_in_a_reply_takes_no_memory(api: Api, claim: str) -> None:
-    whole = {version: _reply(api, version) for version in (api.lowest, api.highest)}
-    lie = bytes.fromhex(claim)
+def test_a_huge_size_anywhere_in_a_response_takes_no_memory(api: Api, claim: str) -> None:
+    whole = {version: _response(api, version) for version in (api.lowest, api.highest)}
+    size = bytes.fromhex(claim)
     with _little_memory():
         outcomes = {
-            type(_outcome(api, version, response[:at] + lie + response[at + len(lie) :]))
+            type(_outcome(api, version, response[:at] + size + response[at + len(size) :]))
             for version, response in whole.items()
             for at in range(0, len(response), 3)
         }
@@ -95,15 +95,17 @@ def test_a_huge_size_anywhere_in_a_reply_takes_no_memory(api: Api, claim: str) -
 @EVERY_VERSION
 @STABLE
 @given(payload=st.binary(max_size=300))
-def test_any_bytes_are_a_reply_or_a_codec_error(api: Api, version: int, payload: bytes) -> None:
+def test_any_bytes_are_a_response_or_a_schema_error(api: Api, version: int, payload: bytes) -> None:
     assert type(_outcome(api, version, payload)) in {SchemaError, dict}
 
 
 @EVERY_VERSION
 @STABLE
 @given(data=st.data())
-def test_a_reply_with_bytes_replaced_is_a_reply_or_a_codec_error(api: Api, version: int, data: st.DataObject) -> None:
-    whole = _reply(api, version)
+def test_a_response_with_replaced_bytes_is_a_response_or_a_schema_error(
+    api: Api, version: int, data: st.DataObject
+) -> None:
+    whole = _response(api, version)
     start = data.draw(st.integers(0, len(whole)), label="start")
     end = data.draw(st.integers(start, len(whole)), label="end")
     other = data.draw(st.binary(max_size=40), label="instead")

@@ -1,4 +1,4 @@
-"""How long a connection waits: for each address of a name, for a handshake, for an answer that is owed."""
+"""Timeouts of a connection: for each address of a host name, for the handshake, for an outstanding response."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
-from tests.fakes.raw_port import accepting_only, not_taking, refusing
-from tests.fakes.scripted_broker import Asked, ScriptedBroker, delayed, silent
+from tests.fakes.raw_port import accepting_only, not_accepting, refusing
+from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)
@@ -34,19 +34,19 @@ def _addresses(*endpoints: Endpoint) -> list[Address]:
     return [(socket.AF_INET, (endpoint.host, endpoint.port)) for endpoint in endpoints]
 
 
-def _connect(*endpoints: Endpoint, patience_s: float, login: SaslCredentials | None = None) -> Connection:
+def _connect(*endpoints: Endpoint, setup_timeout_s: float, credentials: SaslCredentials | None = None) -> Connection:
     return Connection(
         NAME,
-        handshake=Handshake("tester", login),
+        handshake=Handshake("tester", credentials),
         make_channel=lambda addresses, _host: Channel(addresses),
-        patience_s=patience_s,
+        setup_timeout_s=setup_timeout_s,
         now=time.monotonic(),
         resolve=lambda _endpoint: _addresses(*endpoints),
-        wake=lambda: None,
+        wakeup=lambda: None,
     )
 
 
-def _drive(connection: Connection, is_enough: Callable[[list[Response]], bool]) -> list[Response]:
+def _advance(connection: Connection, is_enough: Callable[[list[Response]], bool]) -> list[Response]:
     responses: list[Response] = []
     until = time.monotonic() + 5
     while not is_enough(responses):
@@ -58,8 +58,8 @@ def _drive(connection: Connection, is_enough: Callable[[list[Response]], bool]) 
 
 def _loss(connection: Connection) -> AdminError:
     with pytest.raises(AdminError) as caught:
-        _drive(connection, lambda _replies: False)
-    connection.abandon(caught.value)
+        _advance(connection, lambda _responses: False)
+    connection.close(caught.value)
     return caught.value
 
 
@@ -67,82 +67,82 @@ def _listing() -> Request:
     return Request(api=LIST_GROUPS, bodies=lambda _version: [("all", {})], token=None)
 
 
-def test_an_address_that_does_not_answer_leaves_time_for_the_next() -> None:
-    with not_taking() as silent, ScriptedBroker() as broker:
+def test_an_address_that_does_not_accept_leaves_time_for_the_next() -> None:
+    with not_accepting() as silent, ScriptedBroker() as broker:
         started = time.monotonic()
-        connection = _connect(silent, silent, broker.endpoint, patience_s=1.5)
-        _drive(connection, lambda _replies: connection.versions is not None)
+        connection = _connect(silent, silent, broker.endpoint, setup_timeout_s=1.5)
+        _advance(connection, lambda _responses: connection.versions is not None)
         assert 0.9 <= time.monotonic() - started < 1.5
-        connection.abandon(ConnectionFailedError("closed"))
+        connection.close(ConnectionFailedError("closed"))
 
 
-def test_the_share_of_an_address_that_refuses_goes_to_the_others() -> None:
-    with refusing() as dead, not_taking() as silent, ScriptedBroker() as broker:
+def test_the_time_of_an_address_that_refuses_is_left_to_the_others() -> None:
+    with refusing() as dead, not_accepting() as silent, ScriptedBroker() as broker:
         started = time.monotonic()
-        connection = _connect(dead, silent, broker.endpoint, patience_s=1.0)
-        _drive(connection, lambda _replies: connection.versions is not None)
+        connection = _connect(dead, silent, broker.endpoint, setup_timeout_s=1.0)
+        _advance(connection, lambda _responses: connection.versions is not None)
         assert 0.45 <= time.monotonic() - started < 1.0
-        connection.abandon(ConnectionFailedError("closed"))
+        connection.close(ConnectionFailedError("closed"))
 
 
-def test_the_owner_is_told_to_wake_for_the_next_address() -> None:
-    with not_taking() as silent:
+def test_the_connection_returns_when_to_try_the_next_address() -> None:
+    with not_accepting() as silent:
         started = time.monotonic()
-        connection = _connect(silent, silent, patience_s=8.0)
-        _drive(connection, lambda _replies: connection.channel is not None)
+        connection = _connect(silent, silent, setup_timeout_s=8.0)
+        _advance(connection, lambda _responses: connection.channel is not None)
         wakes_at = connection.wakes_at()
         assert wakes_at is not None
         assert wakes_at - started == pytest.approx(4.0, abs=0.3)
         connection.advance(wakes_at)
         assert connection.wakes_at() == pytest.approx(started + 8.0, abs=0.3)
-        connection.abandon(ConnectionFailedError("closed"))
+        connection.close(ConnectionFailedError("closed"))
 
 
-def test_when_no_address_answers_the_whole_patience_is_told() -> None:
-    with not_taking() as silent:
+def test_when_no_address_accepts_the_error_has_the_whole_setup_timeout() -> None:
+    with not_accepting() as silent:
         started = time.monotonic()
-        error = _loss(_connect(silent, silent, silent, patience_s=0.6))
+        error = _loss(_connect(silent, silent, silent, setup_timeout_s=0.6))
         assert 0.6 <= time.monotonic() - started < 2
-    assert str(error) == "it did not take the connection within 0.6 s"
+    assert str(error) == "did not accept the connection within 0.6 s"
 
 
-LOGIN = SaslCredentials(mechanism="PLAIN", username="me", password="x")
+CREDENTIALS = SaslCredentials(mechanism="PLAIN", username="me", password="x")
 
 
-def _guarded() -> ScriptedBroker:
-    def answer(asked: Asked) -> Struct:
-        return {"mechanisms": ["PLAIN"]} if asked.api == "SaslHandshake" else {"auth_bytes": b""}
+def _sasl_broker() -> ScriptedBroker:
+    def respond(request: ReceivedRequest) -> Struct:
+        return {"mechanisms": ["PLAIN"]} if request.api == "SaslHandshake" else {"auth_bytes": b""}
 
-    return ScriptedBroker(answer, versions={"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)})
+    return ScriptedBroker(respond, versions={"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)})
 
 
-def test_a_broker_that_thinks_about_a_login_has_the_patience_for_each_turn() -> None:
-    with _guarded() as broker:
+def test_each_request_of_sasl_authentication_has_the_setup_timeout() -> None:
+    with _sasl_broker() as broker:
         broker.script("SaslHandshake", delayed(0.4))
         broker.script("SaslAuthenticate", delayed(0.4))
-        connection = _connect(broker.endpoint, patience_s=0.6, login=LOGIN)
-        _drive(connection, lambda _replies: connection.versions is not None)
+        connection = _connect(broker.endpoint, setup_timeout_s=0.6, credentials=CREDENTIALS)
+        _advance(connection, lambda _responses: connection.versions is not None)
         assert [api for api, _ in connection.sent] == ["ApiVersions", "SaslHandshake", "SaslAuthenticate"]
-        connection.abandon(ConnectionFailedError("closed"))
+        connection.close(ConnectionFailedError("closed"))
 
 
-@pytest.mark.parametrize("turn", ["SaslHandshake", "SaslAuthenticate"])
-def test_a_login_that_is_not_answered_is_told_as_what_it_is(turn: str) -> None:
-    with _guarded() as broker:
-        broker.script(turn, silent)
-        error = _loss(_connect(broker.endpoint, patience_s=0.4, login=LOGIN))
-    assert str(error) == "it took the connection but did not answer the login within 0.4 s"
+@pytest.mark.parametrize("api", ["SaslHandshake", "SaslAuthenticate"])
+def test_a_broker_that_does_not_respond_to_sasl_is_reported_as_such(api: str) -> None:
+    with _sasl_broker() as broker:
+        broker.script(api, silent)
+        error = _loss(_connect(broker.endpoint, setup_timeout_s=0.4, credentials=CREDENTIALS))
+    assert str(error) == "accepted the connection but did not respond to SASL within 0.4 s"
 
 
-def test_an_address_that_took_the_connection_is_not_left_for_another() -> None:
+def test_an_address_that_accepted_is_not_replaced_by_another() -> None:
     with accepting_only() as mute, ScriptedBroker() as broker:
-        error = _loss(_connect(mute, broker.endpoint, patience_s=0.4))
-        assert broker.asked == []
-    assert str(error) == "it took the connection but did not answer within 0.4 s"
+        error = _loss(_connect(mute, broker.endpoint, setup_timeout_s=0.4))
+        assert broker.received == []
+    assert str(error) == "accepted the connection but did not respond within 0.4 s"
 
 
-def test_a_cluster_is_reached_through_the_address_that_answers() -> None:
-    with not_taking() as silent, ScriptedBroker() as broker:
+def test_a_cluster_is_connected_through_the_address_that_accepts() -> None:
+    with not_accepting() as silent, ScriptedBroker() as broker:
         settings = ConnectionSettings(bootstrap=(NAME,), connect_timeout_s=1.0)
         pool = BrokerPool(settings, resolve=lambda _endpoint: _addresses(silent, broker.endpoint))
         started = time.monotonic()
@@ -151,43 +151,43 @@ def test_a_cluster_is_reached_through_the_address_that_answers() -> None:
         pool.close()
 
 
-def test_an_answer_is_overdue_when_nothing_came_for_longer_than_the_patience() -> None:
-    with ScriptedBroker(lambda _asked: {"groups": []}) as broker:
+def test_a_connection_is_idle_when_nothing_arrives_for_longer_than_the_timeout() -> None:
+    with ScriptedBroker(lambda _request: {"groups": []}) as broker:
         broker.hold("ListGroups", until=2)
-        connection = _connect(broker.endpoint, patience_s=5.0)
-        assert not connection.overdue(time.monotonic() + 100, 3.0)
-        _drive(connection, lambda _replies: connection.versions is not None)
-        assert not connection.overdue(time.monotonic() + 100, 3.0)
-        asked_at = time.monotonic() + 50
-        connection.submit(_listing(), asked_at)
-        assert not connection.overdue(asked_at + 2.9, 3.0)
-        assert connection.overdue(asked_at + 3.1, 3.0)
-        connection.submit(_listing(), asked_at + 2)
-        assert connection.overdue(asked_at + 3.1, 3.0)
-        _drive(connection, lambda responses: len(responses) == 2)
-        assert not connection.overdue(asked_at + 100, 3.0)
-        connection.abandon(ConnectionFailedError("closed"))
+        connection = _connect(broker.endpoint, setup_timeout_s=5.0)
+        assert not connection.is_idle(time.monotonic() + 100, 3.0)
+        _advance(connection, lambda _responses: connection.versions is not None)
+        assert not connection.is_idle(time.monotonic() + 100, 3.0)
+        sent_at = time.monotonic() + 50
+        connection.submit(_listing(), sent_at)
+        assert not connection.is_idle(sent_at + 2.9, 3.0)
+        assert connection.is_idle(sent_at + 3.1, 3.0)
+        connection.submit(_listing(), sent_at + 2)
+        assert connection.is_idle(sent_at + 3.1, 3.0)
+        _advance(connection, lambda responses: len(responses) == 2)
+        assert not connection.is_idle(sent_at + 100, 3.0)
+        connection.close(ConnectionFailedError("closed"))
 
 
 @contextlib.contextmanager
-def _watch() -> Iterator[Selector]:
-    watch = Selector()
+def _selector() -> Iterator[Selector]:
+    selector = Selector()
     try:
-        yield watch
+        yield selector
     finally:
-        watch.close()
+        selector.close()
 
 
 @pytest.mark.parametrize("seconds", [30 * 86_400.0, 1e20, math.inf])
-def test_no_wait_is_too_long_for_the_system(seconds: float) -> None:
-    with _watch() as watch:
-        bell = threading.Timer(0.05, watch.ring)
-        bell.start()
-        watch.wait(seconds)
-        bell.join()
+def test_no_timeout_is_too_long_for_the_system(seconds: float) -> None:
+    with _selector() as selector:
+        timer = threading.Timer(0.05, selector.wakeup)
+        timer.start()
+        selector.select(seconds)
+        timer.join()
 
 
-def test_a_deadline_without_end_is_a_deadline() -> None:
+def test_an_infinite_timeout_is_accepted() -> None:
     with (
         ScriptedCluster(groups={"g": Group()}) as cluster,
         cluster.admin(timeout_s=math.inf, connect_timeout_s=math.inf) as admin,

@@ -1,4 +1,4 @@
-"""TLS to a real TLS port: certificates are always checked, and each fault is told for what it is."""
+"""TLS to a real TLS listener: certificates are always verified, and each failure has its own error."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.certificates import make_certificate
-from tests.fakes.raw_port import accepting_only, speaking
-from tests.fakes.scripted_broker import Asked, ScriptedBroker
+from tests.fakes.raw_port import accepting_only, responding
+from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
 
 pytestmark = pytest.mark.timeout(20)
 
 
 @pytest.fixture
 def certificate(tmp_path: Path, program: Callable[[str], str]) -> Callable[[str], Path]:
-    """A self-signed certificate, with its key in the same file, for a name."""
+    """Return a function that makes a self-signed certificate for a name, with its key in the same file."""
     return lambda name: make_certificate(program("openssl"), tmp_path, name)
 
 
 def _broker(certificate: Path) -> ScriptedBroker:
-    def answer(asked: Asked) -> Struct:
+    def respond(request: ReceivedRequest) -> Struct:
         rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
-        return {"brokers": rows} if asked.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
+        return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    broker = ScriptedBroker(answer, tls=context)
+    broker = ScriptedBroker(respond, tls=context)
     return broker
 
 
@@ -41,7 +41,7 @@ def _fault(endpoint: Endpoint, **values: Any) -> tuple[str, str]:
     settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0, **values)
     with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
         admin.list_groups()
-    return caught.value.name, str(caught.value).removeprefix(f"{endpoint}: ")
+    return caught.value.name, str(caught.value).removeprefix(f"cannot connect to {endpoint}: ")
 
 
 def test_groups_are_listed_over_tls_when_the_certificate_is_trusted(certificate: Callable[[str], Path]) -> None:
@@ -50,11 +50,11 @@ def test_groups_are_listed_over_tls_when_the_certificate_is_trusted(certificate:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_trusted(certificate: Callable[[str], Path]) -> None:
+def test_a_self_signed_certificate_is_not_trusted(certificate: Callable[[str], Path]) -> None:
     with _broker(certificate("IP:127.0.0.1")) as broker:
         name, text = _fault(broker.endpoint, tls=Tls())
     assert name == "TLS_FAILED"
-    assert text == "its certificate is not trusted: self-signed certificate"
+    assert text == "the broker's certificate is not trusted: self-signed certificate"
 
 
 def test_a_certificate_for_another_host_is_not_trusted(certificate: Callable[[str], Path]) -> None:
@@ -65,42 +65,42 @@ def test_a_certificate_for_another_host_is_not_trusted(certificate: Callable[[st
     assert "is not trusted: IP address mismatch" in text
 
 
-def test_the_host_name_is_not_checked_when_told_so(certificate: Callable[[str], Path]) -> None:
+def test_the_host_name_check_can_be_switched_off(certificate: Callable[[str], Path]) -> None:
     file = certificate("DNS:elsewhere.example")
     tls = Tls(ca_file=str(file), check_host_name=False)
     with _broker(file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
-def test_a_plain_client_at_a_tls_port_is_told_to_speak_tls(certificate: Callable[[str], Path]) -> None:
+def test_the_error_of_a_plain_client_at_a_tls_listener_names_the_setting(certificate: Callable[[str], Path]) -> None:
     with _broker(certificate("IP:127.0.0.1")) as broker:
         _name, text = _fault(broker.endpoint)
     assert "-X security.protocol=SSL" in text
 
 
-@pytest.mark.parametrize("said", [(), (b"\x00\x00\x00\x0aplain text",)], ids=["hangs up", "answers"])
-def test_a_tls_client_at_a_plain_port_is_told_that_it_may_not_speak_tls(said: tuple[bytes, ...]) -> None:
-    with speaking(*said) as plain:
+@pytest.mark.parametrize("pieces", [(), (b"\x00\x00\x00\x0aplain text",)], ids=["closes", "responds"])
+def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(pieces: tuple[bytes, ...]) -> None:
+    with responding(*pieces) as plain:
         name, text = _fault(plain, tls=Tls())
     assert name == "TLS_FAILED"
-    assert text == "the TLS handshake failed; perhaps the port does not speak TLS"
+    assert text == "the TLS handshake failed; the listener may not use TLS"
 
 
-def test_a_tls_client_at_a_silent_port_gives_up() -> None:
+def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> None:
     with accepting_only() as mute:
         name, text = _fault(mute, tls=Tls(), connect_timeout_s=1.0)
     assert name == "CONNECTION_FAILED"
-    assert text.startswith("it took the connection but")
+    assert text.startswith("accepted the connection but")
 
 
 @pytest.mark.parametrize("name", ["odd.pem", "absent.pem"])
-def test_a_ca_file_that_cannot_be_used_is_a_setting_that_cannot_be_used(tmp_path: Path, name: str) -> None:
+def test_a_ca_file_that_cannot_be_used_is_a_settings_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "odd.pem").write_text("no certificate")
     file = str(tmp_path / name)
-    told = f"the CA file {file} cannot be used"
+    message = f"cannot use the CA file {file}"
     with (
         ScriptedBroker() as broker,
         GroupAdmin(broker.settings(tls=Tls(ca_file=file))) as admin,
-        pytest.raises(SettingsError, match=told),
+        pytest.raises(SettingsError, match=message),
     ):
         admin.list_groups()

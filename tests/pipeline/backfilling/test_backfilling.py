@@ -9,7 +9,7 @@ from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Asked, plain
+from tests.fakes.scripted_broker import ReceivedRequest, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.backfilling.backfills import (
     DAY_MS,
@@ -161,7 +161,7 @@ def test_a_record_that_comes_while_it_asks_takes_no_log_end_away(cluster: Script
     records = cluster.records["idle", 0] = [MIDNIGHT_MS - DAY_MS] * 8
     until_ms = MIDNIGHT_MS + 2 * MINUTE_MS
 
-    def grow(_asked: Asked, answer: Struct) -> Struct:
+    def grow(_asked: ReceivedRequest, answer: Struct) -> Struct:
         records.append(until_ms + DAY_MS)
         return answer
 

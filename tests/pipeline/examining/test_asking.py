@@ -13,7 +13,7 @@ from kafka_groups.pipeline.examining.asking import examine_asking
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings
-from tests.fakes.scripted_broker import Asked, encode_answer
+from tests.fakes.scripted_broker import ReceivedRequest, encode_response
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.sampling.samples import with_groups
 
@@ -41,8 +41,8 @@ def tell_features(cluster: ScriptedCluster, broker: int, level: int, **finalized
         ],
     }
 
-    def tell(asked: Asked, told: Struct) -> bytes:
-        return encode_answer(FEATURES, asked.version, told | answer)
+    def tell(asked: ReceivedRequest, told: Struct) -> bytes:
+        return encode_response(FEATURES, asked.version, told | answer)
 
     cluster.script("ApiVersions", *[tell] * TWICE, brokers=[broker])
 

@@ -1,4 +1,4 @@
-"""A socket that connects and never blocks: bytes out, frames in. One that speaks TLS is `tls.TlsChannel`."""
+"""A socket that never blocks, sends bytes and receives frames; `tls.TlsChannel` is the one with TLS."""
 
 from __future__ import annotations
 
@@ -15,85 +15,85 @@ if TYPE_CHECKING:
 
 _READ_SIZE: Final = 1 << 18
 _SIZE_BYTES: Final = 4
-# An answer with the offsets of some 3,000,000 partitions; what claims more is no answer.
+# A response with the offsets of some 3,000,000 partitions; a larger size is not valid.
 _LARGEST_FRAME: Final = 1 << 27
-# What one call reads at most, so that a peer that sends without pause does not keep us past a deadline.
-# The rest stays in the socket, and the selector tells of it again.
+# Limits of one call, so that a peer that sends without pause does not keep the event loop past a deadline.
+# The rest stays in the socket, and the selector reports it again.
 _LARGEST_READ: Final = 1 << 23
-_MOST_FRAMES: Final = 64
-# What answers ApiVersions before we know that it is Kafka may not claim more than this.
+_MAX_FRAMES: Final = 64
+# The limit of the first response, before the peer is known to be a Kafka broker.
 _LARGEST_FIRST_FRAME: Final = 1 << 20
 _TLS_ALERT: Final = b"\x15\x03"
 
 
 class Channel:
-    """One connection to one address list, tried in order. All methods return at once.
+    """A connection to the first reachable address of a list. All methods return at once.
 
-    `with_tls` is the security protocol to name where a port speaks TLS. Every failure is raised as an AdminError
-    without the address: who knows the broker adds it.
+    `tls_protocol` is the security protocol that errors suggest for a listener with TLS. Every failure is raised as an
+    AdminError without the address, which the connection pool adds.
     """
 
-    # What a socket raises when it would have to wait.
+    # The exceptions of a socket that would have to wait.
     would_block: tuple[type[Exception], ...] = (BlockingIOError,)
-    # The security protocol that adds a login to what this channel speaks.
-    with_login = "SASL_PLAINTEXT"
+    # The security protocol of this channel with SASL.
+    sasl_protocol = "SASL_PLAINTEXT"
 
-    def __init__(self, addresses: list[Address], *, with_tls: str = "SSL") -> None:
-        self._with_tls = with_tls
+    def __init__(self, addresses: list[Address], *, tls_protocol: str = "SSL") -> None:
+        self._tls_protocol = tls_protocol
         self._addresses = list(addresses)
         self._out = bytearray()
         self._in = bytearray()
         self._frames = 0
         self._connect_error: OSError | None = None
-        self._end: AdminError | None = None
+        self._pending_error: AdminError | None = None
         self.received = 0
         self.is_connected = False
         self.is_open = False
         self.socket = self._start_next()
 
     @property
-    def addresses_left(self) -> int:
-        """How many addresses were not tried yet."""
+    def remaining_addresses(self) -> int:
+        """The number of addresses that were not tried yet."""
         return len(self._addresses)
 
-    def give_up_address(self) -> None:
-        """Go on to the next address though this one said nothing. AdminError if none of the others can be tried."""
+    def try_next_address(self) -> None:
+        """Replace a connection that is not established by one to the next address. AdminError if there is none."""
         self.socket.close()
         self.socket = self._start_next()
 
     def wanted_events(self) -> int:
-        """What the selector is to wait for."""
+        """Return the events that the selector has to wait for."""
         if not self.is_connected:
             return selectors.EVENT_WRITE
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
 
     def send(self, frame: bytes) -> None:
-        """Queue a frame; it leaves when the socket takes it."""
+        """Queue a frame; it is sent when the socket accepts it."""
         self._out += frame
         if self.is_open:
             self._flush()
 
     def advance(self) -> list[bytes]:
-        """Go on as far as it goes: connect, shake hands, write, read. Returns whole frames."""
+        """Connect, complete the handshake, write and read as far as possible without waiting; return whole frames."""
         if not self.is_connected and not self._finish_connect():
             return []
         if not self.is_open:
-            self.is_open = self.shake_hands()
+            self.is_open = self.continue_handshake()
         if not self.is_open:
             return []
         self._flush()
         return self._read_frames()
 
-    def shake_hands(self) -> bool:
-        """What is to be done between connecting and the first frame; whether it is done."""
+    def continue_handshake(self) -> bool:
+        """Continue what has to precede the first frame; return whether it is complete. A plain channel has nothing."""
         return True
 
-    def suspicion(self) -> str:
-        """What may be wrong with a peer that hangs up at once."""
-        return f"perhaps the port wants TLS (-X security.protocol={self._with_tls}), or is not Kafka's"
+    def likely_cause(self) -> str:
+        """Return the likely cause if the peer closes the connection at the first request."""
+        return f"the listener may require TLS (-X security.protocol={self._tls_protocol}), or may not be Kafka's"
 
     def close(self) -> None:
-        """Let the socket go."""
+        """Close the socket."""
         self.socket.close()
 
     def _start_next(self) -> socket.socket:
@@ -123,7 +123,7 @@ class Channel:
         try:
             self.socket.getpeername()
         except OSError:
-            # No error and no peer: it is still connecting.
+            # No error and no peer: the socket is still connecting.
             return False
         self.is_connected = True
         return True
@@ -141,33 +141,33 @@ class Channel:
     def _read_frames(self) -> list[bytes]:
         frames: list[bytes] = []
         try:
-            enough = self.received + _LARGEST_READ
-            while self.received < enough and len(frames) < _MOST_FRAMES and (piece := self._receive()):
-                self._in += piece
-                self.received += len(piece)
-                self._cut_frames(frames)
+            limit = self.received + _LARGEST_READ
+            while self.received < limit and len(frames) < _MAX_FRAMES and (chunk := self._receive()):
+                self._in += chunk
+                self.received += len(chunk)
+                self._extract_frames(frames)
         except AdminError as error:
-            # What came whole is delivered first; the next call tells the end.
+            # Whole frames are delivered first; the next call raises the error.
             if not frames:
                 raise
-            self._end = error
+            self._pending_error = error
         return frames
 
     def _receive(self) -> bytes:
-        """What has come; nothing if that would mean to wait."""
-        if self._end is not None:
-            raise self._end
+        """Return the bytes that have arrived, b"" if none have."""
+        if self._pending_error is not None:
+            raise self._pending_error
         try:
-            piece = self.socket.recv(_READ_SIZE)
+            chunk = self.socket.recv(_READ_SIZE)
         except self.would_block:
             return b""
         except OSError as error:
-            raise self._lost(_reason(error)) from error
-        if not piece:
-            raise self._lost("it closed the connection")
-        return piece
+            raise self._connection_error(_reason(error)) from error
+        if not chunk:
+            raise self._connection_error("closed the connection")
+        return chunk
 
-    def _cut_frames(self, frames: list[bytes]) -> None:
+    def _extract_frames(self, frames: list[bytes]) -> None:
         at = 0
         while len(self._in) - at >= _SIZE_BYTES:
             size = self._checked_size(bytes(self._in[at : at + _SIZE_BYTES]))
@@ -184,26 +184,26 @@ class Channel:
         if _SIZE_BYTES <= size <= (_LARGEST_FRAME if self._frames else _LARGEST_FIRST_FRAME):
             return size
         if head.startswith(_TLS_ALERT):
-            raise self._wants_tls()
+            raise self._tls_required()
         if self._frames == 0:
             shown = head.decode("ascii", "backslashreplace")
-            msg = f"what answers there does not speak Kafka's protocol (its answer begins with {shown!r})"
+            msg = f"the peer does not speak Kafka's protocol (it sent {shown!r} first); check host and port"
             raise MalformedResponseError(msg)
-        msg = f"an answer of {size} bytes was announced"
+        msg = f"received a response with an invalid size of {size} bytes"
         raise MalformedResponseError(msg)
 
-    def _wants_tls(self) -> TlsFailedError:
-        return TlsFailedError(f"the port speaks TLS; add -X security.protocol={self._with_tls}")
+    def _tls_required(self) -> TlsFailedError:
+        return TlsFailedError(f"the listener uses TLS; set -X security.protocol={self._tls_protocol}")
 
-    def _lost(self, reason: str) -> AdminError:
+    def _connection_error(self, reason: str) -> AdminError:
         if self._frames == 0 and self._in.startswith(_TLS_ALERT):
-            return self._wants_tls()
+            return self._tls_required()
         if self._frames == 0 and not self._in:
-            reason += f" at our first request; {self.suspicion()}"
+            reason += f" at the first request; {self.likely_cause()}"
         return ConnectionFailedError(reason)
 
 
 def _reason(error: OSError | None) -> str:
     if error is None:
-        return "the host has no address to connect to"
+        return "the host name has no address"
     return (error.strerror or str(error) or type(error).__name__).lower()

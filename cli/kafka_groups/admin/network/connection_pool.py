@@ -1,11 +1,13 @@
-"""Connections to all brokers of a cluster behind one loop, without threads and without a wait beyond the deadline."""
+"""A pool of connections to the brokers of a cluster, without threads and without a wait beyond the deadline."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
 from kafka_groups.admin.network.channel import Channel
 from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.handshake import Handshake
@@ -16,13 +18,10 @@ from kafka_groups.errors import (
     AuthenticationFailedError,
     BrokerTimeoutError,
     ConnectionFailedError,
-    MalformedResponseError,
     NameNotResolvedError,
     TimeoutExceededError,
 )
 from kafka_groups.model import Broker
-from kafka_groups.protocol import SchemaError
-from kafka_groups.protocol.messages import METADATA
 from kafka_groups.settings import Endpoint
 
 if TYPE_CHECKING:
@@ -30,18 +29,16 @@ if TYPE_CHECKING:
 
     from kafka_groups.settings import ConnectionSettings
 
-# The broker id under which the bootstrap connection stands: any broker will do for what it is asked.
+# The broker id of the bootstrap connection, for requests that any broker can serve.
 ANY_BROKER: Final = -1
-_SECOND_CHANCE_S: Final = 1.0
-_LOOKS: Final = 8
-_TOPIC_LESS: Final[Mapping[str, Any]] = {"topics": []}
+_SETUP_TIMEOUT_AFTER_SILENCE_S: Final = 1.0
+_CHECKS_PER_IDLE_TIMEOUT: Final = 8
 
 
 class BrokerPool:
     """Connections to the brokers of a cluster, opened when first needed.
 
-    `brokers` and `cluster_id` are known once `open` has returned. `sent` lists (API name, version)
-    of every request, connection set-up included.
+    `brokers` and `cluster_id` are known once `open` has returned.
     """
 
     def __init__(
@@ -58,124 +55,126 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[int, Connection] = {}
-        self._advertised_by: Endpoint | None = None
-        self._quiet_s = settings.connect_timeout_s
+        self._bootstrap = Bootstrap(settings)
+        self._idle_timeout_s = settings.connect_timeout_s
         self._silent: set[int] = set()
-        self._closed_sent: list[tuple[str, int]] = []
-        self._early: list[Response] = []
-        self._watch = Selector()
+        self._sent_before: Counter[tuple[str, int]] = Counter()
+        self._undelivered: list[Response] = []
+        self._selector = Selector()
 
     @property
-    def sent(self) -> list[tuple[str, int]]:
-        """Every request sent so far, as (API name, version)."""
-        return [*self._closed_sent, *(pair for c in self._distinct() for pair in c.sent)]
+    def sent(self) -> Counter[tuple[str, int]]:
+        """The number of requests sent so far by (API name, version), connection set-up included."""
+        return sum((connection.sent for connection in self._distinct_connections()), start=self._sent_before.copy())
 
     def open(self, deadline: float) -> None:
-        """Reach one of the bootstrap servers and learn who the brokers are.
+        """Connect to one of the bootstrap servers and read the brokers of the cluster.
 
-        The servers are tried in their order. Raises the AdminError of the last one when none answers.
+        The servers are tried in their order. Raises an AdminError of the last failure's type if none responds.
         """
-        failures: list[AdminError] = []
-        servers = self._settings.bootstrap
-        for turn, endpoint in enumerate(servers, start=1):
+        failures: list[tuple[Endpoint, AdminError]] = []
+        servers = self._bootstrap.servers
+        for number, endpoint in enumerate(servers, start=1):
             try:
-                self._connect(ANY_BROKER, endpoint, patience_s=self._share_s(deadline, len(servers) - turn))
-                self._advertised_by = endpoint
+                timeout_s = self._bootstrap.setup_timeout_s(deadline - self._clock(), len(servers) - number)
+                self._connect(ANY_BROKER, endpoint, setup_timeout_s=timeout_s)
+                self._bootstrap.current = endpoint
                 self.refresh(deadline)
             except AdminError as error:
                 self._drop(ANY_BROKER, error)
-                failures.append(type(error)(f"{endpoint}: {error}"))
-                # The same login would be refused by the others, too.
+                failures.append((endpoint, error))
+                # The other servers would refuse the same credentials, too.
                 if isinstance(error, (TimeoutExceededError, AuthenticationFailedError)):
                     break
             else:
                 return
-        raise _none_answered(failures)
+        raise unreachable(failures)
 
     def refresh(self, deadline: float) -> None:
-        """RequestSpec anew who the brokers are."""
-        request = Request(api=METADATA, bodies=lambda _version: [(None, _TOPIC_LESS)], token=self)
+        """Read the brokers of the cluster again. AdminError if that fails or takes longer than the deadline."""
+        request = metadata_request(self)
         responses = self.submit(ANY_BROKER, request)
-        others: list[Response] = []
         while not any(response.request is request for response in responses):
-            others += responses
+            self._undelivered += responses
             if self._clock() >= deadline:
-                msg = f"no answer within {self._settings.timeout_s:g} s"
+                msg = f"no response within {self._settings.timeout_s:g} s"
                 raise TimeoutExceededError(msg)
-            responses = self.poll(deadline)
-        # Results to other questions wait for who asked them.
-        self._early += [*others, *(response for response in responses if response.request is not request)]
-        answer = next(response for response in responses if response.request is request)
-        if answer.error is not None:
-            raise answer.error
-        self._learn_brokers(answer)
+            responses = self._wait_for_responses(deadline)
+        # Responses to other requests are returned by the next `poll`.
+        self._undelivered += [response for response in responses if response.request is not request]
+        metadata = read_metadata(next(response for response in responses if response.request is request))
+        self.cluster_id, self.brokers = metadata.cluster_id, metadata.brokers
 
-    def set_idle_timeout(self, quiet_s: float) -> None:
-        """From now on a broker that owes an answer may be silent for so long; then its connection is given up."""
-        self._quiet_s = quiet_s
+    def set_idle_timeout(self, idle_timeout_s: float) -> None:
+        """Close a connection from now on if a response is outstanding and nothing arrives for so many seconds."""
+        self._idle_timeout_s = idle_timeout_s
 
     def submit(self, broker: int, request: Request) -> list[Response]:
-        """RequestSpec one broker (or ANY_BROKER). Returns at once what cannot be asked; the rest comes by `poll`."""
+        """Send a request to a broker, or to ANY_BROKER. Return what fails at once; `poll` returns the rest."""
         now = self._clock()
         try:
             connection = self._connection_to(broker)
         except AdminError as error:
-            told = self._explain(broker, error, reached=False)
-            return [Response(request=request, part=None, version=-1, payload=b"", error=told)]
+            described = self._describe(broker, error, connected=False)
+            return [Response(request=request, part=None, version=-1, payload=b"", error=described)]
         try:
             responses = connection.submit(request, now)
         except AdminError as error:
-            # It was lost since it was last used; what was asked is among the responses.
+            # The connection was lost since its last use; this request is among the responses, too.
             return self._drop(broker, error)
-        self._watch.renew(connection)
+        self._selector.register(connection)
         return responses
 
     def poll(self, until: float) -> list[Response]:
-        """Replies that came; waits for one at most until that time. Lost connections answer with errors."""
-        if self._early:
-            early, self._early = self._early, []
-            return early
-        responses = self._advance_all()
-        now = self._clock()
-        if responses or now >= until:
-            return responses
-        wakes = [wake for c in self._distinct() if (wake := c.wakes_at()) is not None]
-        # Silence makes no event: it is looked for often enough to be noticed in time.
-        self._watch.wait(min([until, now + self._quiet_s / _LOOKS, *wakes]) - now)
-        return self._advance_all()
+        """Return the responses that arrived, waiting for one until that time; lost connections return errors."""
+        if self._undelivered:
+            undelivered, self._undelivered = self._undelivered, []
+            return undelivered
+        return self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
-        """Take on addresses that a look-up named; they are newer than what was known."""
+        """Add or replace the addresses of these brokers."""
         self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
 
     def close(self) -> None:
         """Close every connection."""
         for broker in list(self._connections):
             self._drop(broker, ConnectionFailedError("closed"))
-        self._watch.close()
+        self._selector.close()
 
-    def address_of(self, broker: int) -> str:
-        """A broker as a person would look for it: its id and its address."""
+    def name_of(self, broker: int) -> str:
+        """Return the id and the address of a broker, for messages."""
         if broker in self.brokers:
             known = self.brokers[broker]
-            return f"broker {broker} at {Endpoint(host=known.host, port=known.port)}"
-        return f"broker {broker}" if broker != ANY_BROKER else str(self._advertised_by)
+            return f"broker {broker} ({Endpoint(host=known.host, port=known.port)})"
+        return f"broker {broker}" if broker != ANY_BROKER else str(self._bootstrap.current)
 
-    def _distinct(self) -> list[Connection]:
-        # The bootstrap connection stands under its broker's id too, once its address is known to be that broker's.
+    def _wait_for_responses(self, until: float) -> list[Response]:
+        responses = self._advance_all()
+        now = self._clock()
+        if responses or now >= until:
+            return responses
+        wakes = [wake for each in self._distinct_connections() if (wake := each.wakes_at()) is not None]
+        # Silence causes no event, so it is checked often enough to be noticed in time.
+        next_check = now + self._idle_timeout_s / _CHECKS_PER_IDLE_TIMEOUT
+        self._selector.select(min([until, next_check, *wakes]) - now)
+        return self._advance_all()
+
+    def _distinct_connections(self) -> list[Connection]:
+        # The bootstrap connection is also registered under its broker's id, once an address shows which one it is.
         return list({id(connection): connection for connection in self._connections.values()}.values())
 
     def _advance_all(self) -> list[Response]:
         responses: list[Response] = []
         for broker, connection in list(self._connections.items()):
             try:
-                told = connection.advance(self._clock())
-                self._watch.renew(connection)
-                if told:
+                arrived = connection.advance(self._clock())
+                self._selector.register(connection)
+                if arrived:
                     self._silent.discard(broker)
-                elif connection.overdue(self._clock(), self._quiet_s):
-                    raise _silence(self._quiet_s)
-                responses += told
+                elif connection.is_idle(self._clock(), self._idle_timeout_s):
+                    raise _idle_error(self._idle_timeout_s)
+                responses += arrived
             except AdminError as error:
                 if isinstance(error, BrokerTimeoutError):
                     self._silent.add(broker)
@@ -184,63 +183,43 @@ class BrokerPool:
 
     def _connection_to(self, broker: int) -> Connection:
         if broker != ANY_BROKER and broker not in self.brokers:
-            msg = f"broker {broker} is not among the brokers that the cluster names"
+            msg = f"broker {broker} is not in the cluster's metadata"
             raise ConnectionFailedError(msg)
+        if broker in self._connections:
+            return self._connections[broker]
         if broker == ANY_BROKER:
-            connection = self._connections.get(ANY_BROKER)
-            if connection is None:
-                connection = self._connect(ANY_BROKER, self._spare_endpoint())
-            return connection
-        if broker not in self._connections:
-            known = self.brokers[broker]
-            endpoint = Endpoint(host=known.host, port=known.port)
-            first = self._connections.get(ANY_BROKER)
-            if first is not None and first.endpoint == endpoint:
-                self._connections[broker] = first
-            else:
-                self._connect(broker, endpoint)
-        return self._connections[broker]
+            return self._connect(ANY_BROKER, self._bootstrap.next_endpoint(self.brokers.values()))
+        known = self.brokers[broker]
+        endpoint = Endpoint(host=known.host, port=known.port)
+        bootstrap = self._connections.get(ANY_BROKER)
+        if bootstrap is None or bootstrap.endpoint != endpoint:
+            return self._connect(broker, endpoint)
+        self._connections[broker] = bootstrap
+        return bootstrap
 
-    def _spare_endpoint(self) -> Endpoint:
-        """Where to ask what any broker can answer, once the first connection is lost."""
-        known = (Endpoint(host=b.host, port=b.port) for b in self.brokers.values())
-        candidates = list(dict.fromkeys((*known, *self._settings.bootstrap)))
-        # Each has its turn: the one after that which was asked last.
-        last = candidates.index(self._advertised_by) if self._advertised_by in candidates else -1
-        self._advertised_by = candidates[(last + 1) % len(candidates)]
-        return self._advertised_by
-
-    def _connect(self, broker: int, endpoint: Endpoint, *, patience_s: float | None = None) -> Connection:
+    def _connect(self, broker: int, endpoint: Endpoint, *, setup_timeout_s: float | None = None) -> Connection:
         connection = Connection(
             endpoint,
             handshake=Handshake(self._settings.client_id, self._settings.credentials),
             make_channel=self._make_channel,
-            patience_s=patience_s or self._patience_s(broker),
+            setup_timeout_s=setup_timeout_s or self._setup_timeout_s(broker),
             now=self._clock(),
             resolve=self._resolve,
-            wake=self._watch.ring,
+            wakeup=self._selector.wakeup,
         )
         self._connections[broker] = connection
-        self._watch.renew(connection)
+        self._selector.register(connection)
         return connection
 
-    def _patience_s(self, broker: int) -> float:
-        # A broker that was silent a moment ago gets one more chance, and not the time of the others.
-        wanted = _SECOND_CHANCE_S if broker in self._silent else self._settings.connect_timeout_s
-        return min(wanted, self._quiet_s)
-
-    def _share_s(self, deadline: float, left: int) -> float:
-        """How long a bootstrap server may be silent, so that the `left` ones after it have their turn."""
-        whole = self._settings.connect_timeout_s
-        if left == 0:
-            return whole
-        turns = left + 1
-        return max(0.1, round(min(max(1.0, whole / turns), (deadline - self._clock()) / turns), 1))
+    def _setup_timeout_s(self, broker: int) -> float:
+        # A broker that was silent before gets one more try, which must not take the time of the others.
+        longest = _SETUP_TIMEOUT_AFTER_SILENCE_S if broker in self._silent else self._settings.connect_timeout_s
+        return min(longest, self._idle_timeout_s)
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
-            return Channel(addresses, with_tls="SASL_SSL" if self._settings.credentials else "SSL")
-        # ssl takes a while to load, and most first tries are plain.
+            return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
+        # The import of ssl takes a while, and many connections are plain.
         from kafka_groups.admin.network.tls import TlsChannel, make_context
 
         self._tls_context = self._tls_context or make_context(self._settings.tls)
@@ -252,41 +231,21 @@ class BrokerPool:
             return []
         for other in [key for key, value in self._connections.items() if value is connection]:
             del self._connections[other]
-        self._watch.forget(connection)
-        self._closed_sent += connection.sent
-        return connection.abandon(self._explain(broker, error, reached=connection.versions is not None))
+        self._selector.unregister(connection)
+        self._sent_before += connection.sent
+        return connection.close(self._describe(broker, error, connected=connection.versions is not None))
 
-    def _explain(self, broker: int, error: AdminError, *, reached: bool) -> AdminError:
-        """Put the address in, and where it came from: an address that nobody can reach is the commonest fault."""
-        if broker == ANY_BROKER:
-            # While the cluster is being opened, who opens it names the server.
-            return type(error)(f"{self._advertised_by}: {error}") if self.brokers else error
-        if broker not in self.brokers:
+    def _describe(self, broker: int, error: AdminError, *, connected: bool) -> AdminError:
+        """Return the error with the broker's address; a wrong advertised address is the most common cause."""
+        if (broker == ANY_BROKER and not self.brokers) or (broker != ANY_BROKER and broker not in self.brokers):
+            # `open` adds the address of a bootstrap server, and an unknown broker has none.
             return error
-        text = f"{self.address_of(broker)}: {error}"
-        if not reached and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
-            text += f"; that address is what {self._advertised_by} advertises for it (advertised.listeners)"
+        text = f"{self.name_of(broker)}: {error}" if connected else f"cannot connect to {self.name_of(broker)}: {error}"
+        if broker != ANY_BROKER and not connected and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
+            text += f"; check advertised.listeners: {self._bootstrap.current} returned this address"
         return type(error)(text)
 
-    def _learn_brokers(self, response: Response) -> None:
-        try:
-            answer = METADATA.read_response(response.version, response.payload)
-        except SchemaError as error:
-            msg = f"its answer to Metadata cannot be read: {error}"
-            raise MalformedResponseError(msg) from error
-        self.cluster_id = answer["cluster_id"]
-        self.brokers = {
-            broker["node_id"]: Broker(id=broker["node_id"], host=broker["host"], port=broker["port"])
-            for broker in answer["brokers"]
-        }
 
-
-def _silence(quiet_s: float) -> BrokerTimeoutError:
-    msg = f"it took the request and sent nothing for {round(quiet_s, 1):g} s"
+def _idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
+    msg = f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s"
     return BrokerTimeoutError(msg)
-
-
-def _none_answered(failures: list[AdminError]) -> AdminError:
-    if len(failures) == 1:
-        return failures[0]
-    return type(failures[-1])("no bootstrap server answered: " + "; ".join(str(failure) for failure in failures))

@@ -1,15 +1,16 @@
-"""What is said on a connection before its first handler: versions (KIP-511), and the login, if any (KIP-152)."""
+"""The handshake of a connection: ApiVersions (KIP-511), and SASL authentication if there are credentials (KIP-152)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kafka_groups import __version__
-from kafka_groups.admin.network.sasl import Exchange, exchange_of
+from kafka_groups.admin.network.sasl import SaslClient, create_client
 from kafka_groups.errors import AuthenticationFailedError, MalformedResponseError, UnsupportedVersionError
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct
+from kafka_groups.protocol.errors import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHANISM, UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 
 if TYPE_CHECKING:
@@ -17,14 +18,10 @@ if TYPE_CHECKING:
 
 Versions = Mapping[int, tuple[int, int]]
 
-_UNSUPPORTED_VERSION: Final = 35
-_UNSUPPORTED_MECHANISM: Final = 33
-_ILLEGAL_STATE: Final = 34
-
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One request; its body may hold a password."""
+class HandshakeRequest:
+    """One request of a handshake. Its body may hold a password, so its repr leaves the body out."""
 
     api: Api
     version: int
@@ -32,101 +29,103 @@ class Turn:
 
 
 class Handshake:
-    """One connection's. `versions` are the broker's, by API key, None until it told them.
+    """The handshake of one connection. `versions` maps API keys to the broker's version ranges; it is None at first.
 
-    A login may end (KIP-368): the broker hangs up then, and who asked asks again on a new connection.
+    A session may expire (KIP-368): the broker then closes the connection, and the request is sent on a new connection.
     """
 
-    def __init__(self, client_id: str, login: SaslCredentials | None = None) -> None:
+    def __init__(self, client_id: str, credentials: SaslCredentials | None = None) -> None:
         self.client_id = client_id
-        self.login = login
+        self.credentials = credentials
         self.versions: Versions | None = None
-        self._exchange: Exchange | None = None
+        self._sasl_client: SaslClient | None = None
 
-    def first(self) -> Turn:
-        """What to begin with."""
-        return _ask_versions(API_VERSIONS.highest)
+    def first_request(self) -> HandshakeRequest:
+        """Return the first request."""
+        return _api_versions_request(API_VERSIONS.highest)
 
-    def after(self, turn: Turn, payload: bytes) -> Turn | None:
-        """What to say next, None when questions may be asked.
+    def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
+        """Return the request after this one and its response, None if the handshake is complete.
 
         Raises MalformedResponseError if the peer does not speak Kafka's protocol, AuthenticationFailedError if it
         refuses the credentials.
         """
-        if turn.api is API_VERSIONS:
-            return self._learn_versions(turn, payload)
+        if request.api is API_VERSIONS:
+            return self._read_versions(request, payload)
         try:
-            answer = turn.api.read_response(turn.version, payload)
+            response = request.api.read_response(request.version, payload)
         except SchemaError as error:
-            msg = f"its answer to {turn.api.name} cannot be read: {error}"
+            msg = f"cannot read the {request.api.name} response: {error}"
             raise MalformedResponseError(msg) from error
-        if turn.api is SASL_HANDSHAKE:
-            return self._begin_login(answer)
-        return self._go_on(answer)
+        if request.api is SASL_HANDSHAKE:
+            return self._start_authentication(response)
+        return self._continue_authentication(response)
 
-    def _learn_versions(self, turn: Turn, payload: bytes) -> Turn | None:
+    def _read_versions(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
         try:
-            # A broker that does not know our version of ApiVersions answers in version 0 (KIP-511).
-            refused = INT16.read(False, False)(Cursor(payload, 4)) == _UNSUPPORTED_VERSION
-            answer = API_VERSIONS.read_response(0 if refused else turn.version, payload)
+            # A broker that does not know the version of this ApiVersions request responds in version 0 (KIP-511).
+            is_unsupported = INT16.read(False, False)(Cursor(payload, 4)) == UNSUPPORTED_VERSION
+            response = API_VERSIONS.read_response(0 if is_unsupported else request.version, payload)
         except SchemaError as error:
-            raise MalformedResponseError("what answers there does not speak Kafka's protocol") from error
-        if refused and turn.version > 0:
-            return _ask_versions(0)
-        if answer["error_code"]:
-            msg = f"it refused to tell its versions (error {answer['error_code']})"
+            raise MalformedResponseError("the peer does not speak Kafka's protocol; check host and port") from error
+        if is_unsupported and request.version > 0:
+            return _api_versions_request(0)
+        if response["error_code"]:
+            msg = f"the broker refused the ApiVersions request (error {response['error_code']})"
             raise MalformedResponseError(msg)
-        self.versions = {api["api_key"]: (api["min_version"], api["max_version"]) for api in answer["api_keys"]}
-        if self.login is None:
+        self.versions = {api["api_key"]: (api["min_version"], api["max_version"]) for api in response["api_keys"]}
+        if self.credentials is None:
             return None
-        return self._turn(SASL_HANDSHAKE, {"mechanism": self.login.mechanism})
+        return self._request(SASL_HANDSHAKE, {"mechanism": self.credentials.mechanism})
 
-    def _begin_login(self, answer: Struct) -> Turn:
-        assert self.login is not None
-        if answer["error_code"] == _ILLEGAL_STATE:
-            msg = "the port wants no login: its security.protocol is PLAINTEXT or SSL"
+    def _start_authentication(self, response: Struct) -> HandshakeRequest:
+        assert self.credentials is not None
+        if response["error_code"] == ILLEGAL_SASL_STATE:
+            msg = "this listener does not use SASL: use PLAINTEXT or SSL, or connect to a SASL listener"
             raise AuthenticationFailedError(msg)
-        if answer["error_code"] == _UNSUPPORTED_MECHANISM:
-            taken = ", ".join(answer["mechanisms"]) or "nothing that it tells"
-            msg = f"it does not take {self.login.mechanism}, but {taken} (sasl.mechanism)"
+        if response["error_code"] == UNSUPPORTED_SASL_MECHANISM:
+            others = ", ".join(response["mechanisms"])
+            offer = f"set sasl.mechanism to one that it supports: {others}" if others else "it names no other"
+            msg = f"the broker does not support the SASL mechanism {self.credentials.mechanism}; {offer}"
             raise AuthenticationFailedError(msg)
-        if answer["error_code"]:
-            msg = f"it refused to begin a login (error {answer['error_code']})"
+        if response["error_code"]:
+            msg = f"the broker refused the SaslHandshake request (error {response['error_code']})"
             raise AuthenticationFailedError(msg)
-        self._exchange = exchange_of(self.login)
-        return self._turn(SASL_AUTHENTICATE, {"auth_bytes": self._exchange.first()})
+        self._sasl_client = create_client(self.credentials)
+        return self._request(SASL_AUTHENTICATE, {"auth_bytes": self._sasl_client.first_message()})
 
-    def _go_on(self, answer: Struct) -> Turn | None:
-        assert self._exchange is not None
-        assert self.login is not None
-        if answer["error_code"]:
-            told = answer["error_message"] or f"error {answer['error_code']}"
-            msg = f"it refused the login of '{self.login.username}' by {self.login.mechanism}: {told}{self._hint()}"
+    def _continue_authentication(self, response: Struct) -> HandshakeRequest | None:
+        assert self._sasl_client is not None
+        assert self.credentials is not None
+        if response["error_code"]:
+            reason = response["error_message"] or f"error {response['error_code']}"
+            who = f"user '{self.credentials.username}' with {self.credentials.mechanism}"
+            msg = f"authentication failed for {who}: {reason}; check sasl.username and sasl.password{self._hint()}"
             raise AuthenticationFailedError(msg)
-        said = self._exchange.after(answer["auth_bytes"])
-        return None if said is None else self._turn(SASL_AUTHENTICATE, {"auth_bytes": said})
+        message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
+        return None if message is None else self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
 
     def _hint(self) -> str:
-        assert self.login is not None
-        is_prepared = self.login.mechanism != "PLAIN" and not self.login.password.isascii()
-        # Brokers take its bytes as they are.
+        assert self.credentials is not None
+        is_prepared = self.credentials.mechanism != "PLAIN" and not self.credentials.password.isascii()
+        # Brokers use the bytes of the password without SASLprep.
         return "; SASLprep (RFC 4013) may change a password that is not ASCII" if is_prepared else ""
 
-    def _turn(self, api: Api, body: Mapping[str, Any]) -> Turn:
-        return Turn(api, agreed_version(self.versions or {}, api), body)
+    def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:
+        return HandshakeRequest(api, agreed_version(self.versions or {}, api), body)
 
 
 def agreed_version(versions: Versions, api: Api) -> int:
-    """The highest version that both sides speak; UnsupportedVersionError if there is none."""
+    """Return the highest version that broker and tool support; UnsupportedVersionError if there is none."""
     low, high = versions.get(api.key, (0, -1))
     version = min(high, api.highest)
     if version < max(low, api.lowest):
-        has = f"speaks {api.name} {low} to {high}" if high >= 0 else f"has no {api.name}"
-        msg = f"the broker {has}; this tool needs {api.lowest} to {api.highest}"
+        offer = f"supports {api.name} versions {low} to {high}" if high >= 0 else f"does not support {api.name}"
+        msg = f"the broker {offer}; this tool needs version {api.lowest} to {api.highest}"
         raise UnsupportedVersionError(msg)
     return version
 
 
-def _ask_versions(version: int) -> Turn:
+def _api_versions_request(version: int) -> HandshakeRequest:
     body = {"client_software_name": "kafka-groups", "client_software_version": __version__}
-    return Turn(API_VERSIONS, version, body)
+    return HandshakeRequest(API_VERSIONS, version, body)

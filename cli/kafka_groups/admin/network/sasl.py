@@ -1,4 +1,4 @@
-"""What SASL's mechanisms say, turn by turn: PLAIN (RFC 4616) and SCRAM (RFC 5802, by the library scramp)."""
+"""SASL mechanisms on the client's side: PLAIN (RFC 4616), and SCRAM (RFC 5802) by the library scramp."""
 
 from __future__ import annotations
 
@@ -10,80 +10,80 @@ from kafka_groups.errors import AuthenticationFailedError
 if TYPE_CHECKING:
     from kafka_groups.settings import SaslCredentials
 
-# Kafka's brokers have 4,096 to 16,384. Each round costs us time, and whoever answers there names their number.
-_MOST_ROUNDS: Final = 1_000_000
-_ROUNDS: Final = re.compile(r"[^,]*,[^,]*,i=(\d{1,7})(?:,.*)?", re.DOTALL)
+# Kafka's brokers use 4,096 to 16,384. The broker chooses the count, and each iteration costs this process time.
+_MAX_ITERATIONS: Final = 1_000_000
+_ITERATIONS: Final = re.compile(r"[^,]*,[^,]*,i=(\d{1,7})(?:,.*)?", re.DOTALL)
 
 
-class Exchange(Protocol):
-    """One login: the broker answers each message, until there is no next one."""
+class SaslClient(Protocol):
+    """The client's side of one authentication; its messages may hold a password."""
 
-    def first(self) -> bytes:
-        """What to begin with."""
+    def first_message(self) -> bytes:
+        """Return the first message to the broker."""
         ...
 
-    def after(self, answer: bytes) -> bytes | None:
-        """What to say next; None when all is said. AuthenticationFailedError if the answer cannot be."""
+    def evaluate_challenge(self, challenge: bytes) -> bytes | None:
+        """Return the next message, None after the last one. AuthenticationFailedError if the challenge is not valid."""
         ...
 
 
-def exchange_of(login: SaslCredentials) -> Exchange:
-    """The exchange of the login's mechanism, which is one of `settings.login.MECHANISMS`."""
-    return _Plain(login) if login.mechanism == "PLAIN" else _Scram(login)
+def create_client(credentials: SaslCredentials) -> SaslClient:
+    """Return a client for the mechanism of the credentials, which is one of `settings.sasl.MECHANISMS`."""
+    return _PlainClient(credentials) if credentials.mechanism == "PLAIN" else _ScramClient(credentials)
 
 
-class _Plain:
-    """User and password as they are: a matter for TLS."""
+class _PlainClient:
+    """PLAIN: user name and password in clear text, which TLS has to protect."""
 
-    def __init__(self, login: SaslCredentials) -> None:
-        self._login = login
+    def __init__(self, credentials: SaslCredentials) -> None:
+        self._credentials = credentials
 
-    def first(self) -> bytes:
-        return f"\0{self._login.username}\0{self._login.password}".encode()
+    def first_message(self) -> bytes:
+        return f"\0{self._credentials.username}\0{self._credentials.password}".encode()
 
-    def after(self, answer: bytes) -> bytes | None:
-        del answer
+    def evaluate_challenge(self, challenge: bytes) -> bytes | None:
+        del challenge
         return None
 
 
-class _Scram:
-    """Both sides show that they know the password, and neither tells it."""
+class _ScramClient:
+    """SCRAM: both sides prove that they know the password, and neither sends it."""
 
-    def __init__(self, login: SaslCredentials) -> None:
-        # It takes a while to load, and most logins are plain.
+    def __init__(self, credentials: SaslCredentials) -> None:
+        # The import takes a while, and most connections do not need it.
         from scramp import ScramClient, ScramException
 
         try:
-            self._client = ScramClient([login.mechanism], login.username, login.password)
+            self._client = ScramClient([credentials.mechanism], credentials.username, credentials.password)
         except ScramException as error:
-            msg = f"user or password have characters that SASLprep (RFC 4013) does not allow: {error}"
+            msg = f"sasl.username or sasl.password has a character that SASLprep (RFC 4013) does not allow: {error}"
             raise AuthenticationFailedError(msg) from error
         self._is_last = False
 
-    def first(self) -> bytes:
-        said: str = self._client.get_client_first()
-        return said.encode()
+    def first_message(self) -> bytes:
+        message: str = self._client.get_client_first()
+        return message.encode()
 
-    def after(self, answer: bytes) -> bytes | None:
+    def evaluate_challenge(self, challenge: bytes) -> bytes | None:
         from scramp import ScramException
 
         try:
-            text = answer.decode()
+            text = challenge.decode()
             if self._is_last:
                 self._client.set_server_final(text)
                 return None
             self._is_last = True
-            _check_rounds(text)
+            _check_iterations(text)
             self._client.set_server_first(text)
-            said: str = self._client.get_client_final()
-            return said.encode()
+            message: str = self._client.get_client_final()
+            return message.encode()
         except (ScramException, ValueError) as error:
-            msg = f"it could not be shown that the broker knows the password, too: {error}"
+            msg = f"the broker did not prove that it knows the password: {error}"
             raise AuthenticationFailedError(msg) from error
 
 
-def _check_rounds(text: str) -> None:
-    found = _ROUNDS.fullmatch(text)
-    if found is None or int(found[1]) > _MOST_ROUNDS:
-        msg = f"it does not say how often the password is to be hashed, or more than {_MOST_ROUNDS:,} times"
+def _check_iterations(text: str) -> None:
+    found = _ITERATIONS.fullmatch(text)
+    if found is None or int(found[1]) > _MAX_ITERATIONS:
+        msg = f"the broker returned no valid SCRAM iteration count, or one above {_MAX_ITERATIONS:,}"
         raise AuthenticationFailedError(msg)

@@ -1,4 +1,4 @@
-"""TLS as Python's ssl speaks it, from the connection settings."""
+"""A channel with TLS, by Python's ssl module and the connection settings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class TlsChannel(Channel):
-    """A channel that shakes hands before its first frame. `server_name` is what the certificate must be for."""
+    """A channel that completes a TLS handshake before its first frame. `server_name` must match the certificate."""
 
     would_block = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-    with_login = "SASL_SSL"
+    sasl_protocol = "SASL_SSL"
 
     def __init__(self, addresses: list[Address], *, context: ssl.SSLContext, server_name: str) -> None:
         self._context = context
@@ -28,15 +28,15 @@ class TlsChannel(Channel):
         super().__init__(addresses)
 
     def wanted_events(self) -> int:
-        """What the selector is to wait for; a handshake may wait for either direction."""
+        """Return the events to wait for; a TLS handshake may wait to read or to write."""
         return super().wanted_events() | (selectors.EVENT_WRITE if self._wants_to_write else 0)
 
-    def suspicion(self) -> str:
-        """The handshake is done by then."""
-        return "perhaps it wants a client certificate (ssl.certificate.location), or is not Kafka's"
+    def likely_cause(self) -> str:
+        """Return the likely cause if the peer closes the connection at the first request, after the TLS handshake."""
+        return "the listener may require a client certificate (ssl.certificate.location), or may not be Kafka's"
 
-    def shake_hands(self) -> bool:
-        """Wrap the socket once it is connected, and go on with the handshake. TlsFailedError when it fails."""
+    def continue_handshake(self) -> bool:
+        """Continue the TLS handshake; return whether it is complete. TlsFailedError if it failed."""
         if self._tls is None:
             self._tls = self._context.wrap_socket(
                 self.socket, server_hostname=self._server_name, do_handshake_on_connect=False
@@ -51,26 +51,26 @@ class TlsChannel(Channel):
             self._wants_to_write = True
             return False
         except ssl.SSLCertVerificationError as error:
-            msg = f"its certificate is not trusted: {error.verify_message}"
+            msg = f"the broker's certificate is not trusted: {error.verify_message}"
             raise TlsFailedError(msg) from error
         except OSError as error:
-            raise TlsFailedError("the TLS handshake failed; perhaps the port does not speak TLS") from error
+            raise TlsFailedError("the TLS handshake failed; the listener may not use TLS") from error
         return True
 
 
 def make_context(tls: Tls) -> ssl.SSLContext:
-    """A context that always verifies the broker's certificate. SettingsError names the file that cannot be used."""
+    """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file)
     except (OSError, ssl.SSLError) as error:
-        msg = f"the CA file {tls.ca_file} cannot be used: {_reason(error)}"
+        msg = f"cannot use the CA file {tls.ca_file}: {_reason(error)}"
         raise SettingsError(msg) from error
     context.check_hostname = tls.check_host_name
     if tls.certificate_file:
         try:
             context.load_cert_chain(tls.certificate_file, tls.key_file, tls.key_password or "")
         except (OSError, ssl.SSLError) as error:
-            msg = f"the client certificate {tls.certificate_file} cannot be used: {_reason(error)}"
+            msg = f"cannot use the client certificate {tls.certificate_file}: {_reason(error)}"
             raise SettingsError(msg) from error
     return context
 

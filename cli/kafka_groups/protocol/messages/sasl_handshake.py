@@ -3,7 +3,7 @@
 from kafka_groups.protocol import INT16, STRING, Array, Field
 from kafka_groups.protocol.api import Api
 
-# Since version 1 the mechanism's messages are sent as SaslAuthenticate (KIP-152), as all brokers since 1.0 support.
+# From version 1 on the messages of a mechanism are sent as SaslAuthenticate (KIP-152; every broker since 1.0).
 SASL_HANDSHAKE = Api(
     key=17,
     name="SaslHandshake",

@@ -130,7 +130,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
 def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(guarded: Guarded, storage: Storage) -> None:
     flags = (*guarded.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
     told = run("pipeline", "sample", *flags, bootstrap=None)
-    assert (told.exit_code, "it refused the login of 'operator'" in told.stderr) == (1, True)
+    assert (told.exit_code, "authentication failed for user 'operator'" in told.stderr) == (1, True)
 
 
 def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(

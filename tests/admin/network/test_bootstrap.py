@@ -1,0 +1,81 @@
+"""Bootstrap: shares of the deadline, the endpoint for requests to any broker, and the brokers of Metadata."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
+from kafka_groups.admin.network.connection import Response
+from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError, MalformedResponseError
+from kafka_groups.model import Broker
+from kafka_groups.protocol.messages import METADATA
+from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.scripted_broker import encode_response
+
+ONE, TWO, THREE = (Endpoint(host=f"b{number}", port=9092) for number in (1, 2, 3))
+
+
+def _bootstrap(*servers: Endpoint, connect_timeout_s: float = 10.0) -> Bootstrap:
+    return Bootstrap(ConnectionSettings(bootstrap=servers, connect_timeout_s=connect_timeout_s))
+
+
+@pytest.mark.parametrize(
+    ("connect_timeout_s", "remaining_s", "later_servers", "timeout_s"),
+    [
+        (10.0, 30.0, 0, 10.0),
+        (10.0, 30.0, 1, 5.0),
+        (10.0, 4.0, 1, 2.0),
+        (2.0, 30.0, 3, 1.0),
+        (10.0, 0.01, 4, 0.1),
+        (10.0, -1.0, 1, 0.1),
+    ],
+    ids=["last", "half of the timeout", "half of the deadline", "at least a second", "a tenth", "deadline passed"],
+)
+def test_a_server_leaves_a_share_of_the_time_to_each_later_one(
+    connect_timeout_s: float, remaining_s: float, later_servers: int, timeout_s: float
+) -> None:
+    bootstrap = _bootstrap(ONE, connect_timeout_s=connect_timeout_s)
+    assert bootstrap.setup_timeout_s(remaining_s, later_servers) == timeout_s
+
+
+def test_the_next_endpoint_is_each_broker_and_bootstrap_server_in_turn() -> None:
+    bootstrap = _bootstrap(ONE, THREE)
+    brokers = [Broker(id=1, host="b1", port=9092), Broker(id=2, host="b2", port=9092)]
+    assert bootstrap.current is None
+    assert [bootstrap.next_endpoint(brokers) for _ in range(4)] == [ONE, TWO, THREE, ONE]
+    assert bootstrap.current == ONE
+
+
+def test_an_endpoint_that_left_the_cluster_is_followed_by_the_first() -> None:
+    bootstrap = _bootstrap(ONE)
+    bootstrap.current = TWO
+    assert bootstrap.next_endpoint([]) == ONE
+
+
+def _response(payload: bytes = b"", error: ConnectionFailedError | None = None) -> Response:
+    return Response(request=metadata_request(None), part=None, version=13, payload=payload, error=error)
+
+
+def test_metadata_is_read_as_brokers_by_id_and_the_id_of_the_cluster() -> None:
+    rows = [{"node_id": 7, "host": "b7", "port": 1}]
+    payload = b"\0\0\0\1" + encode_response(METADATA, 13, {"brokers": rows, "cluster_id": "c", "topics": []})
+    metadata = read_metadata(_response(payload))
+    assert (metadata.cluster_id, metadata.brokers) == ("c", {7: Broker(id=7, host="b7", port=1)})
+
+
+def test_a_failed_metadata_request_raises_its_error() -> None:
+    with pytest.raises(ConnectionFailedError, match="closed the connection"):
+        read_metadata(_response(error=ConnectionFailedError("closed the connection")))
+    with pytest.raises(MalformedResponseError, match="cannot read the Metadata response: "):
+        read_metadata(_response(b"\0\0\0\1\xff"))
+
+
+def test_an_unreachable_cluster_is_an_error_of_the_last_type_with_every_reason() -> None:
+    refused, unauthorised = ConnectionFailedError("connection refused"), AuthenticationFailedError("no")
+    one = unreachable([(ONE, refused)])
+    assert (type(one), str(one)) == (ConnectionFailedError, "cannot connect to b1:9092: connection refused")
+    both = unreachable([(ONE, refused), (TWO, unauthorised)])
+    assert (type(both), str(both)) == (
+        AuthenticationFailedError,
+        "no bootstrap server responded: b1:9092: connection refused; b2:9092: no",
+    )
