@@ -1,4 +1,4 @@
-# Python 3.11 or newer and make: nothing else is installed by hand. `make demo` shows the tool, `make test` tests it.
+# Needs Python 3.11 or newer and make; everything else is installed by make. `make demo` shows the tool, `make test` tests it.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -12,9 +12,9 @@ help:
 	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
-	@echo "make check        format, lint, types and import rules"
-	@echo "make bench        the measurements of the README; make bench-large takes 65,000 groups"
-	@echo "make bench-pipeline  those of the pipeline, on 4 million records"
+	@echo "make check        format, lint, types, import rules and wording"
+	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
+	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
@@ -33,6 +33,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/contracts/test_wording.py
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -63,7 +64,7 @@ clean:
 
 $(READY): requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	    { echo "Python 3.11 or newer is needed; say which with PYTHON=python3.12 make $(MAKECMDGOALS)" >&2; exit 1; }
+	    { echo "Python 3.11 or newer is needed; choose one with PYTHON=python3.12 make $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -60,7 +60,7 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(program: Callable[[str], str], starter: Browser) -> Chrome:
-    """The browser, with logs that tell of this test only."""
+    """The browser, with the logs of this test only."""
     driver = starter.started(program)
     driver.get("about:blank")
     for log in ("performance", "browser"):

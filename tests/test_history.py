@@ -1,4 +1,4 @@
-"""Which groups of a history are kept where it is cut."""
+"""The groups that a cut keeps of a history."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ GROUPS = (group("a"), group("b"), group("c"), *(group(name, removed_ms=1) for na
 
 
 def kept(cut: Cut) -> str:
-    return "".join(one.group for one in history(*GROUPS).within(cut).groups)
+    return "".join(each.group for each in history(*GROUPS).within(cut).groups)
 
 
-def test_of_those_that_were_removed_as_many_are_kept_as_of_the_others() -> None:
+def test_a_cut_keeps_as_many_removed_groups_as_existing_ones() -> None:
     assert [kept(Cut()), kept(Cut(2)), kept(Cut(0)), kept(Cut(9))] == ["abcxyz", "abxy", "", "abcxyz"]
 
 
-def test_what_is_spared_is_kept_besides_and_in_its_place() -> None:
+def test_spared_groups_are_kept_in_addition_and_in_their_order() -> None:
     assert [kept(Cut(1, frozenset("b"))), kept(Cut(1, frozenset("az"))), kept(Cut(0, frozenset("nope")))] == [
         "abx",
         "abxz",
@@ -24,5 +24,5 @@ def test_what_is_spared_is_kept_besides_and_in_its_place() -> None:
     ]
 
 
-def test_a_history_that_is_cut_still_tells_how_many_there_are() -> None:
+def test_a_cut_history_still_counts_all_groups() -> None:
     assert history(*GROUPS).within(Cut(1)).groups_in_all == 6

@@ -1,4 +1,4 @@
-"""The lag rule, and the join of commits, log ends and members."""
+"""The lag of a partition, and the join of commits, log offsets and members."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _join(
     )
 
 
-def _places(rows: list[OffsetRow]) -> list[tuple[str | None, str, int]]:
+def _keys(rows: list[OffsetRow]) -> list[tuple[str | None, str, int]]:
     return [(row.member_id, row.topic, row.partition) for row in rows]
 
 
@@ -57,7 +57,7 @@ def _places(rows: list[OffsetRow]) -> list[tuple[str | None, str, int]]:
         (None, None, None),
     ],
 )
-def test_lag_is_what_lies_between_commit_and_end_and_unknown_when_either_is(
+def test_lag_is_log_end_offset_minus_committed_offset_and_unknown_if_either_is(
     committed: int | None, end: int | None, lag: int | None
 ) -> None:
     assert lag_of(committed=committed, end=end) == lag
@@ -77,11 +77,11 @@ def test_members_without_partitions_are_ordered_by_id() -> None:
     assert [member.member_id for member in sort_members([_member("b"), _member("a")])] == ["a", "b"]
 
 
-def test_owned_partitions_stand_by_member_topic_and_number_and_unowned_last() -> None:
+def test_owned_partitions_are_ordered_by_member_topic_and_number_and_unowned_ones_are_last() -> None:
     few = _member("few", t=(10,))
     many = _member("many", u=(1, 0), t=(9, 2))
     commits = {("t", 11): 1, ("t", 2): 1, ("a", 0): 1, ("t", 9): 1, ("t", 10): 1, ("u", 0): 1}
-    assert _places(_join(commits, few, many)) == [
+    assert _keys(_join(commits, few, many)) == [
         ("many", "t", 2),
         ("many", "t", 9),
         ("many", "u", 0),
@@ -92,12 +92,12 @@ def test_owned_partitions_stand_by_member_topic_and_number_and_unowned_last() ->
     ]
 
 
-def test_without_members_commits_stand_by_topic_and_number() -> None:
+def test_without_members_commits_are_ordered_by_topic_and_number() -> None:
     commits = {("t", 10): 1, ("t", 9): 1, ("a", 0): None, ("t", 0): 1}
-    assert _places(_join(commits)) == [(None, "a", 0), (None, "t", 0), (None, "t", 9), (None, "t", 10)]
+    assert _keys(_join(commits)) == [(None, "a", 0), (None, "t", 0), (None, "t", 9), (None, "t", 10)]
 
 
-def test_a_row_carries_all_that_is_known_of_its_partition() -> None:
+def test_a_row_has_everything_that_is_known_about_its_partition() -> None:
     rows = join_offsets(
         "orders",
         members=[_member("m", t=(0,))],
@@ -123,39 +123,39 @@ def test_a_row_carries_all_that_is_known_of_its_partition() -> None:
     ]
 
 
-def test_an_owned_partition_without_a_commit_has_an_end_and_no_lag() -> None:
+def test_an_owned_partition_without_a_commit_has_a_log_end_offset_and_no_lag() -> None:
     row = _join({}, _member("m", t=(0,)), ends={"t": {0: 12}})[0]
     assert (row.committed_offset, row.log_end_offset, row.lag) == (None, 12, None)
     assert (row.leader_epoch, row.metadata) == (None, None)
 
 
-def test_a_partition_whose_end_is_unknown_has_no_lag() -> None:
+def test_a_partition_with_an_unknown_log_end_offset_has_no_lag() -> None:
     rows = _join({("t", 0): 5, ("u", 0): 6}, ends={"t": {1: 9}})
     assert [(row.committed_offset, row.log_end_offset, row.lag) for row in rows] == [(5, None, None), (6, None, None)]
 
 
-def test_a_commit_beyond_the_end_is_shown_as_negative_lag() -> None:
+def test_a_commit_above_the_log_end_offset_has_a_negative_lag() -> None:
     assert _join({("t", 0): 15}, ends={"t": {0: 12}})[0].lag == -3
 
 
-def test_a_commit_at_zero_is_a_commit() -> None:
+def test_a_committed_offset_of_0_is_a_commit() -> None:
     row = _join({("t", 0): 0}, ends={"t": {0: 0}})[0]
     assert (row.committed_offset, row.log_end_offset, row.lag) == (0, 0, 0)
 
 
-def test_a_partition_that_was_named_and_has_no_commit_is_a_row_without_one() -> None:
+def test_a_requested_partition_without_a_commit_is_a_row_without_one() -> None:
     row = _join({("t", 0): None}, ends={"t": {0: 12}}, starts={"t": {0: 3}})[0]
     assert (row.committed_offset, row.log_end_offset, row.log_start_offset, row.lag) == (None, 12, 3, None)
 
 
-def test_two_members_that_both_claim_a_partition_have_a_row_each() -> None:
+def test_two_members_with_the_same_partition_have_a_row_each() -> None:
     rows = _join({("t", 0): 5}, _member("a", t=(0,)), _member("b", t=(0,)))
-    assert _places(rows) == [("a", "t", 0), ("b", "t", 0)]
+    assert _keys(rows) == [("a", "t", 0), ("b", "t", 0)]
 
 
 def test_members_without_partitions_have_no_rows() -> None:
-    assert _places(_join({("t", 0): 5}, _member("idle"))) == [(None, "t", 0)]
+    assert _keys(_join({("t", 0): 5}, _member("idle"))) == [(None, "t", 0)]
 
 
-def test_nothing_committed_and_nobody_there_is_no_row() -> None:
+def test_without_commits_and_members_there_is_no_row() -> None:
     assert _join({}) == []

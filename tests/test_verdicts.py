@@ -1,4 +1,4 @@
-"""The rules by themselves, without Spark."""
+"""The rules of verdicts, without Spark."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from tests.pipeline.steps.verdict_cases import CASES, Case
 
 commits = st.lists(
     st.builds(Commit, st.integers(0, 50), st.integers(0, 20_000), st.none() | st.integers(0, 9)), max_size=30
-).map(lambda made: sorted(made, key=lambda commit: commit.at_ms))
+).map(lambda drawn: sorted(drawn, key=lambda commit: commit.at_ms))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_window_is_called_what_the_table_says(case: Case) -> None:
+def test_a_window_gets_the_verdict_of_the_table(case: Case) -> None:
     verdict = judge(case.window, case.rules)
 
     assert (verdict.status, verdict.rule) == (case.status, case.rule)
     assert verdict.complete == len(case.window.commits) / case.rules.intervals
 
 
-def test_the_table_has_a_case_for_every_rule_that_a_commit_can_meet() -> None:
+def test_the_table_has_a_case_for_every_rule_except_no_commits() -> None:
     assert {case.rule for case in CASES} == set(VERDICTS) - {"no_commits"}
 
 
-def test_without_a_commit_there_is_nothing_to_complain_of() -> None:
+def test_a_window_without_commits_is_ok() -> None:
     assert judge(Window((), (5,), 0, 7), Rules()) == Verdict("OK", "no_commits", 0.0)
 
 
 @given(commits, st.none() | st.integers(-5, 50))
-def test_a_later_look_at_the_same_commits_never_undoes_a_stop(made: list[Commit], lag: int | None) -> None:
-    now = max((commit.at_ms for commit in made), default=0)
-    looked = Window(tuple(made[-10:]), (30, 40), now, lag)
+def test_a_stopped_window_is_still_stopped_later(history: list[Commit], lag: int | None) -> None:
+    now = max((commit.at_ms for commit in history), default=0)
+    window = Window(tuple(history[-10:]), (30, 40), now, lag)
 
-    if judge(looked, Rules()).rule == "stopped":
-        assert judge(replace(looked, now_ms=now + 1_000_000), Rules()).rule == "stopped"
+    if judge(window, Rules()).rule == "stopped":
+        assert judge(replace(window, now_ms=now + 1_000_000), Rules()).rule == "stopped"
 
 
-def test_a_group_is_as_bad_as_its_worst_partition() -> None:
+def test_a_group_has_the_verdict_of_its_worst_partition() -> None:
     fine, slow, stopped, rewound = (
         Verdict(VERDICTS[rule], rule, complete)
         for rule, complete in (("no_lag", 1.0), ("falling_behind", 0.9), ("stopped", 1.0), ("rewound", 1.0))
@@ -55,21 +55,23 @@ def test_a_group_is_as_bad_as_its_worst_partition() -> None:
 
 
 def test_a_slot_has_the_time_of_its_first_and_the_offset_and_lag_of_its_last_commit() -> None:
-    made = [Commit(1, 999, 9), Commit(2, 1_000, 8), Commit(3, 1_999, None), Commit(4, 2_000, 6)]
+    history = [Commit(1, 999, 9), Commit(2, 1_000, 8), Commit(3, 1_999, None), Commit(4, 2_000, 6)]
 
-    assert thin(made, 1_000) == [Commit(1, 999, 9), Commit(3, 1_000, None), Commit(4, 2_000, 6)]
+    assert thin(history, 1_000) == [Commit(1, 999, 9), Commit(3, 1_000, None), Commit(4, 2_000, 6)]
 
 
 @given(commits, st.integers(0, 20_000), st.integers(1, 5_000))
-def test_what_was_read_before_does_not_change_what_is_kept(made: list[Commit], since: int, distance: int) -> None:
+def test_earlier_commits_do_not_change_which_later_ones_are_kept(
+    history: list[Commit], since: int, distance: int
+) -> None:
     since -= since % distance
-    later = [commit for commit in made if commit.at_ms >= since]
+    later = [commit for commit in history if commit.at_ms >= since]
 
-    assert thin(later, distance) == [commit for commit in thin(made, distance) if commit.at_ms >= since]
+    assert thin(later, distance) == [commit for commit in thin(history, distance) if commit.at_ms >= since]
 
 
 @given(commits, st.integers(1, 5_000))
-def test_thinning_twice_changes_nothing(made: list[Commit], distance: int) -> None:
-    once = thin(made, distance)
+def test_thinning_twice_changes_nothing(history: list[Commit], distance: int) -> None:
+    once = thin(history, distance)
 
     assert thin(once, distance) == once

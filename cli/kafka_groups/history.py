@@ -1,4 +1,7 @@
-"""What the pipeline's tables tell of the past, as frozen answers. Times are milliseconds since 1970, UTC."""
+"""A report of the pipeline as frozen data: groups with their history, and findings.
+
+Times are milliseconds since 1970, UTC.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 
 class LagPoint(NamedTuple):
-    """A group's lag at one time: the sum over its partitions, and the longest time lag of them."""
+    """A group's lag at one time: the sum over its partitions, and their longest time lag."""
 
     at_ms: int
     lag: int | None
@@ -18,10 +21,11 @@ class LagPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rebalance:
-    """One rebalance. `duration_quality` is exact, bound (no longer than that), overtaken (until the next) or open.
+    """A rebalance. `duration_quality` is exact, bound (an upper bound), overtaken (until the next), open or unknown.
 
-    An open one had not ended by the end of the day after it began (UTC), from when on nothing is looked at. Where not
-    even that is known, the quality is unknown. `joined` and `left` count members; None where that is not known.
+    An open rebalance had not ended by the end (UTC) of the day after it began; later records are not read for it. The
+    quality is unknown if it is not known whether the rebalance ended by then. `joined` and `left` are numbers of
+    members, or None if unknown.
     """
 
     started_ms: int
@@ -35,17 +39,20 @@ class Rebalance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupHistory:
-    """One group: how it stands at the end of the period, and how it came there; points and rebalances ascend in time.
+    """A group: its state at the end of the period, and its history. Points and rebalances ascend in time.
 
-    `verdict` is OK, WARN, STOP, STALL or REWIND, `rule` the rule that gave it; without commits to judge it is OK, by
-    `no_commits`. Both are None without a lag: where no log end is known of what it committed on, or where all that it
-    committed was removed. `lag_quality` is exact, lower_bound (the log ends of some partitions are not known), outdated
-    (its coordinator did not answer: the commits are from before) or unknown (no lag). `evaluated_ms` is the time that
-    they and the lag are of (None without them). A group with `removed_ms` was removed then (with `removed_is_bound` at
-    some time before: the first sample that missed it is of then) and not seen since. Rates are records a second.
-    `time_lag_quality` is one of the contract's names. With `lagging_since_is_bound` the lag is older than what is known
-    of the period, or begins with it. `rebalances` are None where they are not known: no record of the cluster was read
-    in the period, or the group's kind tells none.
+    - `verdict` is OK, WARN, STOP, STALL or REWIND, and `rule` the rule that gave it. Without commits to judge, the
+      verdict is OK by the rule `no_commits`. Both are None without a lag: no log end offset of a committed partition is
+      known, or all commits were removed.
+    - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
+      the commits are older) or unknown (no lag).
+    - `evaluated_ms` is the time of lag and verdict, None without them.
+    - `removed_ms` is the time at which the group was removed, if it was not seen again. With `removed_is_bound` it is
+      an upper bound: the time of the first sample without the group.
+    - Rates are records per second.
+    - `time_lag_quality` is exact, interpolated, compacted, lower_bound, data_loss or unknown.
+    - With `lagging_since_is_bound`, the lag began at that time or earlier.
+    - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
     """
 
     cluster_id: str
@@ -72,7 +79,7 @@ class GroupHistory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """Something that deserves a look: `kind` is idle_group, orphaned_commit, unread_topic, skew or retention_risk."""
+    """A finding: `kind` is idle_group, orphaned_commit, unread_topic, skew or retention_risk."""
 
     kind: str
     cluster_id: str
@@ -83,11 +90,13 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class History:
-    """A report: the worst groups first, what was found, and what the tables do not hold.
+    """A report: groups, the worst first; findings; and missing data.
 
-    `groups_in_all` counts those that were left out, too; `unknown` are ids that were asked for and that no table tells
-    of in the period. `evaluated_ms` is the newest time that any lag is of. `missing` are whole sentences
-    ("no end offsets were sampled before …"), `gaps` too ("partition 3 of __consumer_offsets: 120 offsets …").
+    - `groups_in_all` is the number of groups, including those that are not in `groups`.
+    - `unknown` are the requested ids without data in the period.
+    - `evaluated_ms` is the time of the newest lag.
+    - `missing` and `gaps` are whole sentences, such as "no end offsets were sampled before …" and "partition 3 of
+      __consumer_offsets: 120 offsets …".
     """
 
     made_ms: int
@@ -103,7 +112,7 @@ class History:
     missing: tuple[str, ...]
 
     def within(self, cut: Cut) -> History:
-        """The same with fewer groups."""
+        """Return the history with only the groups that the cut keeps."""
         return replace(self, groups=tuple(cut.of(self.groups)))
 
 
@@ -122,23 +131,23 @@ _R = TypeVar("_R", bound=_Ranked)
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How many groups a report has: the first `most` of those that are there, and as many of those that were removed.
+    """A limit of groups: the first `most` existing groups, and the first `most` removed groups; None is no limit.
 
-    None is all of them. Groups whose ids are `spared` are kept besides, and count for nothing.
+    Groups whose ids are in `spared` are kept in addition, and do not count.
     """
 
     most: int | None = None
     spared: frozenset[str] = frozenset()
 
     def of(self, groups: Iterable[_R]) -> list[_R]:
-        """Those that are kept, in their order."""
-        taken: Counter[bool] = Counter()
+        """Return the groups that the cut keeps, in their order."""
+        counts: Counter[bool] = Counter()
         kept = []
-        for one in groups:
-            if one.group not in self.spared:
-                is_removed = one.removed_ms is not None
-                taken[is_removed] += 1
-                if self.most is not None and taken[is_removed] > self.most:
+        for group in groups:
+            if group.group not in self.spared:
+                is_removed = group.removed_ms is not None
+                counts[is_removed] += 1
+                if self.most is not None and counts[is_removed] > self.most:
                     continue
-            kept.append(one)
+            kept.append(group)
         return kept

@@ -1,18 +1,18 @@
-"""How a group does, judged on its last commits: Burrow's rules, in Burrow's order (evaluator/caching.go). Pure.
+"""Verdicts on groups from their last commits: Burrow's rules, in Burrow's order (evaluator/caching.go). Pure.
 
 | rule | verdict | it holds when |
 |---|---|---|
-| no_lag | OK | the lag is at most `allowed_lag` now |
+| no_lag | OK | the current lag is at most `allowed_lag` |
 | no_commits | OK | there is no commit to judge |
-| incomplete | OK | fewer slots of the window are filled than `minimum_complete` asks for |
-| stopped | STOP | the last commit is longer ago than the window is long, and no stored log end was reached by it |
-| rewound | REWIND | an offset fell below the one before it, and none since has reached that one again |
-| stalled | STALL | every commit had lag, and none moved |
-| falling_behind | WARN | every commit had lag, and it never fell from one commit to the next |
+| incomplete | OK | fewer slots of the window are filled than `minimum_complete` requires |
+| stopped | STOP | the last commit is longer ago than the window is long, and is below all log end offsets of it |
+| rewound | REWIND | an offset is below the previous one, and no later offset has reached the previous one again |
+| stalled | STALL | every commit had lag, and all have the same offset |
+| falling_behind | WARN | every commit had lag, and the lag never decreased from one commit to the next |
 | keeping_up | OK | none of the above |
 
-The first rule that holds gives the verdict. A group has that of its worst partition, where STOP, STALL and REWIND
-are ERR. `pipeline/steps/status.py` says the same in Spark; `tests/pipeline/steps/verdict_cases.py` holds both to it.
+The first rule that holds gives the verdict. A group has the verdict of its worst partition, with ERR for STOP, STALL
+and REWIND. `pipeline/steps/status.py` has the same rules in Spark; `tests/pipeline/steps/verdict_cases.py` tests both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import Final
 
-# From the best to the worst; of Burrow's three errors the one with the highest number is the worst.
+# From the best to the worst; the worst of Burrow's three errors is the one with the highest number.
 VERDICTS: Final = MappingProxyType(
     {
         "no_commits": "OK",
@@ -36,7 +36,7 @@ VERDICTS: Final = MappingProxyType(
         "rewound": "REWIND",
     }
 )
-# What stood there when sampling began counts as the last commit once it did not move for so long.
+# The offset of the first sample counts as a commit once it has not changed for this long.
 UNMOVED_MS: Final = 600_000
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
 _OF_A_GROUP: Final = MappingProxyType({"OK": "OK", "WARN": "WARN", "STOP": "ERR", "STALL": "ERR", "REWIND": "ERR"})
@@ -44,7 +44,7 @@ _OF_A_GROUP: Final = MappingProxyType({"OK": "OK", "WARN": "WARN", "STOP": "ERR"
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its offset, when it was made, and the lag that it left (None: the log end was not known then)."""
+    """A commit: its offset, its time, and the lag after it (None: the log end offset was unknown)."""
 
     offset: int
     at_ms: int
@@ -53,9 +53,9 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a partition is judged by: its last commits and last log ends, both ascending in time, until now.
+    """The last commits and the last log end offsets of a partition until now, both ascending in time.
 
-    `current_lag` is None where the log end is not known; then nothing is called caught up.
+    `current_lag` is None if the log end offset is unknown; then the rule `no_lag` does not hold.
     """
 
     commits: Sequence[Commit]
@@ -66,7 +66,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Burrow's settings, with its defaults: slots of a window, records of lag that are fine, share of a window."""
+    """Burrow's settings, with its defaults.
+
+    `intervals` is the number of slots of a window, `allowed_lag` a lag in records that is still OK, `minimum_complete`
+    the share of slots that must be filled, `min_distance_ms` the length of a slot.
+    """
 
     intervals: int = 10
     allowed_lag: int = 0
@@ -76,7 +80,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found, by which rule, and how much of the window (of a group: of its partitions) was there for it."""
+    """A verdict: its status, its rule, and which share of the window (for a group: of its partitions) was complete."""
 
     status: str
     rule: str
@@ -84,14 +88,14 @@ class Verdict:
 
 
 def judge(window: Window, rules: Rules) -> Verdict:
-    """The verdict on one partition."""
+    """Return the verdict on one partition."""
     complete = min(1.0, len(window.commits) / rules.intervals)
     rule = _rule_of(window, rules, complete)
     return Verdict(VERDICTS[rule], rule, complete)
 
 
 def judge_group(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst verdict as OK, WARN or ERR, with its rule; complete is the share of partitions that are complete."""
+    """Return the worst verdict as OK, WARN or ERR, with its rule and the share of partitions that are complete."""
     found = tuple(verdicts)
     if not found:
         return Verdict("OK", "no_commits", 0.0)
@@ -101,21 +105,22 @@ def judge_group(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
-    """One commit for each slot of time: the offset and lag of its last one, the time of its first one.
+    """Return one commit for each slot of time: the offset and lag of its last commit, the time of its first one.
 
-    Slots are fixed, `floor(at_ms / min_distance_ms)`. Burrow drops what comes too soon after the commit before, so
-    what it keeps depends on where it began to read; with fixed slots late, replayed and split input give the same.
-    `commits` ascend in time.
+    Slots are fixed, `floor(at_ms / min_distance_ms)`. Burrow drops commits that come too soon after the previous one,
+    so its result depends on where it began to read. With fixed slots, late, replayed and split input give the same
+    result. `commits` ascend in time.
     """
     slots = (tuple(slot) for _, slot in groupby(commits, key=lambda commit: commit.at_ms // min_distance_ms))
     return [Commit(slot[-1].offset, slot[0].at_ms, slot[-1].lag) for slot in slots]
 
 
 def seen(samples: Iterable[Commit], now_ms: int) -> list[Commit]:
-    """The commits that samples tell of: one for each time that they saw another offset than before.
+    """Return the commits that samples show: one for each change of the offset.
 
-    A sample tells what is committed, not when: of equal ones the first is nearest to the commit. The very first may be
-    as old as the group, so alone it says nothing until it did not move for ten minutes. Samples ascend in time.
+    A sample has the committed offset, but not the time of the commit: of samples with the same offset, the first one
+    is the closest to that time. The commit of the very first sample may be as old as the group. Without any change, it
+    is returned only after it has not changed for ten minutes. Samples ascend in time.
     """
     moves = [next(equal) for _, equal in groupby(samples, key=lambda sample: sample.offset)]
     return moves if len(moves) > 1 or any(now_ms - move.at_ms > UNMOVED_MS for move in moves) else []

@@ -1,4 +1,4 @@
-"""What the contract tests share: a cluster behind a fake door."""
+"""The fixture of the contract tests: a cluster behind a fake client."""
 
 from __future__ import annotations
 

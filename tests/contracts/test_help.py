@@ -1,4 +1,4 @@
-"""Every command explains itself: what it does, and every option that it takes."""
+"""The help of every command and of every option."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fakes.fake_admin import run
 
 
 def commands_in(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command below a group, with the words that call it."""
+    """Yield every command of a group and of its groups, with the words that call it."""
     context = click.Context(group)
     found = [((*path, name), group.get_command(context, name)) for name in group.list_commands(context)]
     yield from ((words, command) for words, command in found if command is not None)
@@ -43,10 +43,10 @@ def test_the_commands_are_known() -> None:
 
 
 @every_command
-def test_a_command_says_what_it_does_in_a_sentence(words: tuple[str, ...]) -> None:
-    told = (COMMANDS[words].help or "").strip().split("\n\n")[0]
-    assert len(told) > 20
-    assert told[-1] in ".?"
+def test_the_help_of_a_command_begins_with_a_sentence(words: tuple[str, ...]) -> None:
+    sentence = (COMMANDS[words].help or "").strip().split("\n\n")[0]
+    assert len(sentence) > 20
+    assert sentence[-1] in ".?"
 
 
 @every_command
@@ -64,7 +64,7 @@ def test_help_fits_a_page_of_a_hundred_columns(words: tuple[str, ...]) -> None:
 
 
 @every_option
-def test_an_option_says_what_it_does(option: click.Option) -> None:
+def test_the_help_of_an_option_is_a_sentence(option: click.Option) -> None:
     assert len(option.help or "") > 5
     assert (option.help or "").partition(" [")[0].endswith(".")
 
@@ -78,16 +78,16 @@ def test_an_options_value_is_named_in_capitals_or_by_its_choices(option: click.O
 
 
 @pytest.mark.parametrize("command", ["list", "describe", "offsets"])
-def test_commands_that_ask_a_cluster_share_their_connection_and_output_options(command: str) -> None:
-    told = run(command, "--help").stdout
+def test_commands_that_connect_to_a_cluster_share_their_connection_and_output_options(command: str) -> None:
+    text = run(command, "--help").stdout
     shared = ("--bootstrap-server", "--config", "--command-config", "-X", "--profile", "--timeout")
     assert [
-        name for name in (*shared, "--format", "--color", "--debug", "--group", "--match") if name not in told
+        name for name in (*shared, "--format", "--color", "--debug", "--group", "--match") if name not in text
     ] == []
 
 
 @pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 def test_help_names_the_environment_variables_of_the_connection(command: str) -> None:
-    told = " ".join(run(command, "--help").stdout.split())
+    text = " ".join(run(command, "--help").stdout.split())
     names = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
-    assert [name for name in names if f"[env: KAFKA_GROUPS_{name}" not in told] == []
+    assert [name for name in names if f"[env: KAFKA_GROUPS_{name}" not in text] == []

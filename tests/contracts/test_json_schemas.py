@@ -68,11 +68,11 @@ def test_schemas_are_valid_and_name_their_document(command: str) -> None:
     ],
     ids=" ".join,
 )
-def test_what_commands_print_is_as_the_schema_says(arguments: tuple[str, ...]) -> None:
+def test_documents_conform_to_their_schema(arguments: tuple[str, ...]) -> None:
     check(run(*arguments, "--format", "json").stdout, schema_of(arguments[0]))
 
 
-def test_a_partial_document_is_as_the_schema_says(cluster: FakeCluster) -> None:
+def test_a_partial_document_conforms_to_its_schema(cluster: FakeCluster) -> None:
     cluster.unfetchable["old"] = failure("TIMEOUT", code=None, group="old", broker=1)
     cluster.leaderless[TopicPartition("t", 1)] = failure("LEADER_NOT_AVAILABLE", code=5, topic="t", partition=1)
     text = run("describe", "--all-groups", "--format", "json").stdout
@@ -81,19 +81,19 @@ def test_a_partial_document_is_as_the_schema_says(cluster: FakeCluster) -> None:
 
 
 @every_command
-def test_a_failed_document_is_as_the_schema_says(cluster: FakeCluster, command: str) -> None:
+def test_a_failed_document_conforms_to_its_schema(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(unreachable())
     check(run(command, "new", "--format", "json").stdout, schema_of(command))
 
 
 @every_command
-def test_an_error_of_ours_has_a_name_that_the_contract_lists(cluster: FakeCluster, command: str) -> None:
+def test_an_error_name_that_the_contract_does_not_list_is_invalid(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(AdminError("something else"))
     with pytest.raises(ValidationError, match="'UNKNOWN_SERVER_ERROR' is not one of"):
         check(run(command, "new", "--format", "json").stdout, schema_of(command))
 
 
-def test_what_old_brokers_do_not_tell_is_null(cluster: FakeCluster) -> None:
+def test_fields_that_old_brokers_do_not_return_are_null(cluster: FakeCluster) -> None:
     cluster.listings = {"g": GroupListing(group="g", type=None, state=None, protocol_type="", coordinator=1)}
     check(run("list", "--format", "json").stdout, schema_of("list"))
 
@@ -108,7 +108,7 @@ def test_what_old_brokers_do_not_tell_is_null(cluster: FakeCluster) -> None:
         (("offsets", "--all-groups"), "row"),
     ],
 )
-def test_a_line_of_ndjson_is_as_the_schema_says(arguments: tuple[str, ...], row: str) -> None:
+def test_a_line_of_ndjson_conforms_to_its_schema(arguments: tuple[str, ...], row: str) -> None:
     schema = schema_of(arguments[0])["$defs"][row]
     lines = run(*arguments, "--format", "ndjson").stdout.splitlines()
     assert len(lines) >= 3
@@ -117,9 +117,9 @@ def test_a_line_of_ndjson_is_as_the_schema_says(arguments: tuple[str, ...], row:
 
 def objects_in(schema: Any) -> Iterator[Json]:
     """Every schema of an object inside this one, itself included."""
-    told = schema if isinstance(schema, dict) else {}
-    yield from [told][: "required" in told]
-    for value in told.values():
+    keywords = schema if isinstance(schema, dict) else {}
+    yield from [keywords][: "required" in keywords]
+    for value in keywords.values():
         yield from objects_in(value)
 
 
@@ -127,15 +127,15 @@ def objects_in(schema: Any) -> Iterator[Json]:
 def test_every_key_is_required_described_and_typed(command: str) -> None:
     objects = list(objects_in(schema_of(command)))
     assert len(objects) >= 4
-    assert [set(told["required"]) ^ set(told["properties"]) for told in objects] == [set()] * len(objects)
-    keys = [key for told in objects for key in told["properties"].values()]
+    assert [set(found["required"]) ^ set(found["properties"]) for found in objects] == [set()] * len(objects)
+    keys = [key for found in objects for key in found["properties"].values()]
     assert [key for key in keys if not key.get("description", "").strip() and "enum" not in key] == []
     assert [key for key in keys if not {"type", "enum", "const"} & set(key)] == []
 
 
 @every_command
 def test_readers_must_expect_more_keys(command: str) -> None:
-    assert {told["additionalProperties"] for told in objects_in(schema_of(command))} == {True}
+    assert {found["additionalProperties"] for found in objects_in(schema_of(command))} == {True}
 
 
 @every_command

@@ -1,4 +1,4 @@
-"""The house keeps its own rules: sizes, the tree of errors, the names of failures, the map of files."""
+"""The structure of the package: file sizes, the tree of errors, the names of failures, the map of files."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ CONTRACT_NAMES = {
 }
 
 
-def test_no_file_is_longer_than_a_person_reads() -> None:
+def test_no_file_has_more_than_300_lines() -> None:
     lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in FILES}
     assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
 
 
-def test_every_file_stands_in_the_map() -> None:
-    told = (PACKAGE.parent / "DESIGN.md").read_text()
+def test_every_file_is_in_the_map() -> None:
+    design = (PACKAGE.parent / "DESIGN.md").read_text()
     paths = [str(file.relative_to(PACKAGE)) for file in FILES if file.read_text().strip()]
-    assert [path for path in paths if f"`{path}`" not in told] == []
+    assert [path for path in paths if f"`{path}`" not in design] == []
 
 
-def test_the_map_names_no_file_that_is_gone() -> None:
-    told = (PACKAGE.parent / "DESIGN.md").read_text()
-    first_cells = re.findall(r"^\|([^|]*)\|", told, re.MULTILINE)
+def test_every_file_of_the_map_exists() -> None:
+    design = (PACKAGE.parent / "DESIGN.md").read_text()
+    first_cells = re.findall(r"^\|([^|]*)\|", design, re.MULTILINE)
     paths = re.findall(r"`([\w/]+\.py)`", "".join(first_cells))
     assert paths
     assert [path for path in paths if not (PACKAGE / path).is_file()] == []
 
 
 def error_classes() -> Iterator[type[errors.KafkaGroupsError]]:
-    """The classes of errors.py."""
+    """Yield the classes of errors.py."""
     for _, found in inspect.getmembers(errors, inspect.isclass):
         assert issubclass(found, errors.KafkaGroupsError)
         yield found
 
 
 def drawn_tree() -> dict[str, str]:
-    """Each class of the tree in errors.py's docstring, with the one that it hangs from."""
+    """Return the parent of each class of the tree in the docstring of errors.py."""
     path = ["Exception"]
     parents = {}
     for branch, name in re.findall(r"^([│├└─ ]*)(\w+Error)\b", errors.__doc__ or "", re.MULTILINE):
@@ -65,11 +65,11 @@ def drawn_tree() -> dict[str, str]:
     return parents
 
 
-def test_the_tree_of_errors_is_as_it_is_drawn() -> None:
+def test_the_docstring_has_the_tree_of_errors() -> None:
     assert {found.__name__: found.__bases__[0].__name__ for found in error_classes()} == drawn_tree()
 
 
-def test_the_tree_tells_the_names_that_documents_carry() -> None:
+def test_the_tree_has_the_names_that_documents_contain() -> None:
     drawn = dict(re.findall(r"(\w+Error)\s+([A-Z_]+)$", errors.__doc__ or "", re.MULTILINE))
     ours = {found.__name__: found.name for found in errors.AdminError.__subclasses__() if found.code is None}
     del ours["BrokerError"]
@@ -78,13 +78,13 @@ def test_the_tree_tells_the_names_that_documents_carry() -> None:
 
 
 def calls_of(name: str) -> Iterator[ast.Call]:
-    """Every call of a class in the package."""
+    """Yield every call of a class in the package."""
     for file in FILES:
         nodes = ast.walk(ast.parse(file.read_text()))
         yield from (node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == name)
 
 
-def test_failures_are_named_by_kafka_or_by_the_contract() -> None:
+def test_names_of_failures_are_kafkas_or_the_contracts() -> None:
     known = {error_name(code) for code in range(-1, 136)} | CONTRACT_NAMES
     written = {
         word.value.value
@@ -96,7 +96,7 @@ def test_failures_are_named_by_kafka_or_by_the_contract() -> None:
     assert written - known == set()
 
 
-def test_no_error_is_raised_that_the_contract_has_no_name_for() -> None:
+def test_no_error_without_a_name_is_raised() -> None:
     assert [ast.unparse(call) for call in calls_of("AdminError")] == []
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the pipeline's commands share: its rooms replaced by fakes, and a directory of tables."""
+"""Fixtures for the tests of the pipeline's commands: fakes of the functions they call, and a directory of tables."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.storage import Storage
 
 
-class Rooms:
-    """The functions that commands call, each with an answer; `spark` is what opened a session."""
+class FakePipeline:
+    """Fakes of the functions that commands call, each with a result; `spark` is the fake that opens a session."""
 
     def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
         self.prepared = self._fake("ingesting", "prepared")
-        self.prepared.side_effect = self._as_brokers_answer
+        self.prepared.side_effect = self._create_directory
         self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
-        self.so_far = mocker.Mock(name="so_far")
-        self.so_far.return_value = SimpleNamespace(cluster_id="c", batches=0, records=0, rows={})
+        self.total = mocker.Mock(name="total")
+        self.total.return_value = SimpleNamespace(cluster_id="c", batches=0, records=0, rows={})
         self.prepared.return_value = nullcontext(
-            SimpleNamespace(run=self.ingest, total=self.so_far, topic_is_there=True)
+            SimpleNamespace(run=self.ingest, total=self.total, topic_is_there=True)
         )
         self.sample = self._fake("sampling", "sample")
         self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
@@ -48,33 +48,33 @@ class Rooms:
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
         self.spark.return_value = nullcontext("spark")
-        self.doors = {
+        self.clients = {
             name: mocker.patch(f"kafka_groups.commands.pipeline.{name}.GroupAdmin") for name in ("sample", "backfill")
         }
-        for door in self.doors.values():
-            door.return_value.__enter__.return_value.cluster_id.return_value = "c"
+        for client in self.clients.values():
+            client.return_value.__enter__.return_value.cluster_id.return_value = "c"
 
-    def _as_brokers_answer(self, storage: Storage, *_: object, **__: object) -> Any:
+    def _create_directory(self, storage: Storage, *_: object, **__: object) -> Any:
         storage.make()
         return self._mocker.DEFAULT
 
     def _fake(self, module: str, name: str, **others: Any) -> Any:
         fake = self._mocker.Mock(name=name)
-        room = ModuleType(f"kafka_groups.pipeline.{module}")
-        vars(room).update({name: fake, **others})
-        self._monkeypatch.setitem(sys.modules, room.__name__, room)
+        fake_module = ModuleType(f"kafka_groups.pipeline.{module}")
+        vars(fake_module).update({name: fake, **others})
+        self._monkeypatch.setitem(sys.modules, fake_module.__name__, fake_module)
         return fake
 
 
 @pytest.fixture
-def rooms(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> Rooms:
-    """The pipeline's rooms, faked."""
-    return Rooms(mocker, monkeypatch)
+def fakes(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> FakePipeline:
+    """Fakes of the pipeline's packages."""
+    return FakePipeline(mocker, monkeypatch)
 
 
 @pytest.fixture
 def into(tmp_path: Path) -> str:
-    """A directory of tables, made by the pipeline itself."""
+    """A directory of tables that the pipeline created."""
     from kafka_groups.pipeline.storage import open_storage
 
     path = str(tmp_path / "history")

@@ -1,4 +1,4 @@
-"""What `pipeline backfill` says of compacted topics, on brokers that answer all its other questions."""
+"""The notes of `pipeline backfill` on compacted topics and on unknown offsets, with a scripted cluster."""
 
 from __future__ import annotations
 
@@ -23,89 +23,97 @@ TOPICS = ("a", "b", "c", "d", "e", "f")
 
 @pytest.fixture
 def brokers() -> Iterator[ScriptedCluster]:
-    """One broker with empty topics."""
+    """A cluster of one broker, with empty topics."""
     topics, ends = {name: {0: 1} for name in TOPICS}, {(name, 0): 0 for name in TOPICS}
-    with ScriptedCluster(brokers=1, topics=topics, ends=ends) as found:
-        yield found
+    with ScriptedCluster(brokers=1, topics=topics, ends=ends) as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def policies(mocker: MockerFixture) -> Mock:
-    """What is found of the topics' policies."""
-    found: Mock = mocker.patch("kafka_groups.pipeline.backfilling.compacted.find_compacted")
-    found.return_value = Policies([], [])
-    return found
+    """A fake look-up of the topics' policies, which finds no compacted topic."""
+    find: Mock = mocker.patch("kafka_groups.pipeline.backfilling.compacted.find_compacted")
+    find.return_value = Policies([], [])
+    return find
 
 
 def run(brokers: ScriptedCluster, into: Path, *arguments: str) -> Outcome:
-    """A backfill whose --since and --step leave one time or two."""
-    asked = ("pipeline", "backfill", "--into", str(into / "history"), "--since", "2s", "--step", "2s", *arguments)
-    return run_command(*asked, bootstrap=str(brokers.brokers[1].endpoint))
+    """Run a backfill whose --since and --step leave one time or two."""
+    command = ("pipeline", "backfill", "--into", str(into / "history"), "--since", "2s", "--step", "2s", *arguments)
+    return run_command(*command, bootstrap=str(brokers.brokers[1].endpoint))
+
+
+def requested_topics(brokers: ScriptedCluster) -> set[str]:
+    """Return the topics in the ListOffsets requests that the brokers received."""
+    return {topic["name"] for request in brokers.asked("ListOffsets") for topic in request.body["topics"]}
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """All that stderr says before the line that tells the numbers."""
+    """Return the lines of stderr before the last one, which has the numbers."""
     assert outcome.exit_code == 0, outcome
-    *found, done = outcome.stderr.splitlines()
-    assert done.startswith("Done in ")
-    return found
+    *lines, summary = outcome.stderr.splitlines()
+    assert summary.startswith("Done in ")
+    return lines
 
 
-def test_compacted_topics_are_told_once_and_left_out(brokers: ScriptedCluster, policies: Mock, tmp_path: Path) -> None:
+def test_compacted_topics_are_skipped_and_named_in_one_note(
+    brokers: ScriptedCluster, policies: Mock, tmp_path: Path
+) -> None:
     policies.return_value = Policies(["a", "c"], [])
     outcome = run(brokers, tmp_path)
 
-    assert notes(outcome) == ["2 topics are compacted and left out, for their logs do not tell what they held: a, c."]
+    assert notes(outcome) == [
+        "2 topics are compacted and skipped, because their logs no longer hold every record: a, c."
+    ]
     assert "compacted" not in outcome.stdout
-    asked = {topic["name"] for each in brokers.asked("ListOffsets") for topic in each.body["topics"]}
-    assert asked == {"b", "d", "e", "f"}
+    assert requested_topics(brokers) == {"b", "d", "e", "f"}
 
 
-def test_of_many_compacted_topics_the_first_are_named(brokers: ScriptedCluster, policies: Mock, tmp_path: Path) -> None:
+def test_the_note_on_many_compacted_topics_names_the_first_ones(
+    brokers: ScriptedCluster, policies: Mock, tmp_path: Path
+) -> None:
     policies.return_value = Policies([*TOPICS], [])
-    (told,) = notes(run(brokers, tmp_path))
-    assert told.startswith("6 topics are compacted and left out,")
-    assert told.endswith(": a, b, c, d, e, ….")
+    (note,) = notes(run(brokers, tmp_path))
+    assert note.startswith("6 topics are compacted and skipped,")
+    assert note.endswith(": a, b, c, d, e, ….")
     policies.return_value = Policies(["b"], [])
     assert notes(run(brokers, tmp_path)) == [
-        "1 topic is compacted and left out, for its log does not tell what it held: b."
+        "1 topic is compacted and skipped, because its log no longer holds every record: b."
     ]
 
 
-def test_topics_that_may_be_compacted_are_backfilled_and_told(
+def test_topics_that_may_be_compacted_are_backfilled_with_a_note(
     brokers: ScriptedCluster, policies: Mock, tmp_path: Path
 ) -> None:
     policies.return_value = Policies(["a"], ["b", "c"], "Topic authorization failed.")
-    _, told = notes(run(brokers, tmp_path))
+    _, note = notes(run(brokers, tmp_path))
 
-    assert told == (
-        "It is not known of 2 topics whether they are compacted, which would make their lags of the past too large: "
-        "Topic authorization failed."
+    assert note == (
+        "2 topics may be compacted, which would make their past lags too large: Topic authorization failed."
     )
-    asked = {topic["name"] for each in brokers.asked("ListOffsets") for topic in each.body["topics"]}
-    assert {"b", "c"} < asked
+    assert {"b", "c"} < requested_topics(brokers)
 
 
-def test_where_no_topic_is_compacted_nothing_is_said(brokers: ScriptedCluster, policies: Mock, tmp_path: Path) -> None:
+def test_without_compacted_topics_there_is_no_note(brokers: ScriptedCluster, policies: Mock, tmp_path: Path) -> None:
     assert notes(run(brokers, tmp_path, "--topic", "a", "--timeout", "7s")) == []
     client, timeout_s, names = policies.call_args.args
     assert (client["bootstrap.servers"], timeout_s, names) == (str(brokers.brokers[1].endpoint), 7.0, ["a"])
 
 
-def test_settings_that_the_wire_takes_and_librdkafka_does_not_leave_topics_unknown(
+def test_topics_are_unknown_if_librdkafka_rejects_the_settings(
     brokers: ScriptedCluster, policies: Mock, tmp_path: Path
 ) -> None:
-    (told,) = notes(run(brokers, tmp_path, "--topic", "a", "-X", "ssl.truststore.type=JKS"))
-    assert told.startswith("It is not known of 1 topic whether it is compacted, ")
-    assert "-X" in told
+    (note,) = notes(run(brokers, tmp_path, "--topic", "a", "-X", "ssl.truststore.type=JKS"))
+    assert note.startswith("1 topic may be compacted, ")
+    assert "-X" in note
     policies.assert_not_called()
 
 
 @pytest.mark.usefixtures("policies")
-def test_log_ends_that_only_records_of_the_future_could_tell_are_counted(
+def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_counted_as_unknown(
     brokers: ScriptedCluster, tmp_path: Path
 ) -> None:
     brokers.records["a", 0] = [253_402_300_799_000, 0, 0]
     assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
-        "not known, since records have timestamps of the future."
+        "past log end offsets are unknown: records have timestamps in the future."
     )

@@ -1,4 +1,4 @@
-"""What a command that runs for weeks must not gather."""
+"""Memory of commands that run for weeks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import gc
 
 import pytest
 
-from kafka_groups.commands.pipeline.running import running
+from kafka_groups.commands.pipeline.command_run import start_run
 
 
 @pytest.fixture
-def without_collector() -> None:
-    """As `main` leaves it."""
+def disabled_garbage_collector() -> None:
+    """Disable the collector, as `main` does."""
     gc.disable()
 
 
-@pytest.mark.usefixtures("without_collector")
-def test_what_python_holds_of_java_in_cycles_is_given_back() -> None:
-    with running("ingest", output_format="json", colour="never"):
+@pytest.mark.usefixtures("disabled_garbage_collector")
+def test_reference_cycles_with_java_objects_are_collected() -> None:
+    with start_run("ingest", output_format="json", colour="never"):
         assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""Verdicts and statuses have colours where colours are wanted, and none elsewhere."""
+"""Colours of verdicts and statuses in tables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ GREEN, YELLOW, RED, MAGENTA = "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[1;35m"
 
 
 class Row(NamedTuple):
-    """A row of one word."""
+    """A row with one word."""
 
     word: str | None
 
 
 def drawn(header: str, word: str | None, *, colour: bool = True) -> str:
-    """A table of one cell."""
+    """Return a table with one cell, without its header."""
     out = io.StringIO()
     screen = Screen(out=out, err=out, out_is_terminal=False, err_is_terminal=False, colour=colour, width=80)
     write_table(screen, [Column(header, "word")], [Row(word)])
@@ -42,10 +42,10 @@ def drawn(header: str, word: str | None, *, colour: bool = True) -> str:
         ("STATUS", "failed", RED),
     ],
 )
-def test_a_word_has_its_colour(header: str, word: str, style: str) -> None:
+def test_a_known_word_is_coloured(header: str, word: str, style: str) -> None:
     assert f"{style}{word}" in drawn(header, word)
     assert "\x1b" not in drawn(header, word, colour=False)
 
 
-def test_a_word_that_is_not_known_or_missing_has_none_of_them() -> None:
+def test_an_unknown_or_missing_word_is_not_coloured() -> None:
     assert not any(style in drawn("VERDICT", word) for word in ("NEW", None) for style in (GREEN, YELLOW, RED, MAGENTA))

@@ -1,4 +1,4 @@
-"""How many groups a report has: what was left out is told, what was named never is."""
+"""How many groups a report has: omitted groups are counted, named groups are never omitted."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 from kafka_groups.history import Cut, History
-from tests.commands.pipeline.conftest import Rooms
+from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import Outcome, run
 from tests.rendering.history.stories import group, history
 
 IDS = [f"g{number:02}" for number in range(34)]
 FORMATS = ("table", "json", "ndjson", "csv")
-TOLD = "14 of 34 groups are left out: give --top 34 to have them."
+NOTE = "14 of 34 groups are left out: give --top 34 to have them."
 every_format = pytest.mark.parametrize("output_format", FORMATS)
 
 
 def a_report(*, shown: Cut, **_: Any) -> History:
-    """Of a directory with 34 groups."""
+    """Return a cut history of 34 groups."""
     return history(*map(group, IDS), made_ms=3, from_ms=1, to_ms=2).within(shown)
 
 
 @pytest.fixture(autouse=True)
-def a_history(rooms: Rooms) -> None:
-    rooms.report.side_effect = lambda *_, **told: a_report(**told)
+def a_history(fakes: FakePipeline) -> None:
+    fakes.report.side_effect = lambda *_, **arguments: a_report(**arguments)
 
 
 def report(into: str, output_format: str, *more: str) -> Outcome:
@@ -36,7 +36,7 @@ def report(into: str, output_format: str, *more: str) -> Outcome:
 
 
 def ids_in(outcome: Outcome, output_format: str) -> list[str]:
-    """The groups that an answer has."""
+    """Return the ids of the groups in the output."""
     if output_format == "json":
         return [one["group"] for one in json.loads(outcome.stdout)["groups"]]
     if output_format == "ndjson":
@@ -47,35 +47,35 @@ def ids_in(outcome: Outcome, output_format: str) -> list[str]:
 
 
 @every_format
-def test_programs_get_all_groups_and_a_person_as_many_as_one_looks_at(into: str, output_format: str) -> None:
+def test_programs_get_all_groups_and_a_table_has_20(into: str, output_format: str) -> None:
     outcome = report(into, output_format)
     assert ids_in(outcome, output_format) == (IDS[:20] if output_format == "table" else IDS)
     assert "left out" not in outcome.stderr
 
 
 @every_format
-def test_what_is_named_by_id_is_never_left_out_unless_top_says_so(into: str, output_format: str) -> None:
+def test_groups_that_are_named_by_id_are_omitted_only_by_top(into: str, output_format: str) -> None:
     assert ids_in(report(into, output_format, *IDS), output_format) == IDS
     assert ids_in(report(into, output_format, *IDS, "--top", "3"), output_format) == IDS[:3]
 
 
-def test_the_named_come_besides_those_that_match(into: str) -> None:
+def test_named_groups_are_added_to_the_first_ones_that_match(into: str) -> None:
     named = IDS[-3:]
     assert ids_in(report(into, "table", *named, "--match", "g.*"), "table") == [*IDS[:20], *named]
 
 
 @every_format
-def test_what_top_leaves_out_is_told_once_in_every_format(into: str, output_format: str) -> None:
-    told = report(into, output_format, "--top", "20").stderr
-    assert (told.count("20 of 34 groups"), told.count(TOLD)) == ((1, 0) if output_format == "table" else (0, 1))
+def test_groups_that_top_omits_are_counted_once_in_every_format(into: str, output_format: str) -> None:
+    stderr = report(into, output_format, "--top", "20").stderr
+    assert (stderr.count("20 of 34 groups"), stderr.count(NOTE)) == ((1, 0) if output_format == "table" else (0, 1))
 
 
-def test_one_that_is_left_out_is_told_as_one(into: str) -> None:
+def test_the_note_on_one_omitted_group_is_in_the_singular(into: str) -> None:
     assert report(into, "csv", "--top", "33").stderr == "1 of 34 groups is left out: give --top 34 to have it.\n"
 
 
 @every_format
-def test_a_page_has_what_a_person_looks_at_beside_any_format(into: str, tmp_path: Path, output_format: str) -> None:
+def test_a_page_has_20_groups_beside_any_format(into: str, tmp_path: Path, output_format: str) -> None:
     page = tmp_path / "page.html"
     outcome = report(into, output_format, "--html", str(page))
     text = page.read_text(encoding="utf-8")
@@ -83,27 +83,27 @@ def test_a_page_has_what_a_person_looks_at_beside_any_format(into: str, tmp_path
     assert (IDS[19] in text, IDS[20] in text) == (True, False)
     lacks_more = output_format != "table"
     assert len(ids_in(outcome, output_format)) == (34 if lacks_more else 20)
-    assert f"The page is {page}.{f' On it, {TOLD}' if lacks_more else ''}\n" in outcome.stderr
+    assert f"The page is {page}.{f' On it, {NOTE}' if lacks_more else ''}\n" in outcome.stderr
 
 
-def test_a_page_has_all_that_are_named(into: str, tmp_path: Path) -> None:
+def test_a_page_has_all_named_groups(into: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert "left out" not in report(into, "json", *IDS, "--html", str(page)).stderr
     assert IDS[-1] in page.read_text(encoding="utf-8")
 
 
-def test_what_is_cut_for_page_and_answer_alike_is_told_of_the_answer(into: str, tmp_path: Path) -> None:
+def test_groups_that_both_page_and_output_omit_are_counted_once(into: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    told = report(into, "ndjson", "--top", "20", "--html", str(page)).stderr.splitlines()
-    assert told == [f"The page is {page}.", TOLD]
+    lines = report(into, "ndjson", "--top", "20", "--html", str(page)).stderr.splitlines()
+    assert lines == [f"The page is {page}.", NOTE]
 
 
 @pytest.mark.parametrize(
     ("output_format", "more", "most"),
     [("table", (), 20), ("json", (), 1_000), ("ndjson", (), 1_000), ("csv", (), 0), ("csv", ("--html", "p"), 20)],
 )
-def test_points_are_read_of_groups_that_show_any_and_of_a_thousand_at_most(
-    rooms: Rooms,
+def test_points_are_read_only_for_groups_that_show_them_and_for_at_most_a_thousand(
+    fakes: FakePipeline,
     into: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -113,5 +113,5 @@ def test_points_are_read_of_groups_that_show_any_and_of_a_thousand_at_most(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     report(into, output_format, *more)
-    told = rooms.report.call_args.kwargs
-    assert (told["drawn"], told["shown"].most) == (Cut(most), None if output_format == "csv" else most)
+    arguments = fakes.report.call_args.kwargs
+    assert (arguments["drawn"], arguments["shown"].most) == (Cut(most), None if output_format == "csv" else most)

@@ -1,4 +1,4 @@
-"""--html: a page whole or not at all, whatever the path is, and a report whether there is a page or not."""
+"""--html: files, links, devices and pipes as the page, and the report if the page cannot be written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
-from tests.commands.pipeline.conftest import Rooms
+from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import Outcome, run
 from tests.rendering.history.stories import group, history
 
@@ -28,13 +28,13 @@ HISTORY = replace(history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), group
 
 
 @pytest.fixture(autouse=True)
-def a_history(rooms: Rooms) -> None:
-    rooms.report.return_value = HISTORY
+def a_history(fakes: FakePipeline) -> None:
+    fakes.report.return_value = HISTORY
 
 
 @pytest.fixture
-def a_umask() -> Iterator[int]:
-    """Of somebody who lets nobody else look."""
+def private_umask() -> Iterator[int]:
+    """Set a umask that gives no rights to others."""
     before = os.umask(0o077)
     yield 0o077
     os.umask(before)
@@ -42,7 +42,7 @@ def a_umask() -> Iterator[int]:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """Where a page is to be, alone in its directory."""
+    """The path of a page, in a directory of its own."""
     (tmp_path / "site").mkdir()
     return tmp_path / "site" / "report.html"
 
@@ -52,7 +52,7 @@ def report(into: str, page: Path, *more: str) -> Outcome:
 
 
 def checked(outcome: Outcome) -> dict[str, Any]:
-    """The document, which is as its schema says."""
+    """Return the document, which conforms to its schema."""
     document: dict[str, Any] = json.loads(outcome.stdout)
     Draft202012Validator(pipeline_schemas()["pipeline-report"]).validate(document)
     return document
@@ -66,75 +66,91 @@ def mode(page: Path) -> int:
     return stat.S_IMODE(page.stat().st_mode)
 
 
-def full(mocker: MockerFixture) -> None:
-    """From now on there is no room for pages."""
-    gone = OSError(28, "No space left on device")
-    mocker.patch("kafka_groups.commands.pipeline.page_file.write_page", side_effect=gone)
+def fill_disk(mocker: MockerFixture) -> None:
+    """Let every page fail, as on a full disk."""
+    error = OSError(28, "No space left on device")
+    mocker.patch("kafka_groups.commands.pipeline.page_file.write_page", side_effect=error)
 
 
 def test_a_page_is_written_whole_or_not_at_all(into: str, page: Path, mocker: MockerFixture) -> None:
     assert report(into, page).exit_code == 0
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!")
-    full(mocker)
+    fill_disk(mocker)
     assert report(into, page).exit_code == 3
     assert (names(page), page.read_text(encoding="utf-8")) == (["report.html"], text)
 
 
-def test_a_page_that_is_lost_takes_no_report_with_it(into: str, page: Path, mocker: MockerFixture) -> None:
-    full(mocker)
-    told = f"the page cannot be written: No space left on device: {page}; name another file with --html"
+def test_a_page_that_cannot_be_written_does_not_prevent_the_report(
+    into: str, page: Path, mocker: MockerFixture
+) -> None:
+    fill_disk(mocker)
+    message = f"cannot write the page {page}: No space left on device; name another file with --html"
     outcome = report(into, page)
     assert (outcome.exit_code, "billing" in outcome.stdout) == (3, True)
-    assert [line for line in outcome.stderr.splitlines() if "page" in line] == [f"Error: {told}"]
+    assert [line for line in outcome.stderr.splitlines() if "page" in line] == [f"Error: {message}"]
     document = checked(report(into, page, "--format", "json"))
     assert (document["status"], document["groups"][0]["group"]) == ("partial", "billing")
-    assert [(error["name"], error["message"]) for error in document["errors"]] == [("PIPELINE_FAILED", told)]
+    assert [(error["name"], error["message"]) for error in document["errors"]] == [("PIPELINE_FAILED", message)]
 
 
-def test_where_no_page_can_be_is_told_before_spark_is_started(rooms: Rooms, into: str, page: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported_before_spark_is_started(
+    fakes: FakePipeline, into: str, page: Path
+) -> None:
     loop = page.with_name("loop")
     loop.symlink_to(loop)
     outcome = report(into, loop, "--format", "json")
     assert outcome.exit_code == 1
-    assert outcome.stderr.startswith("Error: the page cannot be written: Too many levels of symbolic links: ")
-    assert outcome.stderr.endswith(f"{loop}; name another file with --html\n")
+    assert outcome.stderr == (
+        f"Error: cannot write the page {loop}: Too many levels of symbolic links; name another file with --html\n"
+    )
     assert checked(outcome)["status"] == "failed"
-    rooms.spark.assert_not_called()
+    fakes.spark.assert_not_called()
     assert names(page) == ["loop"]
 
 
-def test_a_new_page_is_for_those_whom_the_umask_lets(into: str, page: Path, a_umask: int) -> None:
+def test_a_file_name_that_is_too_long_for_a_draft_is_reported_before_spark_is_started(
+    fakes: FakePipeline, into: str, page: Path
+) -> None:
+    outcome = report(into, page.with_name("x" * 250))
+    assert (outcome.exit_code, "File name too long" in outcome.stderr) == (1, True)
+    fakes.spark.assert_not_called()
+    assert report(into, page.with_name("x" * 235)).exit_code == 0
+
+
+def test_a_new_page_has_the_permissions_of_the_umask(into: str, page: Path, private_umask: int) -> None:
     report(into, page)
-    assert mode(page) == 0o666 & ~a_umask
+    assert mode(page) == 0o666 & ~private_umask
 
 
-def test_a_page_that_is_replaced_stays_for_whom_it_was(into: str, page: Path) -> None:
-    page.write_text("of yesterday")
+def test_a_page_that_is_replaced_keeps_its_permissions(into: str, page: Path) -> None:
+    page.write_text("yesterday's page")
     page.chmod(0o640)
     report(into, page)
     assert (mode(page), page.read_text(encoding="utf-8")[:2]) == (0o640, "<!")
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_link_stays_one_and_what_it_names_changes(into: str, page: Path, tmp_path: Path, *, is_there: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_symbolic_link_stays_one_and_its_target_changes(
+    into: str, page: Path, tmp_path: Path, *, exists: bool
+) -> None:
     target = tmp_path / "elsewhere.html"
-    if is_there:
-        target.write_text("of yesterday")
+    if exists:
+        target.write_text("yesterday's page")
     page.symlink_to(target)
     assert report(into, page).exit_code == 0
     assert (page.is_symlink(), target.read_text(encoding="utf-8")[:2]) == (True, "<!")
     assert names(page) == ["report.html"]
 
 
-def test_a_device_stays_one(into: str, page: Path) -> None:
+def test_a_device_stays_a_device(into: str, page: Path) -> None:
     page.symlink_to(os.devnull)
     assert report(into, page).exit_code == 0
     assert stat.S_ISCHR(page.stat().st_mode)
     assert names(page) == ["report.html"]
 
 
-def test_a_pipe_gets_the_page(into: str, page: Path) -> None:
+def test_a_pipe_receives_the_page(into: str, page: Path) -> None:
     os.mkfifo(page)
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(page.read_text(encoding="utf-8")), daemon=True)
@@ -146,7 +162,7 @@ def test_a_pipe_gets_the_page(into: str, page: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "file"])
-def test_our_own_stdout_gets_the_page_and_what_comes_after_it(tmp_path: Path, kind: str) -> None:
+def test_standard_output_receives_the_page_and_the_text_after_it(tmp_path: Path, kind: str) -> None:
     program = """
 import pathlib, sys
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
@@ -161,5 +177,5 @@ print("after")
     with out.open("w") as file:
         stream = subprocess.PIPE if kind == "pipe" else file
         done = subprocess.run([sys.executable, "-c", program], stdout=stream, text=True, check=True, timeout=60)
-    told = done.stdout if kind == "pipe" else out.read_text(encoding="utf-8")
-    assert (told.startswith("before\n<!"), told.endswith("after\n")) == (True, True)
+    text = done.stdout if kind == "pipe" else out.read_text(encoding="utf-8")
+    assert (text.startswith("before\n<!"), text.endswith("after\n")) == (True, True)

@@ -1,4 +1,4 @@
-"""ndjson and csv: rows of one kind from every command, as its schema says, with nothing rounded."""
+"""ndjson and csv: every command writes rows of one kind, which conform to its schema and are not rounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from kafka_groups.errors import SourceError
 from kafka_groups.rendering.history.lines import COLUMNS
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
-from tests.commands.pipeline.conftest import Rooms
+from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 from tests.rendering.history.stories import group, history
 
@@ -31,12 +31,12 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
-def a_history(rooms: Rooms) -> None:
-    rooms.report.return_value = HISTORY
+def a_history(fakes: FakePipeline) -> None:
+    fakes.report.return_value = HISTORY
 
 
 def lines(command: str, into: str) -> list[Row]:
-    """The rows of ndjson, each of which is as the command's schema says."""
+    """Return the rows of ndjson, each of which conforms to the command's schema."""
     outcome = run("pipeline", command, "--into", into, "--format", "ndjson")
     assert outcome.exit_code == 0, outcome
     schema = pipeline_schemas()[f"pipeline-{command}"]["$defs"]["row"]
@@ -47,26 +47,26 @@ def lines(command: str, into: str) -> list[Row]:
 
 
 def cells(command: str, into: str) -> list[Row]:
-    """The rows of csv."""
+    """Return the rows of csv."""
     outcome = run("pipeline", command, "--into", into, "--format", "csv")
     assert outcome.exit_code == 0, outcome
     return list(csv.DictReader(io.StringIO(outcome.stdout)))
 
 
 @pytest.mark.parametrize("command", [*WRITING, "build"])
-def test_a_row_is_a_table_that_was_written(into: str, command: str) -> None:
+def test_a_row_is_a_written_table(into: str, command: str) -> None:
     (line,) = lines(command, into)
     assert line["table"] == WRITING.get(command, "lag_history")
     assert cells(command, into) == [{"TABLE": line["table"], "ROWS": str(line["rows"])}]
 
 
-def test_where_nothing_was_to_be_done_there_is_no_row_of_another_kind(rooms: Rooms, into: str) -> None:
-    rooms.build.return_value.rows = {}
+def test_without_work_there_is_no_row(fakes: FakePipeline, into: str) -> None:
+    fakes.build.return_value.rows = {}
     assert lines("build", into) == []
     assert run("pipeline", "build", "--into", into, "--format", "csv").stdout == "TABLE,ROWS\n"
 
 
-def test_compact_has_a_row_a_number(into: str) -> None:
+def test_compact_has_a_row_for_each_number(into: str) -> None:
     assert {row["what"]: row["number"] for row in lines("compact", into)} == {
         "dates": 1,
         "files_before": 9,
@@ -76,12 +76,12 @@ def test_compact_has_a_row_a_number(into: str) -> None:
     assert cells("compact", into)[1] == {"WHAT": "files_before", "NUMBER": "9"}
 
 
-def test_a_line_of_a_report_is_a_group_of_its_document(into: str) -> None:
+def test_a_line_of_a_report_is_a_group_of_the_json_document(into: str) -> None:
     document = json.loads(run("pipeline", "report", "--into", into, "--format", "json").stdout)
     assert lines("report", into) == document["groups"]
 
 
-def test_a_cell_of_a_report_is_what_the_document_has_unrounded(into: str) -> None:
+def test_a_cell_of_a_report_has_the_value_of_the_document_unrounded(into: str) -> None:
     first, second = cells("report", into)
     assert (first["GROUP"], first["LAG"], first["CONSUME-RATE"]) == ("billing", "12345", "0.123456")
     assert (second["LAG"], second["SINCE-IS-BOUND"]) == ("", "false")
@@ -91,22 +91,22 @@ def test_a_cell_of_a_report_is_what_the_document_has_unrounded(into: str) -> Non
 
 
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
-def test_what_has_no_row_in_a_report_is_told_on_stderr(into: str, output_format: str) -> None:
-    told = run("pipeline", "report", "--into", into, "--format", output_format).stderr.splitlines()
-    assert told == ["Not told here: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
+def test_what_has_no_row_in_a_report_is_printed_to_stderr(into: str, output_format: str) -> None:
+    notes = run("pipeline", "report", "--into", into, "--format", output_format).stderr.splitlines()
+    assert notes == ["Not told here: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
 
 
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
-def test_what_failed_wrote_no_line(rooms: Rooms, into: str, output_format: str) -> None:
-    rooms.ingest.side_effect = SourceError("no")
+def test_a_failed_command_writes_no_line(fakes: FakePipeline, into: str, output_format: str) -> None:
+    fakes.ingest.side_effect = SourceError("no")
     assert run("pipeline", "ingest", "--into", into, "--format", output_format) == (1, "", "Error: no\n")
 
 
-def test_what_was_written_before_it_failed_is_in_the_rows(rooms: Rooms, into: str) -> None:
-    def failing(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(rooms.backfill.return_value)
+def test_the_rows_include_what_was_written_before_an_error(fakes: FakePipeline, into: str) -> None:
+    def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
+        begun(fakes.backfill.return_value)
         raise SourceError("no")
 
-    rooms.backfill.side_effect = failing
+    fakes.backfill.side_effect = write_and_fail
     outcome = run("pipeline", "backfill", "--into", into, "--format", "ndjson")
     assert (outcome.exit_code, json.loads(outcome.stdout)) == (3, {"table": "partition_offsets", "rows": 10})

@@ -1,4 +1,4 @@
-"""--table-format: a directory gets its format when it is made, and every command takes it as it is."""
+"""--table-format: a new directory gets the format, and every command uses the format of an existing one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.commands.pipeline import options
+from kafka_groups.commands.pipeline.options import _TABLE_FORMATS
 from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.storage.delta import requirements
 from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.storage.marker import MARKER
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.commands.pipeline.conftest import Rooms
+from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 from tests.pipeline.storage.commits import commits
 
 MAKERS = ("ingest", "sample", "backfill")
 CLUSTER = ("-b", "127.0.0.1:1")
 
-pytestmark = pytest.mark.usefixtures("rooms")
+pytestmark = pytest.mark.usefixtures("fakes")
 
 
 def format_of(into: Path) -> str:
@@ -28,45 +28,45 @@ def format_of(into: Path) -> str:
 
 
 def test_the_choices_are_those_of_the_storage() -> None:
-    assert options._TABLE_FORMATS == TABLE_FORMATS
+    assert _TABLE_FORMATS == TABLE_FORMATS
 
 
 @pytest.mark.parametrize("command", MAKERS)
-@pytest.mark.parametrize(("wanted", "made"), [(("--table-format", "delta"), "delta"), ((), "parquet")])
+@pytest.mark.parametrize(("options", "expected"), [(("--table-format", "delta"), "delta"), ((), "parquet")])
 def test_a_new_directory_gets_the_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, wanted: tuple[str, ...], made: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: tuple[str, ...], expected: str
 ) -> None:
     monkeypatch.setattr("kafka_groups.pipeline.examining.check_client", lambda *_: None)
     into = tmp_path / "new"
-    assert run("pipeline", command, "--into", str(into), *CLUSTER, *wanted).exit_code == 0
-    assert format_of(into) == made
+    assert run("pipeline", command, "--into", str(into), *CLUSTER, *options).exit_code == 0
+    assert format_of(into) == expected
 
 
-def test_the_environment_names_the_format_and_the_flag_beats_it(tmp_path: Path) -> None:
-    for name, wanted, made in (("a", (), "delta"), ("b", ("--table-format", "parquet"), "parquet")):
+def test_the_environment_sets_the_format_and_the_option_overrides_it(tmp_path: Path) -> None:
+    for name, options, expected in (("a", (), "delta"), ("b", ("--table-format", "parquet"), "parquet")):
         into = tmp_path / name
-        outcome = run("pipeline", "sample", "--into", str(into), *CLUSTER, *wanted, KAFKA_GROUPS_TABLE_FORMAT="delta")
-        assert (outcome.exit_code, format_of(into)) == (0, made)
-    told = run("pipeline", "sample", "--into", "x", *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="orc")
-    assert told.exit_code == 2
-    assert "KAFKA_GROUPS_TABLE_FORMAT is 'orc'; write one of parquet, delta" in told.stderr
+        outcome = run("pipeline", "sample", "--into", str(into), *CLUSTER, *options, KAFKA_GROUPS_TABLE_FORMAT="delta")
+        assert (outcome.exit_code, format_of(into)) == (0, expected)
+    outcome = run("pipeline", "sample", "--into", "x", *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="orc")
+    assert outcome.exit_code == 2
+    assert "KAFKA_GROUPS_TABLE_FORMAT is 'orc'; write one of parquet, delta" in outcome.stderr
 
 
-def test_the_environment_says_nothing_of_a_directory_that_has_a_format(into: str) -> None:
+def test_the_environment_does_not_apply_to_a_directory_that_has_a_format(into: str) -> None:
     outcome = run("pipeline", "sample", "--into", into, *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="delta")
     assert (outcome.exit_code, format_of(Path(into))) == (0, "parquet")
 
 
-def test_another_format_than_the_directory_has_is_one_line(into: str, rooms: Rooms) -> None:
+def test_another_format_than_that_of_the_directory_is_an_error_in_one_line(into: str, fakes: FakePipeline) -> None:
     outcome = run("pipeline", "sample", "--into", into, *CLUSTER, "--table-format", "delta", "--format", "json")
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
     assert "of the format parquet since they were made, and delta is asked for" in outcome.stderr
     assert json.loads(outcome.stdout)["errors"][0]["name"] == "STORAGE_FAILED"
-    rooms.sample.assert_not_called()
+    fakes.sample.assert_not_called()
 
 
 @pytest.mark.parametrize("command", [("sample", *CLUSTER), ("compact",), ("tables",), ("build",)])
-def test_without_deltalake_one_line_says_how_to_get_it(
+def test_without_deltalake_the_error_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     open_storage(str(tmp_path / "d"), create=True, table_format="delta")
@@ -76,12 +76,12 @@ def test_without_deltalake_one_line_says_how_to_get_it(
     assert "try pip install 'kafka-groups[delta]'" in outcome.stderr
 
 
-def test_tables_and_doctor_count_what_delta_tables_hold(tmp_path: Path) -> None:
+def test_tables_and_doctor_count_the_rows_of_delta_tables(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path / "d"), create=True, table_format="delta")
     for number in (1, 1, 2):
         storage.append(OFFSET_COMMITS, f"sample-{number}", commits(range(4)))
     outcome = run("pipeline", "tables", "--into", storage.into, "--format", "json")
     found = {one["table"]: one for one in json.loads(outcome.stdout)["tables"]}["offset_commits"]
     assert (found["rows"], found["files"], found["first_date"]) == (8, 2, "2026-11-01")
-    told = run("pipeline", "doctor", "--into", storage.into, *CLUSTER, "--timeout", "1s", "--format", "json").stdout
-    assert "offset_commits 8" in told
+    checks = run("pipeline", "doctor", "--into", storage.into, *CLUSTER, "--timeout", "1s", "--format", "json").stdout
+    assert "offset_commits 8" in checks

@@ -54,7 +54,7 @@ def test_compacted_topics_are_left_out_and_named_once(broker: str, tmp_path: Pat
     assert outcome.exit_code == 0, outcome
     note, done = outcome.stderr.splitlines()
     assert note == (
-        "2 topics are compacted and left out, for their logs do not tell what they held: " + ", ".join(both) + "."
+        f"2 topics are compacted and skipped, because their logs no longer hold every record: {', '.join(both)}."
     )
     assert done.startswith("Done in ")
     assert json.loads(outcome.stdout)["status"] == "complete"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.commands.pipeline.report import narrow
+from kafka_groups.commands.pipeline.report import apply_exclude
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.pipeline.reporting.asking import Wanted, among
 
@@ -21,7 +21,7 @@ ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Wanted:
     """What a command makes of its flags."""
     told = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
-    return Wanted(*narrow(Selectors(named=named, match=told[0], exclude=told[1])))
+    return Wanted(*apply_exclude(Selectors(named=named, match=told[0], exclude=told[1])))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`kafka-groups pipeline`: the history of every consumer group, kept in tables."""
+"""`kafka-groups pipeline`: commands that collect and report the history of consumer groups."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from kafka_groups.commands.pipeline.sample import sample
 from kafka_groups.commands.pipeline.tables import tables
 
 
-class InOrderOfWork(click.Group):
-    """Lists its commands as they follow each other, not by the alphabet."""
+class OrderedGroup(click.Group):
+    """A group that lists its commands in the order in which they are run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they were added."""
+        """Return the names of the commands in the order in which they were added."""
         return list(self.commands)
 
 
-@click.group(cls=InOrderOfWork)
+@click.group(cls=OrderedGroup)
 def pipeline() -> None:
     """Keep the history of every consumer group in tables, and report on it.
 
-    ingest and sample bring facts, build derives from them, report shows. doctor says what stands in the way.
+    Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
     """
 
 

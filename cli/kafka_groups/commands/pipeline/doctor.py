@@ -1,4 +1,4 @@
-"""`kafka-groups pipeline doctor`: what stands in the pipeline's way, and what may surprise."""
+"""`kafka-groups pipeline doctor`: checks of this machine, the brokers and the tables."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ import os
 import click
 
 from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
+from kafka_groups.commands.pipeline.command_run import start_run
+from kafka_groups.commands.pipeline.connection_settings import (
+    admin_settings,
+    check_timeout,
+    librdkafka_settings,
+    names_cluster,
+)
 from kafka_groups.commands.pipeline.options import may_take_tables
-from kafka_groups.commands.pipeline.running import check_timeout, client_settings, running, wire_settings
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
 
-@click.command(short_help="Check what stands in the way.")
+@click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
 @may_take_tables
 @takes_output()
 @takes_connection_for_long
 def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:
     """Check Python, Spark and Java; rights, versions and settings of the brokers; with --into, the tables.
 
-    Exit code 3 if a check failed, which is an error of the document, too; a warning is none. Starts no Spark.
+    Exits with code 3 if a check failed; the failed checks are also errors of the document, warnings are not. Starts no
+    Spark.
 
     \b
     kafka-groups pipeline doctor -b localhost:9092 --into history
     """
-    client = client_settings(connection) if _names_a_cluster(connection) else None
+    # Without a cluster, all other checks can still be made.
+    client = librdkafka_settings(connection) if names_cluster(connection) else None
     if client is None:
         check_timeout(connection)
-    with running("doctor", output_format=output_format, colour=colour) as run:
+    with start_run("doctor", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.examining import examine
 
-        checks = examine(client, into, environment=os.environ, wire=lambda: wire_settings(connection), progress=run.bar)
+        checks = examine(
+            client, into, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
+        )
         run.bar.stop()
         failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]
         is_partial = len(failed) < len(checks)
@@ -45,10 +55,3 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
         if failed:
             run.note(f"Failed checks: {len(failed)}.")
             raise IncompleteResultError(anything_succeeded=is_partial)
-
-
-def _names_a_cluster(connection: Connection) -> bool:
-    """Whether anything says which cluster; without one, the rest can be checked all the same."""
-    named = (connection.bootstrap_server, connection.config, connection.profile, connection.properties)
-    variables = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE")
-    return any(named) or any(os.environ.get(f"KAFKA_GROUPS_{name}") for name in variables)

@@ -1,4 +1,4 @@
-"""`kafka-groups pipeline ingest`: what brokers wrote about groups since last time, into tables."""
+"""`kafka-groups pipeline ingest`: the new records of `__consumer_offsets`, written to tables."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
-from kafka_groups.commands.pipeline.options import FormatWanted, takes_duration, takes_table_format, takes_tables
-from kafka_groups.commands.pipeline.running import client_settings, moment, running, spark_of
-from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
-from kafka_groups.commands.pipeline.stopping import asks_to_stop
+from kafka_groups.commands.pipeline.command_run import start_run, timestamp
+from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
+from kafka_groups.commands.pipeline.options import TableFormat, takes_duration, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.signals import defer_signals
+from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
+from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.ingesting import Ingested
 
 _EVERY_S = 30.0
-_STARTING = "starting Spark"
 
 
-@click.command(short_help="Read what brokers wrote about groups.")
+@click.command(short_help="Read the new records of __consumer_offsets.")
 @takes_tables
 @takes_table_format
-@click.option("--once", is_flag=True, help="Read what is new, and end. [default]")
-@click.option("--continuous", is_flag=True, help="Go on until it is interrupted.")
-@takes_duration("--every", about="With --continuous: how often a batch begins. [default: 30s]")
+@click.option("--once", is_flag=True, help="Read the new records, and end. [default]")
+@click.option("--continuous", is_flag=True, help="Continue until interrupted.")
+@takes_duration("--every", about="With --continuous: the interval between the starts of batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The most records that one batch reads. [default: 4 million, or a fiftieth of a larger backlog]",
+    help="The maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @takes_spark
 @takes_output()
@@ -39,64 +40,64 @@ _STARTING = "starting Spark"
 def ingest(
     *,
     into: str,
-    table_format: FormatWanted,
+    table_format: TableFormat,
     once: bool,
     continuous: bool,
     every: float | None,
     records_per_batch: int | None,
-    wanted: SparkWanted,
+    spark_choice: SparkChoice,
     output_format: str,
     colour: str,
     connection: Connection,
 ) -> None:
     """Read __consumer_offsets into tables: every commit, every rebalance, every removal.
 
-    Each run goes on where the last one stopped; no group is joined and nothing is committed. --continuous outlives
-    brokers that are away for a while. --timeout is for each answer of the brokers, and each wait for records.
+    Each run continues where the last one stopped; it joins no group and commits nothing. With --continuous it retries
+    while brokers are unavailable. --timeout limits each request to the brokers, and each wait for records.
 
     \b
     kafka-groups pipeline ingest --into history -b localhost:9092
     """
     _check_flags(once=once, continuous=continuous, every=every)
-    client = client_settings(connection)
-    with running("ingest", output_format=output_format, colour=colour) as run:
+    client = librdkafka_settings(connection)
+    with start_run("ingest", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.examining import check_client
         from kafka_groups.pipeline.ingesting import prepared
         from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)
-        storage = check_storage(into, table_format=table_format.asked, usual_format=table_format.usual)
-        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_told:
-            run.is_writing(lambda: _summary(ingestion.total(), run.seconds()))
+        storage = check_storage(into, table_format=table_format.required, usual_format=table_format.default)
+        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
+            run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:
-                run.note("__consumer_offsets does not exist yet: no group has ever been on this cluster.")
-            run.bar.begin(_STARTING)
-            with spark_of(wanted, brief=True) as spark:
-                run.bar(_STARTING, 1, 1)
-                # Spark takes a moment to stop, in which a signal must not take what is to be told.
-                asked = until_told.enter_context(asks_to_stop())
-                done = ingestion.run(
+                run.note("__consumer_offsets does not exist yet: this cluster has had no consumer group so far.")
+            run.bar.begin(STARTING_SPARK)
+            with open_spark_session(spark_choice, brief=True) as spark:
+                run.bar(STARTING_SPARK, 1, 1)
+                # Spark takes a moment to stop: a signal during that time must not prevent the report.
+                stop_request = until_report.enter_context(defer_signals())
+                ingested = ingestion.run(
                     spark,
                     continuous=continuous,
                     every_s=every or _EVERY_S,
                     records_per_batch=records_per_batch,
                     progress=run.bar,
-                    note=lambda text: run.note(f"{moment()} {text}"),
-                    stop=asked,
+                    note=lambda text: run.note(f"{timestamp()} {text}"),
+                    stop=stop_request.is_received,
                 )
-                # Going on until somebody ends it is all that --continuous does.
-                cut_short = asked() and not continuous
-            run.finish(_summary(done, run.seconds()), cut_short=cut_short)
-            asked.end()
+                # A signal is the normal end of --continuous.
+                interrupted = stop_request.is_received() and not continuous
+            run.finish(_summary(ingested, run.seconds()), interrupted=interrupted)
+            stop_request.raise_if_received()
 
 
 def _check_flags(*, once: bool, continuous: bool, every: float | None) -> None:
     if once and continuous:
         raise click.UsageError("--once contradicts --continuous: give one or the other")
     if every is not None and not continuous:
-        raise click.UsageError("--every goes with --continuous")
+        raise click.UsageError("--every needs --continuous: give both or none")
 
 
-def _summary(done: Ingested, seconds: float) -> Summary:
-    numbers = {"batches": done.batches, "records": done.records}
-    return Summary(cluster_id=done.cluster_id, rows=done.rows, numbers=numbers, seconds=seconds)
+def _summary(ingested: Ingested, seconds: float) -> Summary:
+    numbers = {"batches": ingested.batches, "records": ingested.records}
+    return Summary(cluster_id=ingested.cluster_id, rows=ingested.rows, numbers=numbers, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Options that the pipeline's commands share: where the tables are, what they are, periods of time."""
+"""Options that the pipeline's commands share: the directory of tables, the table format, durations."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from kafka_groups.settings.values import LONGEST_S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TABLE_FORMATS: Final = ("parquet", "delta")  # as the storage has them, which is imported later
-# Nobody waits for a past that long; back from now, it still begins after 1970.
+_TABLE_FORMATS: Final = ("parquet", "delta")  # the same as in pipeline.storage, whose import takes long
+# A limit of 20 years: counted back from now, such a period still begins after 1970.
 _LONGEST_PAST_S: Final = 20 * LONGEST_S
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormatWanted:
-    """The format that tables have to have (None: any), and the one that those of a new directory get."""
+class TableFormat:
+    """The required format of the tables (None: any), and the default format of a new directory."""
 
-    asked: str | None
-    usual: str
+    required: str | None
+    default: str
 
 
 def takes_tables(function: F) -> F:
-    """--into, which has to be there; it arrives as `into`."""
+    """Add the option --into, which is required; the command gets it as `into`."""
     return _into(function, callback=_required)
 
 
 def may_take_tables(function: F) -> F:
-    """--into, or None."""
-    return _into(function, callback=None)
+    """Add the option --into; the command gets it as `into`, or None."""
+    return _into(function, callback=_given)
 
 
 def takes_table_format(function: F) -> F:
-    """--table-format; it arrives as `table_format`, a FormatWanted."""
+    """Add the option --table-format; the command gets it as `table_format`, a TableFormat."""
     return click.option(
         "--table-format",
         type=click.Choice(_TABLE_FORMATS),
         callback=_table_format,
-        help="What a new directory keeps its tables as; an old one has to be of that format then. delta needs "
+        help="The table format of a new directory; an existing directory must have this format. delta needs "
         "deltalake. [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
     )(function)
 
@@ -52,27 +52,27 @@ def takes_table_format(function: F) -> F:
 def takes_duration(
     name: str, *, default: str | None = None, about: str, longest_s: float = LONGEST_S
 ) -> Callable[[F], F]:
-    """An option whose value arrives in seconds, or as None."""
-    read = partial(_duration, longest_s=longest_s)
-    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=read, help=about)
+    """Return a decorator that adds an option for a duration; the command gets it in seconds, or as None."""
+    parse = partial(_duration, longest_s=longest_s)
+    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=parse, help=about)
 
 
 def takes_past(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
-    """The same of a period that lies behind us, and may have years."""
+    """Return a decorator that adds an option for a past period of up to 20 years; see takes_duration."""
     return takes_duration(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
 
 
-def _into(function: F, *, callback: Callable[..., Any] | None) -> F:
+def _into(function: F, *, callback: Callable[..., Any]) -> F:
     return click.option(
         "--into",
         metavar="DIR",
-        callback=callback or _given,
+        callback=callback,
         help="The directory of the tables, a path or a URI. [env: KAFKA_GROUPS_INTO]",
     )(function)
 
 
 def _given(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    # An empty one is none, whatever the environment says.
+    # An empty value means no directory, also if the environment names one.
     return (os.environ.get("KAFKA_GROUPS_INTO") if value is None else value) or None
 
 
@@ -83,12 +83,12 @@ def _required(context: click.Context, parameter: click.Parameter, value: str | N
     return into
 
 
-def _table_format(context: click.Context, _parameter: click.Parameter, value: str | None) -> FormatWanted:
-    usual = os.environ.get("KAFKA_GROUPS_TABLE_FORMAT") or _TABLE_FORMATS[0]
-    if usual not in _TABLE_FORMATS:
-        msg = f"KAFKA_GROUPS_TABLE_FORMAT is {usual!r}; write one of {', '.join(_TABLE_FORMATS)}"
+def _table_format(context: click.Context, _parameter: click.Parameter, value: str | None) -> TableFormat:
+    default = os.environ.get("KAFKA_GROUPS_TABLE_FORMAT") or _TABLE_FORMATS[0]
+    if default not in _TABLE_FORMATS:
+        msg = f"KAFKA_GROUPS_TABLE_FORMAT is {default!r}; write one of {', '.join(_TABLE_FORMATS)}"
         raise click.UsageError(msg, context)
-    return FormatWanted(asked=value, usual=usual)
+    return TableFormat(required=value, default=default)
 
 
 def _duration(
@@ -102,6 +102,6 @@ def _duration(
         msg = f"{parameter.opts[0]}: {error}"
         raise click.UsageError(msg, context) from None
     if seconds <= 0:
-        msg = f"{parameter.opts[0]} must be more than nothing; write for example 30s"
+        msg = f"{parameter.opts[0]} must be greater than 0, for example 30s"
         raise click.UsageError(msg, context)
     return seconds

@@ -1,4 +1,4 @@
-"""`kafka-groups pipeline report`: how groups did, on a terminal, as JSON, and as a page for a browser."""
+"""`kafka-groups pipeline report`: the history of groups, on a terminal, as JSON, and as a page for a browser."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from kafka_groups.commands.options import Selectors, takes_output, takes_selectors
+from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import takes_past, takes_tables
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
-from kafka_groups.commands.pipeline.running import Run, now_ms, running, spark_of
-from kafka_groups.commands.pipeline.spark_options import SparkWanted, takes_spark
+from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
+from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
@@ -24,33 +25,31 @@ from kafka_groups.rendering.pipeline.rows import write_document
 from kafka_groups.rendering.stderr import print_failures
 
 _MS = 1000
-_STARTING = "starting Spark"
-# As many as a person looks at.
-_USUAL = 20
-# Programs get all groups, but where each has up to a thousand points: a million of them are some 100 MB of JSON.
-_USUAL_OF = {"json": 1_000, "ndjson": 1_000, "csv": None}
+# The number of groups for a person.
+_DEFAULT_TOP = 20
+# Programs get more: each group has up to a thousand points, and a million points are some 100 MB of JSON.
+_DEFAULT_TOP_BY_FORMAT = {"json": 1_000, "ndjson": 1_000, "csv": None}
 # Kafka's code of GROUP_ID_NOT_FOUND.
 _NOT_FOUND = 69
-# Matches nothing.
-_NONE = "(?!)"
+_MATCHES_NOTHING = "(?!)"
 
 
-@click.command(short_help="Show how groups did.")
+@click.command(short_help="Show lag, verdicts and rebalances of groups.")
 @takes_tables
 @takes_selectors
-@takes_past("--since", default="1d", about="How far back.")
+@takes_past("--since", default="1d", about="How far to look back.")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many groups, the worst first; and of those that were removed as many. Without it 20, in json "
-    "and ndjson 1000, in csv all; and whatever is named by id.",
+    help="How many groups, the worst first, and as many removed groups. Without it 20, in json and ndjson 1000, "
+    "in csv all, and all groups that are named by id.",
 )
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write a page for a browser too, with charts; it needs no network. A pipe or a device is written to.",
+    help="Also write a page for a browser, with charts; it needs no network. FILE may be a pipe or a device.",
 )
 @takes_spark
 @takes_output()
@@ -61,22 +60,22 @@ def report(
     since: float,
     top: int | None,
     html: Path | None,
-    wanted: SparkWanted,
+    spark_choice: SparkChoice,
     output_format: str,
     colour: str,
 ) -> None:
-    """Show how groups did: lag with its trend, verdicts with their rule, rebalances, and what deserves a look.
+    """Show lag with its trend, verdicts with their rules, rebalances and findings of groups.
 
-    Of all groups, if none is selected: the worst first, after those that are judged the others, and at the end groups
-    that were removed in the period. An id that the tables tell nothing of in the period is an error of that group.
-    A group stands as of its last row; AS-OF is shown where that is ten minutes older than another's. Times are UTC.
-    ndjson and csv have a line for each group, csv without points and rebalances; json has what was found, too.
+    Without selectors, all groups: the worst first, then those without a verdict, then those that were removed in the
+    period. A requested group without data in the period is reported as an error. The values of a group are those of its
+    last row; AS-OF is shown if that row is ten minutes older than another group's. Times are UTC. ndjson and csv have a
+    line for each group, csv without points and rebalances; json also has the findings.
 
     \b
     kafka-groups pipeline report --into history --since 7d --html report.html
     """
-    with running("report", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.reporting import report as work
+    with start_run("report", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.reporting import report as read_history
         from kafka_groups.pipeline.storage import open_storage
 
         if html is not None and not html.absolute().parent.is_dir():
@@ -86,12 +85,12 @@ def report(
         if html is not None:
             check_page(html)
         until_ms = now_ms()
-        named, match, exclude = narrow(selectors)
+        named, match, exclude = apply_exclude(selectors)
         shown, on_page = cuts(top, named, output_format)
-        run.bar.begin(_STARTING)
-        with spark_of(wanted, brief=True) as spark:
-            run.bar(_STARTING, 1, 1)
-            history = work(
+        run.bar.begin(STARTING_SPARK)
+        with open_spark_session(spark_choice, brief=True) as spark:
+            run.bar(STARTING_SPARK, 1, 1)
+            history = read_history(
                 spark,
                 storage,
                 since_ms=until_ms - round(since * _MS),
@@ -100,58 +99,77 @@ def report(
                 match=match,
                 exclude=exclude,
                 shown=shown,
-                drawn=_drawn(shown, on_page if html is not None else None, output_format),
+                drawn=_cut_with_points(shown, on_page if html is not None else None, output_format),
                 progress=run.bar,
             )
         run.bar.stop()
-        # Where nothing was found, the page of another time stays.
+        # An earlier page is not replaced by one without any group.
         is_page_wanted = html is not None and (history.groups or not history.unknown)
-        lost = _write_page(run, history, on_page, html) if html is not None and is_page_wanted else None
-        _show(run, history, lost, is_matched=(match or exclude) is not None and match != _NONE)
+        page_error = _write_page(run, history, on_page, html) if html is not None and is_page_wanted else None
+        has_pattern = (match or exclude) is not None and match != _MATCHES_NOTHING
+        _show(run, history, page_error, has_pattern=has_pattern)
 
 
 def cuts(top: int | None, named: Collection[str], output_format: str) -> tuple[Cut, Cut]:
-    """How many groups the answer has, and how many the page: what is usual leaves out nothing that was named."""
+    """Return which groups the output has, and which the page; without --top, both have all named groups."""
     if top is not None:
         return Cut(top), Cut(top)
-    spared = frozenset(named)
-    return Cut(_USUAL_OF.get(output_format, _USUAL), spared), Cut(_USUAL, spared)
+    exempt = frozenset(named)
+    return Cut(_DEFAULT_TOP_BY_FORMAT.get(output_format, _DEFAULT_TOP), exempt), Cut(_DEFAULT_TOP, exempt)
 
 
-def _drawn(shown: Cut, on_page: Cut | None, output_format: str) -> Cut:
-    """Which groups' points are shown anywhere: csv has none."""
+def apply_exclude(selectors: Selectors) -> tuple[tuple[str, ...], str | None, str | None]:
+    """Return the named groups that are not excluded, the pattern of other groups, and the pattern of excluded ones.
+
+    All groups are meant if there is neither a name nor a pattern.
+    """
+    excluded, match = selectors.exclude, selectors.match.pattern if selectors.match else None
+    if excluded is None:
+        return selectors.named, match, None
+    named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
+    if selectors.named and not named and match is None:
+        # All named groups are excluded: no group is meant, and not all groups.
+        match = _MATCHES_NOTHING
+    return named, match, excluded.pattern
+
+
+def _cut_with_points(shown: Cut, on_page: Cut | None, output_format: str) -> Cut:
+    """Return the groups whose points are in any output; csv has no points."""
     return shown if output_format != "csv" else on_page or Cut(0)
 
 
 def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineError | None:
-    """The page; why there is none, which takes nothing from the report."""
-    drawn = history.within(cut)
+    """Write the page; return the error if that fails, because the report is shown all the same."""
+    page_history = history.within(cut)
     try:
-        write_page_to(path, drawn, shown=len(drawn.groups))
+        write_page_to(path, page_history, shown=len(page_history.groups))
     except PipelineError as error:
         return error
-    # Of what the answer lacks, too, it is told once.
-    lacks_more = len(drawn.groups) < len(history.groups)
-    run.note(f"The page is {path}.{f' On it, {tell_left_out(drawn)}' if lacks_more else ''}")
+    # The note on groups that the report itself lacks is printed elsewhere.
+    lacks_more = len(page_history.groups) < len(history.groups)
+    run.note(f"The page is {path}.{f' On it, {tell_left_out(page_history)}' if lacks_more else ''}")
     return None
 
 
-def _show(run: Run, history: History, lost: PipelineError | None, *, is_matched: bool) -> None:
-    """The history, and each id of which there is none: IncompleteResultError then. `lost` is the page's error."""
-    failures = [_unknown(group) for group in history.unknown]
+def _show(run: Run, history: History, page_error: PipelineError | None, *, has_pattern: bool) -> None:
+    """Write the history; print failures, and raise IncompleteResultError if there are any.
+
+    Failures are requested groups without data, and a page that could not be written.
+    """
+    failures = [_not_found(group) for group in history.unknown]
     if run.output_format == "json":
         run.is_written = True
-        write_document(run.screen, _document(history, failures, lost))
-        _tell_cut(run, history)
+        write_document(run.screen, _document(history, failures, page_error))
+        _note_omitted_groups(run, history)
     elif history.groups or not failures:
         _write(run, history)
-    if is_matched and not history.groups and not failures:
+    if has_pattern and not history.groups and not failures:
         run.note("No group matches.")
     print_failures(run.screen, failures)
-    if lost is not None:
-        run.note(f"Error: {lost}")
-    if failures or lost:
-        raise IncompleteResultError(anything_succeeded=bool(history.groups or lost))
+    if page_error is not None:
+        run.note(f"Error: {page_error}")
+    if failures or page_error:
+        raise IncompleteResultError(anything_succeeded=bool(history.groups or page_error))
 
 
 def _write(run: Run, history: History) -> None:
@@ -159,34 +177,22 @@ def _write(run: Run, history: History) -> None:
         draw_history(run.screen, history)
     else:
         write_history_lines(run.screen, history, run.output_format)
-        _tell_cut(run, history)
+        _note_omitted_groups(run, history)
 
 
-def _tell_cut(run: Run, history: History) -> None:
-    """For programs' formats; a table has it above."""
-    if told := tell_left_out(history):
-        run.note(told)
+def _note_omitted_groups(run: Run, history: History) -> None:
+    """Print how many groups the output lacks. Not for a table, which has this in its heading."""
+    if note := tell_left_out(history):
+        run.note(note)
 
 
-def _document(history: History, failures: Sequence[Failure], lost: PipelineError | None) -> Document:
+def _document(history: History, failures: Sequence[Failure], page_error: PipelineError | None) -> Document:
     document = history_document(history, failures)
-    if lost is not None:
-        document |= {"status": "partial", "errors": [*document["errors"], error_document(lost)]}
+    if page_error is not None:
+        document |= {"status": "partial", "errors": [*document["errors"], error_document(page_error)]}
     return document
 
 
-def _unknown(group: str) -> Failure:
-    message = "the tables tell of no such group in this period"
+def _not_found(group: str) -> Failure:
+    message = "the tables have no data on this group in this period; check the id, or give a longer --since"
     return Failure(group=group, code=_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
-
-
-def narrow(selectors: Selectors) -> tuple[tuple[str, ...], str | None, str | None]:
-    """Named groups, a pattern of others, neither if all are wanted, and one of those that are not."""
-    excluded, match = selectors.exclude, selectors.match.pattern if selectors.match else None
-    if excluded is None:
-        return selectors.named, match, None
-    named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
-    if selectors.named and not named and match is None:
-        # All that was named is left out, and then nothing is wanted.
-        match = _NONE
-    return named, match, excluded.pattern

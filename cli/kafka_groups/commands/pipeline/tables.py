@@ -1,4 +1,4 @@
-"""`kafka-groups pipeline tables`: what every table and column means, and what a directory of them holds."""
+"""`kafka-groups pipeline tables`: the documentation of tables and columns, and the sizes of a directory's tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.commands.options import takes_output
+from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import may_take_tables
-from kafka_groups.commands.pipeline.running import running
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize, write_rows
 
@@ -20,36 +20,40 @@ if TYPE_CHECKING:
 @may_take_tables
 @takes_output()
 def tables(*, into: str | None, output_format: str, colour: str) -> None:
-    """Show every table and column with its type and meaning; with --into, how much of each is there.
+    """Show every table and column with its type and meaning; with --into, the size of each table.
 
-    Needs no Spark. JSON has both; --into "" leaves out KAFKA_GROUPS_INTO. What a STRUCT consists of is told by the
-    other formats than table.
+    Needs no Spark. JSON has both; --into "" ignores KAFKA_GROUPS_INTO. All formats except table show the fields of a
+    STRUCT.
 
     \b
     kafka-groups pipeline tables
     kafka-groups pipeline tables --into history
     """
-    with running("tables", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES, spell_type
+    with start_run("tables", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
 
-        table_format, sizes = (None, {}) if into is None else _held(into)
+        table_format, sizes = (None, {}) if into is None else _format_and_sizes(into)
         if output_format == "json":
-            found = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
-            run.write({"schema_version": SCHEMA_VERSION, "table_format": table_format, "tables": found})
+            documents = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
+            run.write({"schema_version": SCHEMA_VERSION, "table_format": table_format, "tables": documents})
         elif into is None:
-            is_short = output_format == "table"
-            rows = [
-                ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
-                for table in TABLES.values()
-                for column in table.columns
-            ]
-            write_rows(run.screen, COLUMNS, rows, output_format)
+            write_rows(run.screen, COLUMNS, _column_rows(is_short=output_format == "table"), output_format)
         else:
             write_rows(run.screen, SIZES, sizes.values(), output_format)
 
 
-def _held(into: str) -> tuple[str, dict[str, TableSize]]:
-    """The format of a directory's tables, and how much each of them has."""
+def _column_rows(*, is_short: bool) -> list[ColumnRow]:
+    from kafka_groups.pipeline.tables import TABLES, spell_type
+
+    return [
+        ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
+        for table in TABLES.values()
+        for column in table.columns
+    ]
+
+
+def _format_and_sizes(into: str) -> tuple[str, dict[str, TableSize]]:
+    """Return the format of a directory's tables, and the size of each table by its name. Raises StorageError."""
     from kafka_groups.pipeline.examining import measure
     from kafka_groups.pipeline.storage import open_storage
 
@@ -61,7 +65,7 @@ def _held(into: str) -> tuple[str, dict[str, TableSize]]:
 def _document(table: Table, size: TableSize | None) -> Document:
     from kafka_groups.pipeline.tables import spell_type
 
-    # The format is the directory's, and stands beside the tables.
+    # The format is the same for all tables of a directory, so it is a key of the whole document.
     size_keys = TableSize._fields[1:-1]
     return {
         "table": table.name,

@@ -1,4 +1,4 @@
-"""What a machine or a directory refuses the pipeline: a sentence, a name, an exit code, and nothing touched."""
+"""Errors of the machine and of the directory, and runs that end early: message, name, exit code, unchanged files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.storage.marker import MARKER
-from tests.commands.pipeline.conftest import Rooms
+from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 from tests.pipeline.storage.disks import make_read_only, small_disk
 
 _OLD_JAVA = "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n"
-_AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+_AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk")
 
 
 class Machine:
-    """Where a refusal is prepared: a directory of tables, an environment, disks."""
+    """A machine to prepare an error on: a directory of tables, an environment, disks."""
 
     def __init__(self, home: Path, into: str, disks: ExitStack) -> None:
         self.home = home
@@ -41,11 +41,11 @@ class Machine:
         java.chmod(0o755)
         self.environment = {"JAVA_HOME": str(java.parent.parent), "PATH": ""}
 
-    def with_tables_of_the_future(self) -> None:
+    def with_a_newer_schema(self) -> None:
         marker = Path(self.into, MARKER)
         marker.write_text(json.dumps({**json.loads(marker.read_text()), "schema_version": 99, "made_by": "its child"}))
 
-    def with_a_directory_of_somebody_else(self) -> None:
+    def with_another_directory(self) -> None:
         self.into = str(self.home / "letters")
         Path(self.into).mkdir()
         Path(self.into, "dear").write_text("mine")
@@ -80,42 +80,42 @@ class Case(NamedTuple):
     prepare: Callable[[Machine], None]
     command: str
     name: str
-    told: str
+    message: str
 
 
 CASES = {
     "no Java": Case(Machine.without_java, "build", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
     "an old Java": Case(Machine.with_an_old_java, "build", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
     "a newer schema": Case(
-        Machine.with_tables_of_the_future, "ingest", "STORAGE_FAILED", "were made by its child (schema 99), and this is"
+        Machine.with_a_newer_schema, "ingest", "STORAGE_FAILED", "were made by its child (schema 99), and this is"
     ),
-    "a newer schema, only looked at": Case(
-        Machine.with_tables_of_the_future, "tables", "STORAGE_FAILED", "use that version, or a newer one"
+    "a newer schema, read only": Case(
+        Machine.with_a_newer_schema, "tables", "STORAGE_FAILED", "use that version, or a newer one"
     ),
-    "not our directory": Case(
-        Machine.with_a_directory_of_somebody_else, "ingest", "STORAGE_FAILED", "it holds 'dear' and no"
+    "not a directory of tables": Case(
+        Machine.with_another_directory, "ingest", "STORAGE_FAILED", "it holds 'dear' and no"
     ),
     "a file": Case(Machine.with_a_file, "sample", "STORAGE_FAILED", "is a file, and the tables need a directory"),
     "a full disk": Case(Machine.with_a_full_disk, "ingest", "STORAGE_FAILED", "there is no space left. Free some, and"),
-    "a disk that takes nothing": Case(
+    "a read-only disk": Case(
         Machine.with_a_read_only_disk,
         "ingest",
         "STORAGE_FAILED",
         "Cannot write in",
     ),
 }
-_WITH_DISKS = ("a full disk", "a disk that takes nothing")
+_WITH_DISKS = ("a full disk", "a read-only disk")
 
 
-def _content(place: Path) -> dict[str, bytes]:
-    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files}
+def _content(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    return {str(file): file.read_bytes() for file in files}
 
 
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=name, marks=_AS_ROOT if name in _WITH_DISKS else ()) for name, case in CASES.items()]
 )
-def test_a_refusal_is_one_sentence_a_name_and_exit_code_1_and_nothing_is_touched(machine: Machine, case: Case) -> None:
+def test_an_error_is_one_line_with_a_name_and_exit_code_1_and_changes_no_file(machine: Machine, case: Case) -> None:
     case.prepare(machine)
     before = _content(Path(machine.into))
 
@@ -123,7 +123,7 @@ def test_a_refusal_is_one_sentence_a_name_and_exit_code_1_and_nothing_is_touched
 
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1), outcome
     assert outcome.stderr.startswith("Error: ")
-    assert case.told in outcome.stderr
+    assert case.message in outcome.stderr
     document = json.loads(outcome.stdout)
     assert (document["status"], [error["name"] for error in document["errors"]]) == ("failed", [case.name])
     assert f"Error: {document['errors'][0]['message']}\n" == outcome.stderr
@@ -131,29 +131,29 @@ def test_a_refusal_is_one_sentence_a_name_and_exit_code_1_and_nothing_is_touched
 
 
 @pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """It is heard, also where a shell has started the tests in the background, which ignores it."""
+def default_sigint_handler() -> Iterator[None]:
+    """Handle SIGINT, also if a shell started the tests in the background, where it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("default_sigint_handler")
 @pytest.mark.parametrize(
     ("continuous", "status", "names"), [(True, "complete", []), (False, "partial", ["INTERRUPTED"])]
 )
-def test_an_ingest_that_is_interrupted_counts_what_it_wrote(
-    rooms: Rooms, into: str, *, continuous: bool, status: str, names: list[str]
+def test_an_interrupted_ingest_reports_what_it_wrote(
+    fakes: FakePipeline, into: str, *, continuous: bool, status: str, names: list[str]
 ) -> None:
-    done = rooms.ingest.return_value
+    done = fakes.ingest.return_value
 
-    def interrupted(*_: object, stop: Callable[[], bool], **__: object) -> object:
+    def interrupt(*_: object, stop: Callable[[], bool], **__: object) -> object:
         assert not stop()
         signal.raise_signal(signal.SIGINT)
         assert stop()
         return done
 
-    rooms.ingest.side_effect = interrupted
+    fakes.ingest.side_effect = interrupt
     flags = ("--into", into, "--format", "json", *(["--continuous"] if continuous else []))
     outcome = run("pipeline", "ingest", *flags)
 
@@ -163,44 +163,44 @@ def test_an_ingest_that_is_interrupted_counts_what_it_wrote(
     assert outcome.stderr.splitlines()[1:] == ["Error: interrupted"]
 
 
-def test_who_asks_twice_is_not_kept_waiting(rooms: Rooms, into: str) -> None:
-    def deaf(*_: object, **__: object) -> None:
+def test_a_second_signal_ends_the_command_at_once(fakes: FakePipeline, into: str) -> None:
+    def ignore_the_first_signal(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         pytest.fail("the second one should have ended this")
 
-    rooms.ingest.side_effect = deaf
+    fakes.ingest.side_effect = ignore_the_first_signal
     outcome = run("pipeline", "ingest", "--into", into)
     assert (outcome.exit_code, outcome.stderr) == (143, "Error: terminated\n")
 
 
-def test_what_fails_while_it_is_ended_is_no_news(rooms: Rooms, into: str) -> None:
-    def dying(*_: object, **__: object) -> None:
+def test_an_error_after_a_signal_is_not_reported(fakes: FakePipeline, into: str) -> None:
+    def fail_after_a_signal(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGTERM)
-        raise PipelineError("the JVM is gone")
+        raise PipelineError("the JVM has ended")
 
-    rooms.ingest.side_effect = dying
+    fakes.ingest.side_effect = fail_after_a_signal
     outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
     assert (outcome.exit_code, outcome.stderr) == (143, "Error: terminated\n")
     assert [error["name"] for error in json.loads(outcome.stdout)["errors"]] == ["INTERRUPTED"]
 
 
-def test_brokers_that_refuse_are_asked_before_spark_is_started(rooms: Rooms, into: str) -> None:
-    rooms.prepared.side_effect = SourceError("no")
+def test_the_brokers_are_checked_before_spark_is_started(fakes: FakePipeline, into: str) -> None:
+    fakes.prepared.side_effect = SourceError("no")
     assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: no\n")
-    rooms.spark.assert_not_called()
+    fakes.spark.assert_not_called()
 
 
 @pytest.mark.parametrize("format_", ["table", "json"])
-def test_what_an_ingest_wrote_before_it_failed_is_told(rooms: Rooms, into: str, format_: str) -> None:
-    rooms.ingest.side_effect = SourceError("the topic is gone")
-    rooms.so_far.return_value = rooms.ingest.return_value
+def test_an_ingest_that_fails_reports_what_it_wrote(fakes: FakePipeline, into: str, format_: str) -> None:
+    fakes.ingest.side_effect = SourceError("the topic is deleted")
+    fakes.total.return_value = fakes.ingest.return_value
     outcome = run("pipeline", "ingest", "--into", into, "--format", format_)
     assert outcome.exit_code == 3
-    told, error = outcome.stderr.splitlines()
-    assert told.startswith("Written in ")
-    assert told.endswith(" s: batches 2, records 30, rows written 28.")
-    assert error == "Error: the topic is gone"
+    summary, error = outcome.stderr.splitlines()
+    assert summary.startswith("Written in ")
+    assert summary.endswith(" s: batches 2, records 30, rows written 28.")
+    assert error == "Error: the topic is deleted"
     if format_ == "table":
         assert outcome.stdout == "TABLE           ROWS\noffset_commits    28\n"
         return
@@ -210,12 +210,12 @@ def test_what_an_ingest_wrote_before_it_failed_is_told(rooms: Rooms, into: str, 
     assert [error["name"] for error in document["errors"]] == ["SOURCE_FAILED"]
 
 
-def test_what_a_backfill_wrote_before_it_failed_is_told(rooms: Rooms, into: str) -> None:
-    def failing(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(rooms.backfill.return_value)
+def test_a_backfill_that_fails_reports_what_it_wrote(fakes: FakePipeline, into: str) -> None:
+    def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
+        begun(fakes.backfill.return_value)
         raise StorageError("the disk is full")
 
-    rooms.backfill.side_effect = failing
+    fakes.backfill.side_effect = write_and_fail
     outcome = run("pipeline", "backfill", "--into", into, "--format", "json")
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"]) == (3, "partial")
@@ -223,21 +223,21 @@ def test_what_a_backfill_wrote_before_it_failed_is_told(rooms: Rooms, into: str)
     assert [error["name"] for error in document["errors"]] == ["STORAGE_FAILED"]
 
 
-def test_an_ingest_that_wrote_nothing_has_failed(rooms: Rooms, into: str) -> None:
-    rooms.ingest.side_effect = SourceError("the topic is gone")
+def test_an_ingest_that_fails_before_it_wrote_anything_has_failed(fakes: FakePipeline, into: str) -> None:
+    fakes.ingest.side_effect = SourceError("the topic is deleted")
     outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
-    assert (outcome.exit_code, outcome.stderr) == (1, "Error: the topic is gone\n")
+    assert (outcome.exit_code, outcome.stderr) == (1, "Error: the topic is deleted\n")
     assert json.loads(outcome.stdout)["status"] == "failed"
 
 
-def test_a_directory_that_is_gone_does_not_hide_what_ended_the_work(rooms: Rooms, into: str) -> None:
-    rooms.ingest.side_effect = SourceError("the topic is gone")
-    rooms.so_far.side_effect = OSError("and so is the directory")
-    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: the topic is gone\n")
+def test_a_deleted_directory_does_not_hide_the_error_that_ended_the_run(fakes: FakePipeline, into: str) -> None:
+    fakes.ingest.side_effect = SourceError("the topic is deleted")
+    fakes.total.side_effect = OSError("so is the directory")
+    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: the topic is deleted\n")
 
 
-def test_a_fault_of_ours_leaves_a_whole_document_too(rooms: Rooms, into: str) -> None:
-    rooms.ingest.side_effect = ZeroDivisionError("by zero")
+def test_an_unexpected_error_has_a_whole_document_too(fakes: FakePipeline, into: str) -> None:
+    fakes.ingest.side_effect = ZeroDivisionError("by zero")
     outcome = run("pipeline", "ingest", "--into", into, "--format", "json")
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"]) == (1, "failed")

@@ -1,0 +1,160 @@
+"""A run of a pipeline command: its output streams, its document, and the report of a run that ends early."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from kafka_groups.commands.pipeline.signals import raise_on_sigterm
+from kafka_groups.errors import IncompleteResultError, KafkaGroupsError, PipelineError, SettingsError
+from kafka_groups.exit_codes import ExitCode
+from kafka_groups.model import Failure
+from kafka_groups.rendering.documents import failure_document
+from kafka_groups.rendering.pipeline.documents import (
+    INTERRUPTED,
+    Summary,
+    error_document,
+    summary_content,
+    whole_document,
+)
+from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows, write_document, write_rows
+from kafka_groups.rendering.progress import ProgressBar
+from kafka_groups.rendering.screen import Screen, look_at_streams
+from kafka_groups.rendering.stderr import note, print_failures
+
+# Commands that write no rows and report numbers of their work.
+_REPORT_NUMBERS: Final = ("compact",)
+
+
+@dataclass(kw_only=True)
+class Run:
+    """A run of a command. `summarize` returns what the run has written so far, where it writes piece by piece."""
+
+    command: str
+    output_format: str
+    screen: Screen
+    bar: ProgressBar
+    started: float = field(default_factory=time.monotonic)
+    is_written: bool = False
+    summarize: Callable[[], Summary] | None = None
+
+    def note(self, text: str) -> None:
+        """Print a line to stderr."""
+        self.bar.stop()
+        note(self.screen, text)
+
+    def seconds(self) -> float:
+        """Return how long the run has taken so far, in seconds."""
+        return time.monotonic() - self.started
+
+    def write(self, content: Mapping[str, Any], *, status: str = "complete", errors: Sequence[Any] = ()) -> None:
+        """Write the command's document with this content, unless it is written already."""
+        self.bar.stop()
+        was_written, self.is_written = self.is_written, True
+        if self.output_format == "json" and not was_written:
+            write_document(self.screen, whole_document(self.command, status, content, errors))
+
+    def finish(self, summary: Summary, failures: Sequence[Failure] = (), *, interrupted: bool = False) -> None:
+        """Report the summary and the failures, and raise IncompleteResultError if there are failures.
+
+        `interrupted` is True if a signal ended the work early.
+        """
+        self.report(summary, failures, interrupted=interrupted)
+        print_failures(self.screen, failures)
+        if failures:
+            raise IncompleteResultError(anything_succeeded=any(summary.rows.values()))
+
+    def report(self, summary: Summary, failures: Sequence[Failure] = (), *, interrupted: bool = False) -> None:
+        """Report the summary, with the failures in the document only: the caller has printed them, and raises."""
+        errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * interrupted
+        status = "complete" if not errors else "partial" if any(summary.rows.values()) else "failed"
+        self.write(summary_content(summary), status=status, errors=errors)
+        self._show(summary)
+        self.note(_summary_line(summary))
+
+    def report_early_end(self, error: Mapping[str, Any]) -> bool:
+        """Report the error and what the run wrote before it; return whether it wrote anything."""
+        summary = None if self.is_written else self._summary_so_far()
+        reports_numbers = self.command in _REPORT_NUMBERS
+        if summary is None or not any((summary.numbers if reports_numbers else summary.rows).values()):
+            self.write({}, status="failed", errors=[error])
+            return False
+        self.write(summary_content(summary), status="partial", errors=[error])
+        self._show(summary)
+        self.note(_summary_line(summary, begin="Done so far," if reports_numbers else "Written"))
+        return True
+
+    def _summary_so_far(self) -> Summary | None:
+        # If the directory was removed, which ended the work, it cannot be summarized either.
+        with suppress(KafkaGroupsError, OSError):
+            return None if self.summarize is None else self.summarize()
+        return None
+
+    def _show(self, summary: Summary) -> None:
+        self.bar.stop()
+        is_table = self.output_format == "table"
+        if self.output_format == "json":
+            return
+        # A program gets rows of one kind from a command, also if there was nothing to do.
+        if self.command in _REPORT_NUMBERS or (is_table and not summary.rows):
+            names = {name: name.replace("_", " ") if is_table else name for name in summary.numbers}
+            numbers = [Number(names[name], value) for name, value in summary.numbers.items()]
+            write_rows(self.screen, NUMBERS, numbers, self.output_format)
+        else:
+            written = [TableRows(table, rows) for table, rows in summary.rows.items()]
+            write_rows(self.screen, WRITTEN, written, self.output_format)
+
+
+@contextmanager
+def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
+    """Run a command: write a whole document also if it ends early, and exit with code 143 on SIGTERM."""
+    # Python objects that refer to Java objects form reference cycles, and the Java objects are kept as long as these.
+    gc.enable()
+    screen = look_at_streams(colour)
+    run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
+    with raise_on_sigterm():
+        try:
+            yield run
+        except (IncompleteResultError, SettingsError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            # Unexpected errors are reported, too: a program that reads the document has no other source.
+            known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
+            if run.report_early_end(error_document(known)):
+                known.exit_code = ExitCode.PARTIAL
+            raise
+        except KeyboardInterrupt:
+            run.report_early_end(INTERRUPTED)
+            raise
+        except SystemExit:
+            run.report_early_end(INTERRUPTED)
+            # Printed here and not by the signal handler, because a second signal may interrupt the clean-up.
+            run.note("Error: terminated")
+            raise
+        finally:
+            run.bar.stop()
+
+
+def now_ms() -> int:
+    """Return the current time in milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def timestamp() -> str:
+    """Return the current time, UTC, as the lines of endless runs begin with it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _summary_line(summary: Summary, begin: str = "Done") -> str:
+    """Return the numbers of a run in one line."""
+    numbers = [f"{name.replace('_', ' ')} {value:,}" for name, value in summary.numbers.items() if value is not None]
+    if summary.rows:
+        numbers.append(f"rows written {sum(summary.rows.values()):,}")
+    return f"{begin} in {summary.seconds:.1f} s: {', '.join(numbers) or 'nothing to do'}."

@@ -1,0 +1,43 @@
+"""The settings of a cluster connection, from the options of a command and the environment."""
+
+from __future__ import annotations
+
+import os
+
+from kafka_groups.commands.options import Connection
+from kafka_groups.settings import ConnectionSettings, resolve_settings
+from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
+from kafka_groups.settings.sources import Sources, merge_sources
+
+
+def admin_settings(connection: Connection) -> ConnectionSettings:
+    """Return the settings of GroupAdmin. Raises SettingsError."""
+    return resolve_settings(**_sources(connection))
+
+
+def librdkafka_settings(connection: Connection) -> ClientSettings:
+    """Return the settings of a client of librdkafka. Raises SettingsError."""
+    return resolve_client(**_sources(connection))
+
+
+def check_timeout(connection: Connection) -> None:
+    """Raise SettingsError for an invalid timeout, also if no cluster is named that it would apply to."""
+    merge_sources({}, _sources(connection)).timeout_s()
+
+
+def names_cluster(connection: Connection) -> bool:
+    """Return whether an option or a variable of the environment names a cluster."""
+    named = (connection.bootstrap_server, connection.config, connection.profile, connection.properties)
+    variables = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE")
+    return any(named) or any(os.environ.get(f"KAFKA_GROUPS_{name}") for name in variables)
+
+
+def _sources(connection: Connection) -> Sources:
+    return {
+        "bootstrap": connection.bootstrap_server,
+        "config": connection.config,
+        "properties": connection.properties,
+        "profile": connection.profile,
+        "timeout": connection.timeout,
+        "environment": os.environ,
+    }

@@ -1,0 +1,93 @@
+"""Handlers of SIGINT (Ctrl-C) and SIGTERM for commands of the pipeline."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from kafka_groups.exit_codes import ExitCode
+
+
+class StopRequest:
+    """A request to stop, which a signal makes."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+
+    def is_received(self) -> bool:
+        """Return whether a signal was received."""
+        return self._number is not None
+
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """Remember the first signal; raise its exception on the second one, because the user does not want to wait."""
+        if self._number is not None:
+            _raise(number)
+        self._number = number
+
+    def raise_if_received(self) -> None:
+        """Raise KeyboardInterrupt or SystemExit if SIGINT or SIGTERM was received."""
+        if self._number is not None:
+            _raise(self._number)
+
+
+@contextmanager
+def raise_on_sigterm() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM inside the context, so that sessions and connections are closed as on Ctrl-C."""
+    with _installed({signal.SIGTERM: lambda number, _: _raise(number)}):
+        yield
+
+
+@contextmanager
+def defer_signals() -> Iterator[StopRequest]:
+    """Remember the first signal inside the context instead of raising its exception.
+
+    Work that checks the StopRequest can then stop at a consistent state and report what it did.
+    """
+    request = StopRequest()
+    with _installed(dict.fromkeys((signal.SIGINT, signal.SIGTERM), request.handle)):
+        try:
+            yield request
+        except Exception:
+            # A service manager ends the JVM at the same time; a failure after a signal is a consequence of it.
+            request.raise_if_received()
+            raise
+
+
+def save_sigint_handler() -> Callable[[], None]:
+    """Return a function that restores the current handler of SIGINT."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    current = signal.getsignal(signal.SIGINT)
+
+    def restore() -> None:
+        signal.signal(signal.SIGINT, current)
+
+    return restore
+
+
+@contextmanager
+def _installed(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = {number: signal.getsignal(number) for number in handlers}
+    try:
+        for number, handler in handlers.items():
+            # A process that nohup or a shell in the background starts ignores some signals, and must go on doing so.
+            if previous[number] is not signal.SIG_IGN:
+                signal.signal(number, handler)
+        yield
+    finally:
+        for number, handler_before in previous.items():
+            signal.signal(number, handler_before)
+
+
+def _raise(number: int) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(ExitCode.TERMINATED)
