@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -83,8 +84,8 @@ class GroupAdmin:
         self._pool.close()
 
     @property
-    def requests_sent(self) -> list[tuple[str, int]]:
-        """Return every request sent so far as (API name, version), including the set-up of connections."""
+    def requests_sent(self) -> Counter[tuple[str, int]]:
+        """Return the number of requests sent so far by (API name, version), including the set-up of connections."""
         return self._pool.sent
 
     def deadline(self) -> Deadline:

@@ -12,11 +12,11 @@ import click
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
+    connection_options,
+    output_options,
     parse_names,
     require_selectors,
-    takes_connection,
-    takes_output,
-    takes_selectors,
+    selector_options,
 )
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
@@ -30,15 +30,15 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 
 
 @click.command()
-@takes_selectors
+@selector_options
 @click.option("--offsets", is_flag=True, help="Offsets and lag by partition (the default).")
 @click.option("--members", is_flag=True, help="Members and what they are assigned.")
 @click.option("--state", is_flag=True, help="State, coordinator and assignor.")
 @click.option("--in-state", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
 @click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
 @click.option("--verbose", is_flag=True, help="More columns: epochs, log start offsets, metadata, assignments.")
-@takes_output(formats=(*FORMATS, "kafka"))
-@takes_connection
+@output_options(formats=(*FORMATS, "kafka"))
+@connection_options
 def describe(
     *,
     selectors: Selectors,

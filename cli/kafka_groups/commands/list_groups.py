@@ -12,10 +12,10 @@ from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     BARE,
     Connection,
+    connection_options,
+    output_options,
     parse_names,
-    takes_connection,
-    takes_output,
-    takes_selectors,
+    selector_options,
 )
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
@@ -26,7 +26,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 
 
 @click.command("list")
-@takes_selectors
+@selector_options
 @click.option(
     "--state",
     "states",
@@ -48,8 +48,8 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 @click.option("--verbose", is_flag=True, help="Show protocols too.")
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")
-@takes_output(formats=(*FORMATS, "kafka"))
-@takes_connection
+@output_options(formats=(*FORMATS, "kafka"))
+@connection_options
 def list_groups(
     *,
     selectors: Selectors,

@@ -10,12 +10,12 @@ import click
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
+    connection_options,
+    output_options,
     parse_names,
     parse_topics,
     require_selectors,
-    takes_connection,
-    takes_output,
-    takes_selectors,
+    selector_options,
 )
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.offsets import list_group_offsets
@@ -27,7 +27,7 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
 
 
 @click.command()
-@takes_selectors
+@selector_options
 @click.option(
     "--topic",
     "topics",
@@ -38,8 +38,8 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
 @click.option("--stable", is_flag=True, help="Wait for open transactions that commit offsets.")
 @click.option("--state", "states", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
 @click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
-@takes_output()
-@takes_connection
+@output_options()
+@connection_options
 def offsets(
     *,
     selectors: Selectors,

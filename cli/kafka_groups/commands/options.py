@@ -29,12 +29,12 @@ class Connection:
     timeout: str | None
 
 
-def takes_connection(function: F) -> F:
+def connection_options(function: F) -> F:
     """Add the connection options; they arrive as one `connection`. The timeout is for all requests together."""
     return _with_connection(function, "Timeout for all requests of the command")
 
 
-def takes_connection_for_long(function: F) -> F:
+def connection_options_per_request(function: F) -> F:
     """Add the connection options to a command that runs without a time limit: the timeout is for each request."""
     return _with_connection(function, "Timeout of each request")
 
@@ -74,7 +74,7 @@ def _with_connection(function: F, timeout: str) -> F:
     )
 
 
-def takes_output(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
+def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
     """Add --format, --color and --debug; they arrive as `output_format` and `colour`."""
 
     def decorate(function: F) -> F:
@@ -109,7 +109,7 @@ def takes_output(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
     return decorate
 
 
-def takes_selectors(function: F) -> F:
+def selector_options(function: F) -> F:
     """Add the options that select groups; they arrive as one `selectors`."""
     for option in (
         click.option("--exclude", metavar="REGEX", callback=_regex, help="Skip groups whose whole id matches."),

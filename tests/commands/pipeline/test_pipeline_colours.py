@@ -6,10 +6,10 @@ import io
 from typing import NamedTuple
 
 import pytest
-from kafka_groups.rendering.formats import write_table
 
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers.table import write_table
 
 GREEN, YELLOW, RED, MAGENTA = "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[1;35m"
 

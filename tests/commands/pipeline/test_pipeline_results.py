@@ -78,7 +78,7 @@ def test_a_later_backfill_looks_up_the_same_times(fakes: FakePipeline, into: str
 def test_backfill_reports_how_many_log_end_offsets_are_unknown(fakes: FakePipeline, into: str) -> None:
     fakes.backfill.return_value.deleted = 1_440
     stderr = run("pipeline", "backfill", "--into", into).stderr
-    assert stderr.startswith("1,440 past log end offsets are unknown: the records of that time are deleted.\n")
+    assert stderr.startswith("1,440 past log end offsets are unknown: their records were deleted.\n")
 
 
 def test_compact_reports_its_numbers(fakes: FakePipeline, into: str) -> None:

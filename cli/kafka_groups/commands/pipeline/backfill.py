@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
+from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
@@ -39,8 +39,8 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 @takes_past("--since", default="7d", about="How far to look back.")
 @takes_duration("--step", default="60s", about="The time between two looked up times, at least 1s.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
-@takes_output()
-@takes_connection_for_long
+@output_options()
+@connection_options_per_request
 def backfill(
     *,
     into: str,
@@ -135,14 +135,16 @@ def _note_policies(run: Run, policies: Policies) -> None:
     from kafka_groups.pipeline.sentences import few
 
     if count := len(policies.compacted):
-        run.note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
+        run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
     if count := len(policies.unknown):
-        run.note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
+        run.print_note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
 
 
 def _note_unknown_offsets(run: Run, backfilled: Backfilled) -> None:
     """Print how many log end offsets could not be looked up, and why."""
     if backfilled.deleted:
-        run.note(f"{backfilled.deleted:,} past log end offsets are unknown: the records of that time are deleted.")
+        run.print_note(
+            f"{backfilled.deleted:,} past log end offsets are unknown: the records of that time were deleted."
+        )
     if backfilled.ahead:
-        run.note(f"{backfilled.ahead:,} past log end offsets are unknown: records have timestamps in the future.")
+        run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: records have timestamps in the future.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kafka_groups.commands.options import takes_output
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import takes_tables
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
@@ -15,7 +15,7 @@ from kafka_groups.rendering.pipeline.documents import Summary
 @click.command(short_help="Derive lag, verdicts and rebalances.")
 @takes_tables
 @takes_spark
-@takes_output()
+@output_options()
 def build(*, into: str, spark_choice: SparkChoice, output_format: str, colour: str) -> None:
     """Derive lag, time lag, rates, verdicts, rebalances and daily totals of the dates that changed.
 
@@ -35,7 +35,7 @@ def build(*, into: str, spark_choice: SparkChoice, output_format: str, colour: s
             run.bar(STARTING_SPARK, 1, 1)
             built = build_tables(spark, storage, progress=run.bar)
         for sentence in built.missing:
-            run.note(sentence)
+            run.print_note(sentence)
         summary = Summary(
             rows=built.rows, numbers={"dates": len(built.dates)}, missing=built.missing, seconds=run.seconds()
         )

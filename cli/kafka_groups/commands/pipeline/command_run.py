@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,8 +25,8 @@ from kafka_groups.rendering.pipeline.documents import (
 )
 from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows, write_document, write_rows
 from kafka_groups.rendering.progress import ProgressBar
-from kafka_groups.rendering.screen import Screen, look_at_streams
-from kafka_groups.rendering.stderr import note, print_failures
+from kafka_groups.rendering.screen import Screen, inspect_streams
+from kafka_groups.rendering.stderr import print_failures, print_note
 
 # Commands that write no rows and report numbers of their work.
 _REPORT_NUMBERS: Final = ("compact",)
@@ -45,10 +44,10 @@ class Run:
     is_written: bool = False
     summarize: Callable[[], Summary] | None = None
 
-    def note(self, text: str) -> None:
+    def print_note(self, text: str) -> None:
         """Print a line to stderr."""
         self.bar.stop()
-        note(self.screen, text)
+        print_note(self.screen, text)
 
     def seconds(self) -> float:
         """Return how long the run has taken so far, in seconds."""
@@ -77,7 +76,7 @@ class Run:
         status = "complete" if not errors else "partial" if any(summary.rows.values()) else "failed"
         self.write(summary_content(summary), status=status, errors=errors)
         self._show(summary)
-        self.note(_summary_line(summary))
+        self.print_note(_summary_line(summary))
 
     def report_early_end(self, error: Mapping[str, Any]) -> bool:
         """Report the error and what the run wrote before it; return whether it wrote anything."""
@@ -88,7 +87,7 @@ class Run:
             return False
         self.write(summary_content(summary), status="partial", errors=[error])
         self._show(summary)
-        self.note(_summary_line(summary, begin="Done so far," if reports_numbers else "Written"))
+        self.print_note(_summary_line(summary, begin="Done so far," if reports_numbers else "Written"))
         return True
 
     def _summary_so_far(self) -> Summary | None:
@@ -115,9 +114,7 @@ class Run:
 @contextmanager
 def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
     """Run a command: write a whole document also if it ends early, and exit with code 143 on SIGTERM."""
-    # Python objects that refer to Java objects form reference cycles, and the Java objects are kept as long as these.
-    gc.enable()
-    screen = look_at_streams(colour)
+    screen = inspect_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with raise_on_sigterm():
         try:
@@ -136,7 +133,7 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
         except SystemExit:
             run.report_early_end(INTERRUPTED)
             # Printed here and not by the signal handler, because a second signal may interrupt the clean-up.
-            run.note("Error: terminated")
+            run.print_note("Error: terminated")
             raise
         finally:
             run.bar.stop()

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
+from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.connection_settings import (
     admin_settings,
@@ -22,8 +22,8 @@ from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
 @may_take_tables
-@takes_output()
-@takes_connection_for_long
+@output_options()
+@connection_options_per_request
 def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:
     """Check Python, Spark and Java; rights, versions and settings of the brokers; with --into, the tables.
 
@@ -53,5 +53,5 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
         else:
             write_rows(run.screen, CHECKS, checks, output_format)
         if failed:
-            run.note(f"Failed checks: {len(failed)}.")
+            run.print_note(f"Failed checks: {len(failed)}.")
             raise IncompleteResultError(anything_succeeded=is_partial)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import Connection, takes_connection_for_long, takes_output
+from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import TableFormat, takes_duration, takes_table_format, takes_tables
@@ -35,8 +35,8 @@ _EVERY_S = 30.0
     help="The maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @takes_spark
-@takes_output()
-@takes_connection_for_long
+@output_options()
+@connection_options_per_request
 def ingest(
     *,
     into: str,
@@ -70,7 +70,7 @@ def ingest(
         with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
             run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:
-                run.note("__consumer_offsets does not exist yet: this cluster has had no consumer group so far.")
+                run.print_note("__consumer_offsets does not exist yet: this cluster has had no consumer group so far.")
             run.bar.begin(STARTING_SPARK)
             with open_spark_session(spark_choice, brief=True) as spark:
                 run.bar(STARTING_SPARK, 1, 1)
@@ -82,7 +82,7 @@ def ingest(
                     every_s=every or _EVERY_S,
                     records_per_batch=records_per_batch,
                     progress=run.bar,
-                    note=lambda text: run.note(f"{timestamp()} {text}"),
+                    note=lambda text: run.print_note(f"{timestamp()} {text}"),
                     stop=stop_request.is_received,
                 )
                 # A signal is the normal end of --continuous.

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from kafka_groups.commands.options import Selectors, takes_output, takes_selectors
+from kafka_groups.commands.options import output_options, selector_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import takes_past, takes_tables
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.errors import IncompleteResultError, PipelineError
+from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import Document
@@ -36,7 +37,7 @@ _MATCHES_NOTHING = "(?!)"
 
 @click.command(short_help="Show lag, verdicts and rebalances of groups.")
 @takes_tables
-@takes_selectors
+@selector_options
 @takes_past("--since", default="1d", about="How far to look back.")
 @click.option(
     "--top",
@@ -52,7 +53,7 @@ _MATCHES_NOTHING = "(?!)"
     help="Also write a page for a browser, with charts; it needs no network. FILE may be a pipe or a device.",
 )
 @takes_spark
-@takes_output()
+@output_options()
 def report(
     *,
     into: str,
@@ -147,7 +148,7 @@ def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineErr
         return error
     # The note on groups that the report itself lacks is printed elsewhere.
     lacks_more = len(page_history.groups) < len(history.groups)
-    run.note(f"The page is {path}.{f' On it, {tell_left_out(page_history)}' if lacks_more else ''}")
+    run.print_note(f"The page is {path}.{f' On it, {tell_left_out(page_history)}' if lacks_more else ''}")
     return None
 
 
@@ -164,10 +165,10 @@ def _show(run: Run, history: History, page_error: PipelineError | None, *, has_p
     elif history.groups or not failures:
         _write(run, history)
     if has_pattern and not history.groups and not failures:
-        run.note("No group matches.")
+        run.print_note("No group matches.")
     print_failures(run.screen, failures)
     if page_error is not None:
-        run.note(f"Error: {page_error}")
+        run.print_note(f"Error: {page_error}")
     if failures or page_error:
         raise IncompleteResultError(anything_succeeded=bool(history.groups or page_error))
 
@@ -183,7 +184,7 @@ def _write(run: Run, history: History) -> None:
 def _note_omitted_groups(run: Run, history: History) -> None:
     """Print how many groups the output lacks. Not for a table, which has this in its heading."""
     if note := tell_left_out(history):
-        run.note(note)
+        run.print_note(note)
 
 
 def _document(history: History, failures: Sequence[Failure], page_error: PipelineError | None) -> Document:

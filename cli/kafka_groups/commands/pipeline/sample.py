@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands.options import Connection, takes_connection, takes_output
+from kafka_groups.commands.options import Connection, connection_options, output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
 from kafka_groups.commands.pipeline.options import TableFormat, takes_duration, takes_table_format, takes_tables
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 @takes_tables
 @takes_table_format
 @takes_duration("--every", about="Continue until interrupted, with a sample at this interval.")
-@takes_output()
-@takes_connection
+@output_options()
+@connection_options
 def sample(
     *,
     into: str,
@@ -67,7 +67,7 @@ def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> tu
     """Return a sample and the id of its cluster. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.sampling import sample as sample_groups
 
-    with GroupAdmin(settings, one_deadline=True, progress=run.bar) as admin:
+    with GroupAdmin(settings, progress=run.bar) as admin:
         cluster_id = admin.cluster_id()
         storage.make()
         return sample_groups(admin, storage, cluster_id=cluster_id, now_ms=now_ms), cluster_id
@@ -93,12 +93,12 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
                 if isinstance(error, AuthenticationFailedError) and not samples:
                     raise
                 # A history must continue after a cluster was unavailable for a while.
-                run.note(f"{timestamp()} Error: {error}")
+                run.print_note(f"{timestamp()} Error: {error}")
                 failures = (Failure.of(error),)
             else:
                 samples += 1
                 rows.update(sampled.rows)
-                run.note(_sample_line(sampled.rows, sampled.failures))
+                run.print_note(_sample_line(sampled.rows, sampled.failures))
                 failures = sampled.failures or failures
             # A late sample does not delay those after it.
             started = max(started + interval_s, time.monotonic() - interval_s)

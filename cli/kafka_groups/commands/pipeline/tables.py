@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import takes_output
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import may_take_tables
 from kafka_groups.rendering.documents import Document
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show tables, columns and sizes.")
 @may_take_tables
-@takes_output()
+@output_options()
 def tables(*, into: str | None, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --into, the size of each table.
 
