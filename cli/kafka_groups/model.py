@@ -137,6 +137,11 @@ class Results(Generic[K, V]):
             raise failure.to_error()
         return self.succeeded
 
+    def with_failed(self, keys: Iterable[K], failed: Mapping[K, Failure]) -> Results[K, V]:
+        """Return the results together with the failures of these keys."""
+        failures = {key: failed[key] for key in keys if key in failed}
+        return Results(succeeded=self.succeeded, failed={**self.failed, **failures})
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupListing:

@@ -211,9 +211,9 @@ def test_at_the_deadline_open_keys_fail_with_what_a_broker_said_last() -> None:
     )
     driver.expire(30.0)
     assert driver.failed["a"].name == "TIMEOUT"
-    assert driver.failed["a"].message == "no answer within 30 s; last: still loading"
+    assert driver.failed["a"].message == "no response within 30 s; last: still loading"
     assert driver.failed["a"].broker == 1
-    assert driver.failed["b"].message == "no answer within 30 s; last: not coordinator"
+    assert driver.failed["b"].message == "no response within 30 s; last: not coordinator"
     assert driver.completed == {"c": "C"}
 
 
@@ -221,7 +221,7 @@ def test_at_the_deadline_a_key_of_which_no_broker_spoke_says_only_how_long_it_wa
     driver = driver_of("a", known={"a": 1})
     driver.ready(0.0)
     driver.expire(0.500213)
-    assert driver.failed["a"].message == "no answer within 0.5 s"
+    assert driver.failed["a"].message == "no response within 0.5 s"
     assert driver.failed["a"].code is None
 
 

@@ -213,7 +213,7 @@ def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -
             "b": "MALFORMED_RESPONSE",
             "c": "MALFORMED_RESPONSE",
         }
-        assert answers.failed["b"].message.startswith("the broker's answer to OffsetFetch cannot be read: ")
+        assert answers.failed["b"].message.startswith("the broker's OffsetFetch response is malformed: ")
 
 
 def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:

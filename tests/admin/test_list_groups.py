@@ -56,20 +56,22 @@ def test_what_a_filter_lets_through_is_what_the_brokers_say() -> None:
 
 def test_an_empty_set_of_states_is_refused_before_anything_is_asked() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        with pytest.raises(ValueError, match="states: an empty set filters everything out; name some of Stable"):
+        with pytest.raises(ValueError, match="states: an empty filter would match nothing; valid names are Stable"):
             admin.list_groups(states=[])
-        with pytest.raises(ValueError, match=r"types: an empty set .* Classic, Consumer, Share, Streams"):
+        with pytest.raises(ValueError, match=r"types: an empty filter .* Classic, Consumer, Share, Streams"):
             admin.list_groups(types=set())
         assert cluster.asked("ApiVersions") == []
 
 
 def test_unknown_states_and_types_are_named_beside_the_valid_ones() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        with pytest.raises(ValueError, match=f"states: 'Bogus', 'Consumer' is not among {STATES}"):
+        with pytest.raises(ValueError, match=f"states: unknown name 'Bogus', 'Consumer'; valid names are {STATES}"):
             admin.list_groups(states=["Stable", "Bogus", "Consumer"])
-        with pytest.raises(ValueError, match="types: 'Stable' is not among Classic, Consumer, Share, Streams"):
+        with pytest.raises(
+            ValueError, match="types: unknown name 'Stable'; valid names are Classic, Consumer, Share, Streams"
+        ):
             admin.list_groups(types=["Stable"])
-        with pytest.raises(ValueError, match="states: '' is not among"):
+        with pytest.raises(ValueError, match="states: unknown name ''"):
             admin.list_groups(states=[""])
 
 
@@ -108,8 +110,8 @@ def test_below_version_5_other_types_are_refused_naming_the_kafka_that_can(types
         assert sorted(answers.failed) == [1, 2, 3]
         assert answers.failed[1].name == "UNSUPPORTED_VERSION"
         assert answers.failed[1].message == (
-            "filtering by these types takes ListGroups version 5 (Kafka 3.8 or newer); "
-            "this broker speaks up to 4; plain listing works"
+            "a filter by these types needs ListGroups version 5 (Kafka 3.8 or newer); "
+            "this broker supports up to 4; a listing without filter works"
         )
         assert cluster.requests() == {}
 
@@ -118,8 +120,8 @@ def test_below_version_4_states_are_refused_naming_the_kafka_that_can() -> None:
     with ScriptedCluster(groups=GROUPS, versions={"ListGroups": (0, 3)}) as cluster, cluster.admin() as admin:
         answers = admin.list_groups(states=["Stable"])
         assert answers.failed[2].message == (
-            "filtering by state takes ListGroups version 4 (Kafka 2.6 or newer); "
-            "this broker speaks up to 3; plain listing works"
+            "a filter by state needs ListGroups version 4 (Kafka 2.6 or newer); "
+            "this broker supports up to 3; a listing without filter works"
         )
         assert [listing.state for listing in admin.list_groups().all().values()] == [None] * 4
 

@@ -73,7 +73,10 @@ def test_the_environment_names_the_cluster(cluster: FakeCluster) -> None:
 
 def test_all_that_a_command_asks_shares_one_deadline(cluster: FakeCluster) -> None:
     run("list")
-    assert cluster.door.call_args.kwargs["one_deadline"] is True
+    timeouts = [call.kwargs["timeout"] for call in cluster.admin.list_groups.call_args_list]
+    timeouts += [call.kwargs["timeout"] for call in cluster.admin.brokers.call_args_list]
+    assert len(set(map(id, timeouts))) == 1
+    assert cluster.admin.deadline.call_count == 1
 
 
 @pytest.mark.parametrize("spelling", ["--config", "--command-config"])
@@ -101,7 +104,7 @@ def test_a_traceback_is_shown_to_who_asks_for_it(cluster: FakeCluster, arguments
 
 def test_a_fault_of_the_tool_is_one_line_without_a_traceback(cluster: FakeCluster) -> None:
     cluster.refuse(ZeroDivisionError("oh"))
-    told = "Error: a fault of this tool: ZeroDivisionError: oh; --debug shows where\n"
+    told = "Error: internal error: ZeroDivisionError: oh; --debug shows the traceback\n"
     assert run("list") == (1, "", told)
 
 
@@ -231,7 +234,7 @@ def test_a_stdout_that_is_full_is_one_line_and_exit_1(program: str) -> None:
 
 def test_an_interrupt_outside_of_any_command_is_exit_130_and_silent() -> None:
     program = """
-import kafka_groups.__main__ as root
+import kafka_groups.cli as root
 
 def interrupted():
     raise KeyboardInterrupt

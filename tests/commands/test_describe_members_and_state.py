@@ -173,6 +173,7 @@ def test_ndjson_states_carry_the_number_of_members() -> None:
 def test_views_without_offsets_do_not_ask_for_them(cluster: FakeCluster, view: str) -> None:
     run("describe", "old", view)
     cluster.admin.list_consumer_group_offsets.assert_not_called()
+    cluster.admin.describe_with_offsets.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
 
 
@@ -186,7 +187,7 @@ def test_upgraded_is_spelled_as_kafka_does_and_a_boolean_in_json(output: str) ->
 
 def test_a_missing_group_that_is_called_like_a_state_is_a_hint() -> None:
     assert run("describe", "--state", "stable").stderr == (
-        "'stable' was taken for a group's id; for groups in that state, give --in-state Stable\n"
+        "'stable' was read as a group id; for groups in that state, use --in-state Stable\n"
         "Error: group 'stable': there is no such group (GROUP_ID_NOT_FOUND)\n"
     )
 

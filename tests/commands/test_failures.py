@@ -12,7 +12,7 @@ from kafka_groups.model import Broker, Failure, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
 
 MISSING = "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
-UNSURE = "Error: group 'elsewhere': no broker lists it, and not every broker answered (MISSING_FROM_RESPONSE)\n"
+UNSURE = "Error: group 'elsewhere': no broker lists it, and not every broker responded (MISSING_FROM_RESPONSE)\n"
 UNREACHABLE = "Error: no broker answered at b1:9092; is it running?\n"
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 

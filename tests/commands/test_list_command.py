@@ -79,19 +79,19 @@ STATES = "Stable, Empty, PreparingRebalance, CompletingRebalance, Assigning, Rec
 
 @pytest.mark.parametrize("text", ["", ",", "  , ,"])
 def test_an_empty_list_of_states_is_a_usage_error_that_names_the_valid_ones(text: str) -> None:
-    told = f"Error: --state {text!r}: the list is empty; valid are {STATES}; see kafka-groups list --help\n"
+    told = f"Error: --state {text!r}: the list is empty; valid names are {STATES}; see kafka-groups list --help\n"
     assert run("list", "--state", text) == (2, "", told)
 
 
 def test_an_unknown_state_is_a_usage_error_that_says_where_ids_go() -> None:
-    hint = "(a group id goes before a bare --state, or after --); see kafka-groups list --help"
-    told = f"Error: --state 'bad, Stable, wrong': 'bad', 'wrong' is not one; valid are {STATES} {hint}\n"
+    hint = "(put a group id before a bare --state, or after --); see kafka-groups list --help"
+    told = f"Error: --state 'bad, Stable, wrong': unknown name 'bad', 'wrong'; valid names are {STATES} {hint}\n"
     assert run("list", "--state", "bad, Stable, wrong") == (2, "", told)
 
 
 def test_an_unknown_type_is_a_usage_error_that_says_where_ids_go() -> None:
-    hint = "(a group id goes before a bare --type, or after --); see kafka-groups list --help"
-    told = f"Error: --type 'orders': 'orders' is not one; valid are Classic, Consumer, Share, Streams {hint}\n"
+    hint = "(put a group id before a bare --type, or after --); see kafka-groups list --help"
+    told = f"Error: --type 'orders': unknown name 'orders'; valid names are Classic, Consumer, Share, Streams {hint}\n"
     assert run("list", "--type", "orders") == (2, "", told)
 
 
@@ -215,7 +215,7 @@ def test_types_named_by_several_options_are_united() -> None:
 
 def test_an_odd_state_is_told_though_another_option_names_a_good_one() -> None:
     outcome = run("list", "--state", "Stable", "--state", "bogus")
-    assert (outcome.exit_code, "--state 'bogus': 'bogus' is not one" in outcome.stderr) == (2, True)
+    assert (outcome.exit_code, "--state 'bogus': unknown name 'bogus'" in outcome.stderr) == (2, True)
 
 
 def test_csv_of_a_cluster_out_of_reach_has_no_header(cluster: FakeCluster) -> None:

@@ -64,14 +64,14 @@ def test_kinds_that_a_command_cannot_handle_are_a_note(cluster: FakeCluster, com
     assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["GROUP", "mine"]
     assert (outcome.exit_code, outcome.stderr) == (
         0,
-        "3 groups of other kinds are left out (Share, Streams, connect).\n",
+        "3 groups of other kinds are skipped (Share, Streams, connect).\n",
     )
 
 
 @needs_selector
 def test_if_only_other_kinds_match_nothing_matches(cluster: FakeCluster, command: str) -> None:
     cluster.add("share", state="Stable", kind="Share", protocol_type="share")
-    told = "1 group of another kind is left out (Share).\nNo group matches.\n"
+    told = "1 group of another kind is skipped (Share).\nNo group matches.\n"
     assert run(command, "--match", "share", "--format", "ndjson") == (0, "", told)
 
 
@@ -88,7 +88,7 @@ def test_a_group_that_vanished_after_it_was_listed_is_a_note(cluster: FakeCluste
     cluster.end("t", 1)
     outcome = run("describe", "--all-groups", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["here,t,0,,1,,m,/10.0.0.1,client"]
-    told = "1 of the listed groups vanished before they were asked about.\n"
+    told = "1 of the listed groups were deleted before they were read.\n"
     assert (outcome.exit_code, outcome.stderr) == (0, told)
 
 
@@ -99,7 +99,7 @@ def test_a_group_that_vanished_before_its_commits_were_fetched_is_a_note(cluster
     cluster.unfetchable["gone"] = failure("GROUP_ID_NOT_FOUND", code=69, group="gone")
     outcome = run(command, "--all-groups", "--format", "ndjson")
     assert outcome.stdout.count("\n") == 1
-    told = "1 of the listed groups vanished before they were asked about.\n"
+    told = "1 of the listed groups were deleted before they were read.\n"
     assert (outcome.exit_code, outcome.stderr) == (0, told)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from textwrap import dedent
+from unittest.mock import ANY
 
 import pytest
 
@@ -95,12 +96,12 @@ def test_if_no_topic_is_known_nothing_is_answered() -> None:
 @pytest.mark.parametrize(("flags", "stable"), [((), False), (("--stable",), True)])
 def test_stable_is_asked_of_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
     run("offsets", "a", *flags)
-    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, share=0.5)
+    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, timeout=ANY)
 
 
 def test_neither_members_nor_log_ends_are_asked_for(cluster: FakeCluster) -> None:
     run("offsets", "a", "b")
-    cluster.admin.describe_groups.assert_not_called()
+    cluster.admin.describe_consumer_groups.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
 
 
@@ -113,7 +114,7 @@ def test_a_named_group_without_commits_is_told_from_one_that_does_not_exist(clus
     outcome = run("offsets", "a", "new", "nope", "--topic", "t:0", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "new,t,0,,,"]
     assert (outcome.exit_code, outcome.stderr) == (3, told)
-    cluster.admin.describe_groups.assert_called_once_with(["new", "nope"])
+    cluster.admin.describe_consumer_groups.assert_called_once_with(["new", "nope"], timeout=ANY)
 
 
 def test_a_named_group_that_never_committed_is_a_note(cluster: FakeCluster) -> None:
@@ -129,7 +130,7 @@ def test_a_missing_group_alone_leaves_stdout_empty() -> None:
 def test_listed_groups_without_commits_are_no_matter(cluster: FakeCluster) -> None:
     cluster.add("new")
     assert run("offsets", "--match", "new|b", "--format", "ndjson").exit_code == 0
-    cluster.admin.describe_groups.assert_not_called()
+    cluster.admin.describe_consumer_groups.assert_not_called()
 
 
 def test_a_refused_partition_is_one_error_and_hides_no_other(cluster: FakeCluster) -> None:

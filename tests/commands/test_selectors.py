@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import ANY
+
 import pytest
 
 from tests.fakes.fake_admin import FakeCluster, run
 
-WHICH = "which groups? Name them, or give --match REGEX or --all-groups"
+WHICH = "no group is selected; name groups, or use --match REGEX or --all-groups"
 
 
 @pytest.fixture(autouse=True)
@@ -92,15 +94,16 @@ def test_named_groups_cost_no_listing(cluster: FakeCluster, command: str) -> Non
 @needs_selector
 def test_all_groups_are_asked_about_in_one_call(cluster: FakeCluster, command: str) -> None:
     run(command, "--all-groups")
-    cluster.admin.list_groups.assert_called_once_with(states=None, types=None, share=0.5)
-    cluster.admin.list_consumer_group_offsets.assert_called_once()
+    cluster.admin.list_groups.assert_called_once_with(states=None, types=None, timeout=ANY)
+    read = {"describe": cluster.admin.describe_with_offsets, "offsets": cluster.admin.list_consumer_group_offsets}
+    read[command].assert_called_once()
 
 
 @pytest.mark.parametrize(("command", "option"), [("describe", "--in-state"), ("offsets", "--state")])
 def test_states_and_types_narrow_what_was_selected(cluster: FakeCluster, command: str, option: str) -> None:
     cluster.add("busy", state="Stable", kind="Consumer", commits={("t", 0): 1})
     assert answered(command, "--all-groups", option, "stable", "--type", "CONSUMER") == ["busy"]
-    cluster.admin.list_groups.assert_called_once_with(states=("Stable",), types=("Consumer",), share=0.5)
+    cluster.admin.list_groups.assert_called_once_with(states=("Stable",), types=("Consumer",), timeout=ANY)
 
 
 def test_in_describe_state_is_the_view_and_takes_no_value() -> None:

@@ -93,7 +93,7 @@ def test_a_group_of_another_kind_is_an_error_only_if_it_was_named(
     assert named.notes[-1].startswith(f"Error: group '{other_kinds[kind]}'")
     assert "is not a consumer group" in named.notes[-1]
     assert named.code == 3
-    assert "left out" in matched.notes[0]
+    assert "skipped" in matched.notes[0]
     assert (matched.out, matched.code) == (named.out, 0)
 
 

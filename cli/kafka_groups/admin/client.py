@@ -20,7 +20,7 @@ from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
 from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import AdminError, MalformedResponseError, TimeoutExceededError
+from kafka_groups.errors import AdminError, MalformedResponseError
 from kafka_groups.model import (
     Broker,
     Failure,
@@ -170,12 +170,7 @@ class GroupAdmin:
         lookup = CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, wanted, self._coordinators, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
-        for group in driver.failed.keys() & handler.unstable.keys():
-            # At the deadline the stable offsets are a result; the other ones fail with Kafka's own code.
-            if driver.failed[group].name == TimeoutExceededError.name:
-                del driver.failed[group]
-                driver.completed[group] = handler.unstable[group]
-        return driver.results()
+        return handler.with_unstable(driver.results())
 
     def list_offsets(
         self,
@@ -274,9 +269,9 @@ class GroupAdmin:
         )
         self._run(operation, [*describer.drivers(), fetch], deadline)
         self._run(operation, describer.retries(), deadline)
-        descriptions = _with_failures(describer.results(self._pool.brokers), groups, unlocated)
+        descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
-        return descriptions, _with_failures(fetch.results(), fetched, unlocated)
+        return descriptions, fetch.results().with_failed(fetched, unlocated)
 
     def _locate(self, groups: Iterable[str], deadline: float) -> Mapping[str, Failure]:
         """Find the coordinators of groups, in one look-up for those not yet known; return what failed."""
@@ -308,9 +303,3 @@ class GroupAdmin:
             clock=self._clock,
             progress=None if report is None else lambda done, total: report(operation, done, total),
         )
-
-
-def _with_failures(results: Results[str, V], groups: Iterable[str], failed: Mapping[str, Failure]) -> Results[str, V]:
-    """Return the results, and the failures of these groups' look-ups."""
-    failures = {group: failed[group] for group in groups if group in failed}
-    return Results(succeeded=results.succeeded, failed={**results.failed, **failures}) if failures else results

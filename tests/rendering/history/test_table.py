@@ -275,7 +275,7 @@ def test_findings_that_are_left_out_are_counted(make_screen: MakeScreen) -> None
 def test_twelve_thousand_groups_do_not_go_through_rich(
     make_screen: MakeScreen, mocker: MockerFixture, is_terminal: bool
 ) -> None:
-    table = mocker.patch("kafka_groups.rendering.terminal.Table", wraps=Table)
+    table = mocker.patch("kafka_groups.rendering.writers.terminal.Table", wraps=Table)
     screen = make_screen(out_is_terminal=is_terminal, width=120)
     lags = points(*range(100))
     told = history(*(group(f"group-{at}", points=lags, lag=at) for at in range(12_000)))

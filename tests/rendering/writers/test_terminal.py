@@ -126,7 +126,7 @@ def test_a_name_wider_than_the_window_stays_on_its_line(make_screen: MakeScreen,
 @pytest.fixture
 def drawn(mocker: MockerFixture) -> Any:
     """Rich's table, counted."""
-    return mocker.patch("kafka_groups.rendering.terminal.Table", wraps=Table)
+    return mocker.patch("kafka_groups.rendering.writers.terminal.Table", wraps=Table)
 
 
 @pytest.mark.parametrize(("rows", "tables"), [(200, 1), (201, 0)])

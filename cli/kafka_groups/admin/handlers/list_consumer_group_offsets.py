@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
-from kafka_groups.errors import AdminError, UnsupportedVersionError
-from kafka_groups.model import Failure, GroupOffsets, TopicPartition
+from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
+from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol import INT16, STRING, Cursor, read_count, skip_tags
 from kafka_groups.protocol.errors import (
     TOPIC_AUTHORIZATION_FAILED,
@@ -43,7 +43,7 @@ class ListConsumerGroupOffsetsHandler:
         self._require_stable = require_stable
         self._names: dict[str, str] = {}
         # The last offsets of groups that have unstable ones.
-        self.unstable: dict[str, GroupOffsets] = {}
+        self._unstable: dict[str, GroupOffsets] = {}
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the two limits allow; one for each group on old brokers."""
@@ -87,6 +87,21 @@ class ListConsumerGroupOffsetsHandler:
         """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
+    def with_unstable(self, results: Results[str, GroupOffsets]) -> Results[str, GroupOffsets]:
+        """Return the results at the deadline, with the stable offsets of groups that have unstable ones, too.
+
+        The unstable offsets of such a group are failed with Kafka's own code.
+        """
+        expired = {
+            group: offsets
+            for group, offsets in self._unstable.items()
+            if group in results.failed and results.failed[group].name == TimeoutExceededError.name
+        }
+        return Results(
+            succeeded={**results.succeeded, **expired},
+            failed={group: failure for group, failure in results.failed.items() if group not in expired},
+        )
+
     def _add(
         self, result: ApiResult[str, GroupOffsets], group: str, topics: PackedTopics, errors: Errors, code: int
     ) -> None:
@@ -95,7 +110,7 @@ class ListConsumerGroupOffsetsHandler:
             return
         offsets = GroupOffsets(topics, {key: _partition_failure(group, key, code) for key, code in errors.items()})
         if self._require_stable and UNSTABLE_OFFSET_COMMIT in errors.values():
-            self.unstable[group] = offsets
+            self._unstable[group] = offsets
             result.retriable[group] = str(broker_error(UNSTABLE_OFFSET_COMMIT))
         else:
             result.completed[group] = offsets

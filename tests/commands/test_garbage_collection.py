@@ -1,0 +1,36 @@
+"""The garbage collector is switched off only while a command runs that reads once and ends."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+from kafka_groups.commands.pipeline.command_run import start_run
+from kafka_groups.model import Results
+from tests.fakes.fake_admin import run
+
+if TYPE_CHECKING:
+    from tests.fakes.fake_admin import FakeCluster
+
+
+def test_the_collector_is_off_while_groups_are_listed_and_on_afterwards(cluster: FakeCluster) -> None:
+    states: list[bool] = []
+
+    def look(**_: Any) -> Results[str, Any]:
+        states.append(gc.isenabled())
+        return Results()
+
+    cluster.admin.list_groups.side_effect = look
+    assert run("list").exit_code == 0
+    assert (states, gc.isenabled()) == ([False], True)
+
+
+def test_the_collector_is_on_after_a_command_that_failed(cluster: FakeCluster) -> None:
+    cluster.refuse(KeyboardInterrupt())
+    assert run("list").exit_code == 130
+    assert gc.isenabled()
+
+
+def test_the_collector_stays_on_in_commands_that_run_for_long() -> None:
+    with start_run("ingest", output_format="json", colour="never"):
+        assert gc.isenabled()
