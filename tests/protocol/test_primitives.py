@@ -1,4 +1,4 @@
-"""Numbers, booleans, UUIDs, strings and bytes: every expected byte is written out, from the protocol guide and KIP-482."""
+"""Numbers, booleans, UUIDs, strings and bytes: every expected byte is written out, from Kafka's guide and KIP-482."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_number_without_all_its_bytes_is_refused(kind: Primitive, data: str) -
     ("kind", "value"), [(INT8, 128), (INT16, -32769), (INT32, 2147483648), (INT64, 2**63), (INT32, None), (INT32, "7")]
 )
 def test_a_number_that_does_not_fit_is_refused(kind: Primitive, value: Any) -> None:
-    with pytest.raises(SchemaError, match=f"is no {kind.name}"):
+    with pytest.raises(SchemaError, match=f"is not an {kind.name}"):
         written(kind, value)
 
 
