@@ -1,4 +1,4 @@
-"""Values as bytes in hexadecimal digits, and back, by the codec alone."""
+"""Values as bytes in hexadecimal digits, and back, by the protocol package alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""golden/messages.jsonl as Python values: what Kafka's own classes wrote (golden/Golden.java says how)."""
+"""golden/messages.jsonl as Python values: messages that Kafka's own classes wrote (by golden/Golden.java)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The package `kio` as judge of our bytes: its classes built from plain values, and taken apart again.
+"""Conversion between plain values and the classes of the package `kio`, which checks this project's bytes.
 
-Kafka's schemas generate kio's classes, so their fields are ours but for the clothes: error codes are
+kio's classes are generated from Kafka's schemas and have the same fields in other types: error codes are
 enum members, durations are timedeltas that lost their unit's suffix, arrays are tuples, and an
 all-zero UUID is None.
 """
@@ -30,7 +30,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class Line(NamedTuple):
-    """One field of a message in one version, whoever describes it."""
+    """One field of a message in one version, from a schema or from kio."""
 
     path: str
     type: str
@@ -88,24 +88,24 @@ def our_outline(fields: tuple[Field, ...], version: int, path: str = "") -> Iter
 
 
 def our_defaults(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What stands for each field within when it is left out."""
+    """Return the value of each field within that is left out."""
     for field in _present(fields, version):
         yield path + field.name, field.absent_value()
         yield from our_defaults(_inner_fields(field), version, f"{path}{field.name}.")
 
 
-def said(fields: tuple[Field, ...], version: int, struct: Struct) -> Struct:
+def present_values(fields: tuple[Field, ...], version: int, struct: Struct) -> Struct:
     """A struct as we read it, without the stand-ins for what its version lacks."""
-    return {field.name: _said_value(field, version, struct[field.name]) for field in _present(fields, version)}
+    return {field.name: _present_value(field, version, struct[field.name]) for field in _present(fields, version)}
 
 
-def _said_value(field: Field, version: int, value: Any) -> Any:
+def _present_value(field: Field, version: int, value: Any) -> Any:
     inner = _inner_fields(field)
     if not inner or value is None:
         return value
     if isinstance(value, dict):
-        return said(inner, version, value)
-    return [said(inner, version, element) for element in value]
+        return present_values(inner, version, value)
+    return [present_values(inner, version, element) for element in value]
 
 
 def _present(fields: tuple[Field, ...], version: int) -> Iterator[Field]:

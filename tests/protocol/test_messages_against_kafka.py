@@ -1,4 +1,4 @@
-"""Our message tables against Kafka's own classes, by golden bytes; and what an old version lacks."""
+"""The schemas against Kafka's own classes, by golden bytes; and the defaults of fields that old versions lack."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import pytest
 from kafka_groups.protocol import INT16, Cursor, SchemaError, compile_reader
 from kafka_groups.protocol.messages import ALL, OFFSET_FETCH, Api
 from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
-from tests.admin.network.exchange import EVERY_VERSION, SPOKEN, id_of, written_by_us
+from tests.admin.network.exchange import EVERY_VERSION, SUPPORTED, encoded_body, id_of
 from tests.protocol.golden_messages import BY_NAME, GOLDEN, Golden
-from tests.protocol.kio_bridge import said
+from tests.protocol.kio_bridge import present_values
 
 BY_API = {api.name: api for api in ALL}
 MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
 
 
-def test_golden_bytes_hold_every_version_that_we_speak() -> None:
-    spoken = {(api.name, kind, version, "full") for api, version in SPOKEN for kind in ("request", "response")}
+def test_golden_bytes_have_every_supported_version() -> None:
+    spoken = {(api.name, kind, version, "full") for api, version in SUPPORTED for kind in ("request", "response")}
     assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == spoken
 
 
 @pytest.mark.parametrize("golden", MESSAGES, ids=id_of)
-def test_we_read_what_kafka_wrote(golden: Golden) -> None:
+def test_messages_that_kafka_wrote_are_read_with_the_same_values(golden: Golden) -> None:
     api = BY_API[golden.api]
     cursor = Cursor(golden.data)
     fields = getattr(api, golden.kind)
     read = compile_reader(fields, version=golden.version, flexible=api.is_flexible(golden.version))(cursor)
-    assert said(fields, golden.version, read) == golden.values
+    assert present_values(fields, golden.version, read) == golden.values
     assert cursor.remaining() == 0
 
 
 @pytest.mark.parametrize("golden", [golden for golden in MESSAGES if golden.variant != "tags"], ids=id_of)
-def test_we_write_what_kafka_wrote(golden: Golden) -> None:
-    assert written_by_us(BY_API[golden.api], golden.kind, golden.version, golden.values) == golden.data
+def test_messages_are_written_with_the_bytes_of_kafka(golden: Golden) -> None:
+    assert encoded_body(BY_API[golden.api], golden.kind, golden.version, golden.values) == golden.data
 
 
 @pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.kind == "assignment"], ids=id_of)
@@ -46,13 +46,13 @@ def test_an_assignment_of_any_version_is_its_version_then_the_same_topics(golden
 
 
 @EVERY_VERSION
-def test_a_reply_begins_with_its_throttle_time_from_the_version_that_the_table_names(api: Api, version: int) -> None:
+def test_a_response_begins_with_its_throttle_time_from_the_version_of_the_schema(api: Api, version: int) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     is_named = api.throttle_since is not None and version >= api.throttle_since
     assert (next(iter(golden.values)) == "throttle_time_ms") == is_named
 
 
-def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
+def test_fields_that_an_old_version_lacks_are_read_as_their_defaults() -> None:
     oldest = {
         api.name: api.response_reader(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
         for api in ALL
@@ -76,6 +76,6 @@ def test_what_an_old_broker_does_not_tell_is_read_as_its_default() -> None:
     assert oldest["OffsetFetch"]["topics"][0]["partitions"][0]["committed_leader_epoch"] == -1
 
 
-def test_all_topics_cannot_be_asked_for_before_version_two_of_offset_fetch() -> None:
+def test_all_topics_cannot_be_requested_before_version_2_of_offset_fetch() -> None:
     with pytest.raises(SchemaError, match="topics may not be null in version 1"):
-        written_by_us(OFFSET_FETCH, "request", 1, {"group_id": "g", "topics": None})
+        encoded_body(OFFSET_FETCH, "request", 1, {"group_id": "g", "topics": None})

@@ -1,4 +1,4 @@
-"""Our message tables against those of the package kio, by property."""
+"""The schemas against those of the package kio, by property."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kafka_groups.protocol import (
 )
 from kafka_groups.protocol.messages import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
 from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
-from tests.admin.network.exchange import EVERY_VERSION, SPOKEN, id_of, written_by_us
+from tests.admin.network.exchange import EVERY_VERSION, SUPPORTED, encoded_body, id_of
 from tests.protocol.golden_messages import BY_NAME
 from tests.protocol.kio_bridge import (
     assignment_class,
@@ -35,14 +35,14 @@ from tests.protocol.kio_bridge import (
     kio_values,
     our_defaults,
     our_outline,
-    said,
+    present_values,
 )
 from tests.protocol.values import VALUES, integers, structs
 
 BOTH_KINDS = pytest.mark.parametrize("kind", ["request", "response"])
-TAGGED = [(api, version) for api, version in SPOKEN if api.is_flexible(version) and api.response_tags]
+TAGGED = [(api, version) for api, version in SUPPORTED if api.is_flexible(version) and api.response_tags]
 
-# The same examples on every run: a red test means a change of ours, not a new throw of the dice.
+# The same examples on every run, so that only a change of the code can make a test fail.
 STABLE = settings(
     derandomize=True,
     deadline=None,
@@ -58,9 +58,7 @@ def _write_raw(out: Writable, data: bytes) -> None:
 
 @BOTH_KINDS
 @EVERY_VERSION
-def test_a_version_has_the_fields_that_kio_gives_it_and_null_may_stand_in_the_same_ones(
-    api: Api, version: int, kind: str
-) -> None:
+def test_a_version_has_the_fields_of_kio_and_the_same_ones_are_nullable(api: Api, version: int, kind: str) -> None:
     theirs = kio_class(api, kind, version)
     assert list(our_outline(getattr(api, kind), version)) == list(kio_outline(theirs))
     assert api.is_flexible(version) == theirs.__flexible__
@@ -69,7 +67,7 @@ def test_a_version_has_the_fields_that_kio_gives_it_and_null_may_stand_in_the_sa
 
 @BOTH_KINDS
 @EVERY_VERSION
-def test_a_field_left_out_is_written_as_kafka_would_but_topics_are_not_created_by_asking(
+def test_a_missing_field_is_written_as_kafkas_default_except_automatic_topic_creation(
     api: Api, version: int, kind: str
 ) -> None:
     ours = dict(our_defaults(getattr(api, kind), version))
@@ -102,26 +100,26 @@ def test_a_field_left_out_is_written_as_kafka_would_but_topics_are_not_created_b
         ),
     ],
 )
-def test_a_request_that_says_little_asks_for_what_we_mean(api: Api, version: int, values: Struct, body: str) -> None:
-    assert written_by_us(api, "request", version, values) == bytes.fromhex(body)
+def test_a_request_with_few_fields_has_the_intended_defaults(api: Api, version: int, values: Struct, body: str) -> None:
+    assert encoded_body(api, "request", version, values) == bytes.fromhex(body)
 
 
 @BOTH_KINDS
 @EVERY_VERSION
 @STABLE
 @given(data=st.data())
-def test_our_bytes_are_kios_bytes_and_each_reads_what_the_other_wrote(
+def test_messages_have_the_bytes_of_kio_and_each_reads_those_of_the_other(
     api: Api, version: int, kind: str, data: st.DataObject
 ) -> None:
     fields = getattr(api, kind)
     values = data.draw(structs(fields, version))
-    ours = written_by_us(api, kind, version, values)
+    ours = encoded_body(api, kind, version, values)
     theirs = kio_bytes(kio_class(api, kind, version), values)
     assert ours == theirs
     assert kio_values(kio_class(api, kind, version), ours) == values
     cursor = Cursor(theirs)
     read = compile_reader(fields, version=version, flexible=api.is_flexible(version))(cursor)
-    assert (said(fields, version, read), cursor.remaining()) == (values, 0)
+    assert (present_values(fields, version, read), cursor.remaining()) == (values, 0)
 
 
 @pytest.mark.parametrize("count", [126, 127, 128, 16382, 16383])
@@ -137,16 +135,16 @@ def test_long_arrays_of_structs_are_those_of_kio(count: int) -> None:
     compact = {"throttle_time_ms": 0, "groups": [{"group_id": "g", "topics": topics, "error_code": 0}]}
     wide = {"throttle_time_ms": 0, "topics": topics, "error_code": 0}
     assert (
-        kio_values(kio_class(OFFSET_FETCH, "response", 8), written_by_us(OFFSET_FETCH, "response", 8, compact))
+        kio_values(kio_class(OFFSET_FETCH, "response", 8), encoded_body(OFFSET_FETCH, "response", 8, compact))
         == compact
     )
-    assert kio_values(kio_class(OFFSET_FETCH, "response", 5), written_by_us(OFFSET_FETCH, "response", 5, wide)) == wide
+    assert kio_values(kio_class(OFFSET_FETCH, "response", 5), encoded_body(OFFSET_FETCH, "response", 5, wide)) == wide
 
 
 @EVERY_VERSION
 @STABLE
 @given(correlation_id=integers(32), client_id=VALUES["string"])
-def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
+def test_a_request_is_its_size_then_the_header_of_kio_then_the_body(
     api: Api, version: int, correlation_id: int, client_id: str
 ) -> None:
     golden = BY_NAME[api.name, "request", version, "full"]
@@ -167,27 +165,30 @@ def test_a_frame_is_its_size_then_the_header_that_kio_writes_then_the_body(
 @EVERY_VERSION
 @STABLE
 @given(correlation_id=integers(32))
-def test_a_reply_begins_behind_the_header_that_kio_writes(api: Api, version: int, correlation_id: int) -> None:
+def test_a_response_begins_behind_the_header_of_kio(api: Api, version: int, correlation_id: int) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     header = kio_bytes(kio_class(api, "response", version).__header_schema__, {"correlation_id": correlation_id})
     assert api.open_response(version, header + golden.data).position == len(header)
-    assert said(api.response, version, api.read_response(version, header + golden.data)) == golden.values
+    assert present_values(api.response, version, api.read_response(version, header + golden.data)) == golden.values
 
 
 @pytest.mark.parametrize(("api", "version"), TAGGED, ids=id_of)
 @STABLE
 @given(tags=st.dictionaries(st.integers(0, 2**31 - 1), st.binary(max_size=200), max_size=4))
-def test_tags_in_a_reply_header_are_skipped(api: Api, version: int, tags: dict[int, bytes]) -> None:
+def test_tags_in_a_response_header_are_skipped(api: Api, version: int, tags: dict[int, bytes]) -> None:
     golden = BY_NAME[api.name, "response", version, "full"]
     header = io.BytesIO()
     header.write(b"corr")
     write_unsigned_varint(header, uvarint(len(tags)))
     for tag, body in sorted(tags.items()):
         write_tagged_field(header, uvarint(tag), _write_raw, body)
-    assert said(api.response, version, api.read_response(version, header.getvalue() + golden.data)) == golden.values
+    assert (
+        present_values(api.response, version, api.read_response(version, header.getvalue() + golden.data))
+        == golden.values
+    )
 
 
-# Kafka's schema of ApiVersions has the only tagged fields near us; the product leaves them alone.
+# Of the supported APIs only ApiVersions has tagged fields, and connections do not read them.
 _FEATURES = (
     *API_VERSIONS.response,
     Field(
@@ -203,7 +204,7 @@ _FEATURES = (
 
 @STABLE
 @given(values=structs(_FEATURES, 3))
-def test_tagged_fields_are_written_like_kios_and_read_back_and_skipped_by_who_does_not_know_them(
+def test_tagged_fields_have_the_bytes_of_kio_and_are_skipped_by_schemas_without_them(
     values: Struct,
 ) -> None:
     theirs = kio_bytes(kio_class(API_VERSIONS, "response", 3), values)

@@ -67,7 +67,7 @@ def test_a_count_alone_is_read_like_that_of_an_array(flexible: bool, data: str, 
 @pytest.mark.parametrize(
     ("flexible", "data"), [(False, "ffffffff"), (True, "00"), (False, "00000003 0101"), (True, "04 0101")]
 )
-def test_a_count_alone_may_not_be_null_or_beyond_the_bytes_that_are_left(flexible: bool, data: str) -> None:
+def test_a_count_alone_may_not_be_null_or_beyond_the_remaining_bytes(flexible: bool, data: str) -> None:
     with pytest.raises(SchemaError, match=r"elements declared|may not be null is null"):
         read_count(Cursor(bytes.fromhex(data)), flexible=flexible)
 
@@ -105,14 +105,14 @@ CHANGING = (
         ),
     ],
 )
-def test_a_field_is_on_the_wire_in_its_versions_and_its_default_elsewhere(
+def test_a_field_is_encoded_in_its_versions_and_has_its_default_elsewhere(
     version: int, data: str, values: dict[str, Any]
 ) -> None:
     assert struct_read(CHANGING, data, version=version) == values
     assert struct_written(CHANGING, values, version=version) == data
 
 
-def test_a_key_left_out_is_written_as_its_default() -> None:
+def test_a_missing_key_is_written_as_its_default() -> None:
     assert struct_written(CHANGING, {}, version=2) == "00 ff 00 00 00 00 00 00"
 
 
@@ -130,7 +130,7 @@ def test_a_struct_within_a_struct_has_its_own_tags() -> None:
     assert struct_read(fields, "01 01 07 01 aa 02 00", flexible=True) == {"inner": {"n": 1}, "after": 2}
 
 
-def test_a_struct_that_may_be_null_begins_with_a_mark() -> None:
+def test_a_nullable_struct_begins_with_a_marker() -> None:
     fields = (Field("inner", Inline((Field("n", INT8),)), nullable_since=0),)
     assert struct_written(fields, {"inner": {"n": 5}}) == "01 05"
     assert struct_written(fields, {"inner": None}) == "ff"
@@ -152,14 +152,14 @@ TAGGED = (
 )
 
 
-def test_tagged_fields_stand_behind_the_others_in_the_order_of_their_tags() -> None:
+def test_tagged_fields_follow_the_others_in_the_order_of_their_tags() -> None:
     values = {"plain": 1, "name": "x", "last": 2}
     data = "01 02 00 02 02 78 c8 01 01 02"
     assert struct_written(TAGGED, values, flexible=True) == data
     assert struct_read(TAGGED, data, flexible=True) == values
 
 
-def test_a_tagged_field_at_its_default_is_not_written_and_read_as_that() -> None:
+def test_a_tagged_field_at_its_default_is_not_written_and_is_read_as_the_default() -> None:
     assert struct_written(TAGGED, {"plain": 1, "last": -1, "name": None}, flexible=True) == "01 00"
     assert struct_written(TAGGED, {"plain": 1}, flexible=True) == "01 00"
     assert struct_read(TAGGED, "01 00", flexible=True) == {"plain": 1, "last": -1, "name": None}
@@ -170,7 +170,7 @@ def test_an_empty_tagged_array_is_not_written(empty: Any) -> None:
     assert struct_written((Field("many", Array(INT8), tag=0),), {"many": empty}, flexible=True) == "00"
 
 
-def test_unknown_tags_are_skipped_wherever_they_stand() -> None:
+def test_unknown_tags_are_skipped_in_any_position() -> None:
     data = "01 04 00 02 02 78 05 03 aa bb cc c8 01 01 02 ff ff ff ff 0f 00"
     assert struct_read(TAGGED, data, flexible=True) == {"plain": 1, "name": "x", "last": 2}
 
@@ -178,12 +178,12 @@ def test_unknown_tags_are_skipped_wherever_they_stand() -> None:
 @pytest.mark.parametrize(
     "data", ["01", "01 01", "01 01 05", "01 01 05 02 aa", "01 02 05 01 aa", "01 01 00 01 03", "01 01 c8 01 00"]
 )
-def test_tags_that_promise_more_than_there_is_are_refused(data: str) -> None:
+def test_tags_that_declare_more_than_the_remaining_bytes_are_refused(data: str) -> None:
     with pytest.raises(SchemaError):
         struct_read(TAGGED, data, flexible=True)
 
 
-def test_versions_without_tags_leave_tagged_fields_out() -> None:
+def test_versions_without_tags_omit_tagged_fields() -> None:
     assert struct_written(TAGGED, {"plain": 1, "last": 2}) == "01"
     assert struct_read(TAGGED, "01") == {"plain": 1, "last": -1, "name": None}
 
@@ -192,7 +192,7 @@ def test_versions_without_tags_leave_tagged_fields_out() -> None:
 
 
 @pytest.mark.parametrize("size", [4, -1, 2**31, 2**63])
-def test_a_cursor_gives_no_more_than_it_has_and_stays_where_it_is(size: int) -> None:
+def test_a_cursor_refuses_more_than_it_has_and_keeps_its_position(size: int) -> None:
     cursor = Cursor(b"abc")
     with pytest.raises(SchemaError, match="3 remaining"):
         cursor.take(size)

@@ -1,4 +1,4 @@
-"""Values that a message table can express, for property tests."""
+"""Values that a schema can express, for property tests."""
 
 from __future__ import annotations
 

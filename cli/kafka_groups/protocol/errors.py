@@ -42,7 +42,7 @@ class ErrorCode(NamedTuple):
 
 
 # By number: name, whether Kafka's exception is a RetriableException, and a sentence for the codes that users meet.
-# Constants, because 137 objects would take half a millisecond of the start of every command.
+# Constants, because an object for each code would take half a millisecond of the start of every command.
 _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     -1: ("UNKNOWN_SERVER_ERROR", False, "the broker met an unexpected error"),
     0: ("NONE", False, None),

@@ -1,4 +1,4 @@
-"""The messages that we speak, all versions of each: as parameters of tests, by name, and written by our tables."""
+"""All versions of the supported messages: as parameters of tests, by name, and written by the schemas."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kafka_groups.protocol import Struct, compile_writer
 from kafka_groups.protocol.messages import ALL, Api
 from tests.protocol.golden_messages import Golden
 
-SPOKEN = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
+SUPPORTED = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
 
 
 def id_of(part: Api | Golden | int) -> str:
-    """How a parameter is called in a test's name."""
+    """Return a parameter's text for a test's name."""
     match part:
         case Golden():
             return f"{part.api}-{part.kind}-v{part.version}-{part.variant}"
@@ -21,11 +21,11 @@ def id_of(part: Api | Golden | int) -> str:
     return f"v{part}"
 
 
-EVERY_VERSION = pytest.mark.parametrize(("api", "version"), SPOKEN, ids=id_of)
+EVERY_VERSION = pytest.mark.parametrize(("api", "version"), SUPPORTED, ids=id_of)
 
 
-def written_by_us(api: Api, kind: str, version: int, values: Struct) -> bytes:
-    """The body of a request or of a response."""
+def encoded_body(api: Api, kind: str, version: int, values: Struct) -> bytes:
+    """Return the encoded body of a request or of a response."""
     out = bytearray()
     compile_writer(getattr(api, kind), version=version, flexible=api.is_flexible(version))(out, values)
     return bytes(out)
