@@ -209,6 +209,7 @@ def test_questions_that_waited_for_versions_are_returned_whole() -> None:
         ]
 
 
+@pytest.mark.timed
 def test_a_port_that_takes_connections_and_says_nothing_is_given_up() -> None:
     with accepting_only() as endpoint:
         started = time.monotonic()

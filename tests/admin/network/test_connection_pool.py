@@ -77,6 +77,7 @@ def test_the_next_bootstrap_server_is_tried_when_the_first_is_dead() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
+@pytest.mark.timed
 def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn() -> None:
     with (
         accepting_only() as mute,
@@ -89,6 +90,7 @@ def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
+@pytest.mark.timed
 def test_a_silent_bootstrap_server_leaves_the_next_one_its_turn_within_a_short_deadline() -> None:
     with (
         accepting_only() as mute,
