@@ -5,11 +5,18 @@ READY := .venv/.ready
 
 SPARK_4_2 := .venv-spark-4.2
 
-.PHONY: help demo demo-pipeline test test-spark-4.2 check format bench bench-large bench-pipeline lock clean
+# Tests start this program hundreds of times: its modules are compiled once, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
+# Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
+WORKERS ?= 2
+
+.PHONY: help demo demo-pipeline unit test test-spark-4.2 check format bench bench-large bench-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
 	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
+	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make check        format, lint, types, import rules and wording"
@@ -22,11 +29,19 @@ demo: $(READY)
 demo-pipeline: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0 --pipeline-into demo-tables
 
+unit: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# Tests that measure time run alone, after the others, also if some of those failed. pytest returns 1 if tests failed,
+# 5 if there were none, and anything else but 0 if the run itself ended early.
 test: $(READY)
-	$(BIN)/python -m tests.lanes
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not timed"; first=$$?; \
+	case $$first in 0|1|5) ;; *) exit $$first ;; esac; \
+	$(BIN)/python -m pytest -m timed; second=$$?; \
+	case $$second in 0|5) test $$first -ne 1 ;; *) exit $$second ;; esac
 
 test-spark-4.2: $(SPARK_4_2)/.ready
-	$(SPARK_4_2)/bin/python -m pytest tests/pipeline tests/live/pipeline
+	$(SPARK_4_2)/bin/python -m pytest -m "" tests/pipeline tests/live/pipeline
 
 check: $(READY)
 	$(BIN)/ruff format --check .

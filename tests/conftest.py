@@ -1,4 +1,4 @@
-"""What all tests share: programs that may be missing are named on the last line of the run."""
+"""Settings and fixtures of all tests. The last lines of a run name the tests that it did not run, and why."""
 
 from __future__ import annotations
 
@@ -6,36 +6,49 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from typing import Final
 
 import pytest
 from hypothesis import settings
 
-# How long an example takes is a matter of the machine, and the first one imports what it needs.
+# How long an example takes depends on the machine, and the first one imports what it needs.
 settings.register_profile("kafka-groups", settings.default, deadline=None)
 settings.load_profile("kafka-groups")
 # Some programs of tests are ended by it. A script that starts a run in the background hands down that it is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-pytest_plugins = ("tests.browser",)
-_missing: dict[str, list[str]] = {}
+pytest_plugins = ("tests.browser", "tests.runs")
+_NOT_INSTALLED: Final = " is not installed"
+_missing = pytest.StashKey[dict[str, list[str]]]()
 
 
 @pytest.fixture
-def program(request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """The path of a program; a test that needs one that is not there is left out, and the run says so at its end."""
+def program() -> Callable[[str], str]:
+    """The path of a program; a test that needs one that is not installed is skipped, and the run's end names it."""
 
     def find(name: str) -> str:
         path = shutil.which(name)
         if path is None:
-            _missing.setdefault(name, []).append(request.node.nodeid)
-            pytest.skip(f"{name} is not installed")
+            pytest.skip(name + _NOT_INSTALLED)
         return path
 
     return find
 
 
-def pytest_unconfigure() -> None:
-    """Runs after pytest's own last line."""
-    for name, tests in _missing.items():
-        told = ", ".join(tests)
-        sys.stdout.write(f"NOT RUN, because {name} is not installed: {told}\n")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Collect the tests that were skipped because a program is not installed, those of all workers."""
+    missing = config.stash.setdefault(_missing, {})
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
+        if reason.endswith(_NOT_INSTALLED):
+            missing.setdefault(reason, []).append(report.nodeid.rpartition("@")[0] or report.nodeid)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Name what was not run, below pytest's own last line."""
+    if hasattr(config, "workerinput") or config.option.collectonly:  # a worker of pytest-xdist prints nothing
+        return
+    for reason, tests in sorted(config.stash.get(_missing, {}).items()):
+        sys.stdout.write(f"NOT RUN, because {reason}: {', '.join(sorted(tests))}\n")
+    if (expression := config.option.markexpr) and expression in config.getini("addopts"):
+        sys.stdout.write(f"NOT RUN, because only `{expression}` was selected: tests that need brokers or Spark\n")

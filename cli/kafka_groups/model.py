@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from kafka_groups.errors import (
-    AdminError,
-    AuthenticationFailedError,
-    BrokerError,
-    ConnectionFailedError,
-    MalformedResponseError,
-    MissingFromResponseError,
-    NameNotResolvedError,
-    TimeoutExceededError,
-    TlsFailedError,
-    UnsupportedVersionError,
-)
+from kafka_groups.errors import AdminError, BrokerError
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -105,19 +94,7 @@ class Failure:
         return _OWN_ERRORS.get(self.name, AdminError)(self.message)
 
 
-_OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {
-    error.name: error
-    for error in (
-        AuthenticationFailedError,
-        MalformedResponseError,
-        ConnectionFailedError,
-        MissingFromResponseError,
-        NameNotResolvedError,
-        TimeoutExceededError,
-        TlsFailedError,
-        UnsupportedVersionError,
-    )
-}
+_OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for error in AdminError.__subclasses__()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,14 +192,8 @@ class CommittedOffset(NamedTuple):
 PartitionCommit: TypeAlias = tuple[int, int | None, int | None, str | None]
 
 
-class TopicCommits(Protocol):
+class TopicCommits(Sized, Iterable[PartitionCommit], Protocol):
     """The commits of a group in one topic. Iterating is ascending by partition."""
-
-    def __iter__(self) -> Iterator[PartitionCommit]:
-        """Iterate over the commits."""
-
-    def __len__(self) -> int:
-        """Return the number of partitions."""
 
     def partitions(self) -> list[int]:
         """Return the numbers of the partitions, in any order."""

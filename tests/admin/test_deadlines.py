@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from kafka_groups.admin import Deadline, GroupAdmin
 from tests.fakes.scripted_broker import delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+pytestmark = pytest.mark.timed
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 

@@ -158,6 +158,7 @@ def test_every_broker_has_its_turn_before_a_look_up_is_given_up() -> None:
         assert list(admin.list_consumer_group_offsets({"d": None}).all()) == ["d"]
 
 
+@pytest.mark.timed
 @pytest.mark.usefixtures("impatient")
 def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are_answered() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
@@ -173,6 +174,7 @@ def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are
         )
 
 
+@pytest.mark.timed
 @pytest.mark.usefixtures("impatient")
 def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounded_time() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
@@ -184,6 +186,7 @@ def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounde
         assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "CONNECTION_FAILED"}
 
 
+@pytest.mark.timed
 def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadline() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", silent, silent, brokers=[2])

@@ -99,6 +99,7 @@ def test_a_partition_that_is_refused_fails_alone(code: int, name: str) -> None:
         assert (failure.topic, failure.partition, failure.broker, failure.name) == ("payments", 1, 2, name)
 
 
+@pytest.mark.timed
 def test_a_partition_without_a_leader_fails_at_once() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}

@@ -219,6 +219,7 @@ def test_a_broker_without_any_describe_is_unsupported() -> None:
         assert admin.describe_consumer_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"
 
 
+@pytest.mark.timed
 def test_what_a_known_broker_cannot_be_asked_is_told_at_once_and_not_at_the_deadline() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin(timeout_s=10.0) as admin:
         admin.list_groups()

@@ -1,24 +1,21 @@
-"""Real clusters for the live tests: each is started once a run, when the first test asks for it.
+"""Real clusters for the live tests: each is started once a run, when the first test needs it.
 
-They live in a directory of the run's own, on free ports; nothing of them is left when pytest ends,
-also when it is interrupted or told to terminate.
+They are in the run's directory, on free ports, and are shared by all workers.
 """
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import pytest
 from confluent_kafka.admin import AclOperation
 
 from kafka_groups import sandbox
+from kafka_groups.files import lock
 from tests.live.guarded import Guarded, guarded_broker
 
 _TOOL_TIMEOUT_S = 60
@@ -51,47 +48,22 @@ class KafkaTool(Protocol):
         ...
 
 
-_WANTED = {
-    "cluster": sandbox.SandboxSpec(name="cluster", brokers=3, kafka_version="4.3.1"),
-    "kafka_2_8": sandbox.SandboxSpec(name="kafka-2-8", kafka_version="2.8.2"),
-    "kafka_2_5": sandbox.SandboxSpec(name="kafka-2-5", kafka_version="2.5.1"),
-}
-
-
 @pytest.fixture(scope="session")
-def starting(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Future[Cluster]]]:
-    """Start the clusters that the chosen tests ask for, all at the same time."""
-    home = tmp_path_factory.mktemp("sandboxes")
-    asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
-    with interrupted_by_sigterm(), ThreadPoolExecutor(len(_WANTED)) as pool:
-        try:
-            yield {
-                fixture: pool.submit(_start, wanted, home) for fixture, wanted in _WANTED.items() if fixture in asked
-            }
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-            for wanted in _WANTED.values():
-                sandbox.down(wanted.name, home=home)
-
-
-@pytest.fixture(scope="session")
-def cluster(starting: dict[str, Future[Cluster]]) -> Cluster:
+def cluster(run_directory: Path) -> Cluster:
     """Three brokers of the newest Kafka, without any topic or group."""
-    return starting["cluster"].result(_START_TIMEOUT_S)
+    return _started(run_directory, "cluster", brokers=3, kafka_version="4.3.1")
 
 
 @pytest.fixture(scope="session")
-def kafka_2_8(starting: dict[str, Future[Cluster]]) -> Cluster:
-    """One broker that answers OffsetFetch and FindCoordinator for one group at a time."""
-    return starting["kafka_2_8"].result(_START_TIMEOUT_S)
+def kafka_2_8(run_directory: Path) -> Cluster:
+    """One broker whose OffsetFetch and FindCoordinator take one group a request."""
+    return _started(run_directory, "kafka-2-8", kafka_version="2.8.2")
 
 
 @pytest.fixture(scope="session")
-def kafka_2_5(starting: dict[str, Future[Cluster]]) -> Cluster:
-    """One broker with ZooKeeper, from before ListGroups knew states."""
-    return starting["kafka_2_5"].result(_START_TIMEOUT_S)
+def kafka_2_5(run_directory: Path) -> Cluster:
+    """One broker with ZooKeeper, from before ListGroups returned states."""
+    return _started(run_directory, "kafka-2-5", kafka_version="2.5.1")
 
 
 @pytest.fixture(scope="session")
@@ -116,36 +88,22 @@ def kafka_tool() -> KafkaTool:
     return run
 
 
-def _start(wanted: sandbox.SandboxSpec, home: Path) -> Cluster:
-    started = sandbox.up(
-        sandbox.SandboxSpec(
-            name=wanted.name,
-            brokers=wanted.brokers,
-            kafka_version=wanted.kafka_version,
-            port=0,
-            heap_mb=512,
-            seed=False,
-            profile=False,
-            home=home,
+def _started(directory: Path, name: str, *, kafka_version: str, brokers: int = 1) -> Cluster:
+    """Return a cluster of the run, which is started by the first worker that needs it.
+
+    The run ends it: see tests/runs.py.
+    """
+    with lock(directory / f"{name}.starting", timeout_s=_START_TIMEOUT_S):
+        started = sandbox.up(
+            sandbox.SandboxSpec(
+                name=name,
+                brokers=brokers,
+                kafka_version=kafka_version,
+                port=0,
+                heap_mb=512,
+                seed=False,
+                profile=False,
+                home=directory,
+            )
         )
-    )
-    return Cluster(
-        name=wanted.name,
-        home=home,
-        bootstrap=started.bootstrap,
-        version=started.kafka_version,
-    )
-
-
-@contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Make the signal of a CI that gives up end the run as Ctrl-C does: with its fixtures torn down."""
-
-    def interrupt(_signal: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return Cluster(name=name, home=directory, bootstrap=started.bootstrap, version=started.kafka_version)

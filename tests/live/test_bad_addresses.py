@@ -18,7 +18,7 @@ from tests.live.groups.asking import ask
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 WEB = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 # Java's tool waits for its whole timeout in most of these cases.

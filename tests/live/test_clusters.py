@@ -19,6 +19,7 @@ def _brokers(cluster: Cluster) -> set[int]:
     return set(client.list_topics(timeout=10).brokers)
 
 
+@pytest.mark.timed
 def test_a_broker_can_be_stopped_and_started_again(cluster: Cluster) -> None:
     cluster.stop_broker(2)
     deadline = time.monotonic() + 20

@@ -19,7 +19,7 @@ from tests.live.groups.topics import make_topic
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 HUNG = 2
 BROKERS = {1, 2, 3}

@@ -20,7 +20,7 @@ from tests.live.groups.waiting import wait_until
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 LOST = 2
 # The default --timeout is 30 s; an answer that took much longer than this waited for the lost broker.

@@ -50,6 +50,7 @@ def test_a_login_goes_over_tls(guarded: Guarded, group: str, program: Callable[[
     assert committed(*flags, "-b", str(guarded.encrypted), f"-Xssl.ca.location={guarded.certificate}", group=group) == 3
 
 
+@pytest.mark.timed
 @EVERY_MECHANISM
 def test_wrong_credentials_are_refused_at_once(guarded: Guarded, mechanism: str) -> None:
     begun = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -34,6 +35,7 @@ _LIFETIMES = integers(40)
 _SHORT_TEXTS = st.text(max_size=3)
 
 
+@cache  # hypothesis validates each strategy once, which costs more than most draws
 def structs(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[Struct]:
     return st.fixed_dictionaries({field.name: _values(field, version) for field in fields if field.is_in(version)})
 

@@ -21,15 +21,7 @@ from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, Of
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import AdminError, MalformedResponseError
-from kafka_groups.model import (
-    Broker,
-    Failure,
-    GroupDescription,
-    GroupListing,
-    GroupOffsets,
-    Results,
-    TopicPartition,
-)
+from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -214,6 +214,7 @@ def test_requests_that_waited_for_versions_are_returned_whole() -> None:
         ]
 
 
+@pytest.mark.timed
 def test_a_listener_that_never_responds_fails_after_the_setup_timeout() -> None:
     with accepting_only() as endpoint:
         started = time.monotonic()

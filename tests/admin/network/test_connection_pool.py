@@ -86,6 +86,7 @@ def test_the_next_bootstrap_server_is_tried_when_the_first_is_dead() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
+@pytest.mark.timed
 def test_a_silent_bootstrap_server_leaves_time_for_the_next() -> None:
     with (
         accepting_only() as mute,
@@ -98,6 +99,7 @@ def test_a_silent_bootstrap_server_leaves_time_for_the_next() -> None:
         assert sorted(pool.brokers) == [1, 2, 3]
 
 
+@pytest.mark.timed
 def test_a_silent_bootstrap_server_leaves_time_for_the_next_within_a_short_deadline() -> None:
     with (
         accepting_only() as mute,

@@ -25,7 +25,7 @@ from tests.fakes.raw_port import accepting_only, not_accepting, refusing
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = [pytest.mark.timed, pytest.mark.timeout(20)]
 
 NAME = Endpoint(host="a.name.of.several.addresses", port=9092)
 

@@ -1,4 +1,7 @@
-"""A broker of its own, for most of these tests count every record of `__consumer_offsets`, and one small Spark."""
+"""A broker and a small Spark session for each worker.
+
+The broker is not shared, because most of these tests count every record of `__consumer_offsets`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
-from tests.live.conftest import interrupted_by_sigterm
 from tests.live.groups.asking import admin_of
 from tests.live.pipeline.cast import on_stage
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
@@ -29,16 +31,15 @@ __all__ = ["spark", "storage"]
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
-    """The address of one broker of the newest Kafka, without any topic."""
+    """The address of a broker of the newest Kafka, which has no topic at first."""
     home = tmp_path_factory.mktemp("pipeline-broker")
     wanted = sandbox.SandboxSpec(
         name="pipeline", kafka_version="4.3.1", port=0, heap_mb=512, seed=False, profile=False, home=home
     )
-    with interrupted_by_sigterm():
-        try:
-            yield sandbox.up(wanted).bootstrap
-        finally:
-            sandbox.down("pipeline", home=home)
+    try:
+        yield sandbox.up(wanted).bootstrap
+    finally:
+        sandbox.down("pipeline", home=home)
 
 
 @pytest.fixture(scope="session")

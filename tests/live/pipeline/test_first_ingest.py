@@ -11,7 +11,6 @@ import pytest
 
 from kafka_groups import sandbox
 from tests.fakes.fake_admin import run
-from tests.live.conftest import interrupted_by_sigterm
 from tests.live.groups.topics import fresh, make_topic
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in
 
@@ -30,11 +29,10 @@ def untouched(tmp_path_factory: pytest.TempPathFactory, mocker: MockerFixture) -
     mocker.patch("kafka_groups.sandbox.startup.await_coordinators")
     home = tmp_path_factory.mktemp("untouched")
     wanted = sandbox.SandboxSpec(name="untouched", port=0, heap_mb=512, seed=False, profile=False, home=home)
-    with interrupted_by_sigterm():
-        try:
-            yield sandbox.up(wanted).bootstrap
-        finally:
-            sandbox.down("untouched", home=home)
+    try:
+        yield sandbox.up(wanted).bootstrap
+    finally:
+        sandbox.down("untouched", home=home)
 
 
 def test_it_brings_nothing_and_ends_well_and_a_later_one_brings_all(

@@ -21,7 +21,6 @@ from kafka_groups import sandbox
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.fakes.fake_admin import run
-from tests.live.conftest import interrupted_by_sigterm
 from tests.live.groups.topics import fresh, make_topic, quiet
 from tests.live.groups.waiting import wait_until
 from tests.live.pipeline.offsets_topic import TOPIC, commit
@@ -40,11 +39,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox
     wanted = sandbox.SandboxSpec(
         name="outage", kafka_version="4.3.1", port=0, heap_mb=384, seed=False, profile=False, home=home
     )
-    with interrupted_by_sigterm():
-        try:
-            yield sandbox.up(wanted)
-        finally:
-            sandbox.down("outage", home=home)
+    try:
+        yield sandbox.up(wanted)
+    finally:
+        sandbox.down("outage", home=home)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,8 @@ from tests.pipeline.backfilling.backfills import (
 )
 
 HOUR_MS = 60 * MINUTE_MS
+# A grid that all partitions have records in, and a sixth of the look-ups that a day takes.
+_MORNING_END_MS = MIDNIGHT_MS + 4 * HOUR_MS
 
 
 @pytest.fixture(params=TABLE_FORMATS)
@@ -41,9 +43,9 @@ def identities(storage: Storage) -> Counter[tuple[Any, ...]]:
 
 
 def test_the_same_grid_again_replaces_itself(cluster: ScriptedCluster, storage: Storage) -> None:
-    first = run(cluster, storage)
+    first = run(cluster, storage, until_ms=_MORNING_END_MS)
     before = rows_of(storage)
-    again = run(cluster, storage)
+    again = run(cluster, storage, until_ms=_MORNING_END_MS)
 
     assert again.batches == first.batches
     assert rows_of(storage) == before
@@ -51,16 +53,16 @@ def test_the_same_grid_again_replaces_itself(cluster: ScriptedCluster, storage: 
 
 @pytest.mark.parametrize("other", [{"topics": ["quiet"]}, {"step_ms": 30_000}, {"since_ms": MIDNIGHT_MS + 1}])
 def test_another_grid_replaces_nothing(cluster: ScriptedCluster, storage: Storage, other: dict[str, Any]) -> None:
-    first = run(cluster, storage)
-    second = run(cluster, storage, **other)
+    first = run(cluster, storage, until_ms=_MORNING_END_MS)
+    second = run(cluster, storage, until_ms=_MORNING_END_MS, **other)
 
     assert not {*first.batches} & {*second.batches}
     assert len(rows_of(storage)) == first.rows + second.rows
 
 
 def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Storage) -> None:
-    first = run(cluster, storage)
-    second = run(cluster, storage, cluster_id="b")
+    first = run(cluster, storage, until_ms=_MORNING_END_MS)
+    second = run(cluster, storage, until_ms=_MORNING_END_MS, cluster_id="b")
 
     assert len(rows_of(storage)) == first.rows + second.rows
 
@@ -68,16 +70,17 @@ def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Sto
 def test_times_that_were_looked_up_already_are_not_written_again(cluster: ScriptedCluster, storage: Storage) -> None:
     """As a backfill every night does, that looks back for a week each time."""
     noon, night = MIDNIGHT_MS + 12 * HOUR_MS, MIDNIGHT_MS + 30 * HOUR_MS
-    first = run(cluster, storage, since_ms=MIDNIGHT_MS - 6 * HOUR_MS, until_ms=noon)
-    second = run(cluster, storage, since_ms=MIDNIGHT_MS - 3 * HOUR_MS, until_ms=night)
+    step, an_hour = 5 * MINUTE_MS, 12
+    first = run(cluster, storage, since_ms=MIDNIGHT_MS - 6 * HOUR_MS, until_ms=noon, step_ms=step)
+    second = run(cluster, storage, since_ms=MIDNIGHT_MS - 3 * HOUR_MS, until_ms=night, step_ms=step)
 
-    times = range(MIDNIGHT_MS - 6 * HOUR_MS, night + 1, MINUTE_MS)
+    times = range(MIDNIGHT_MS - 6 * HOUR_MS, night + 1, step)
     assert set(identities(storage).values()) == {1}
-    deleted = 9 * 60  # of busy-1, before three o'clock
-    assert (first.rows, second.rows) == (3 * (18 * 60 + 1) - deleted, 3 * 18 * 60)
+    deleted = 9 * an_hour  # of busy-1, before three o'clock
+    assert (first.rows, second.rows) == (3 * (18 * an_hour + 1) - deleted, 3 * 18 * an_hour)
     for partition, start in ((0, 0), (1, 40)):
         expected = by_asking_each(cluster.records["busy", partition], start, times)
-        assert told(storage, "busy", partition) == without_deleted(expected, start, MINUTE_MS)
+        assert told(storage, "busy", partition) == without_deleted(expected, start, step)
 
     compact(storage, now=datetime(2026, 9, 9, tzinfo=UTC))
     assert sum(identities(storage).values()) == len(identities(storage)) == 3 * len(times) - deleted
@@ -97,9 +100,9 @@ def test_what_retention_takes_later_stays_as_it_was_looked_up(cluster: ScriptedC
 
 def test_a_partition_that_failed_comes_in_with_the_same_grid_again(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script("ListOffsets", plain, denied, brokers=[2])
-    first = run(cluster, storage, until_ms=MIDNIGHT_MS + 4 * HOUR_MS)
+    first = run(cluster, storage, until_ms=_MORNING_END_MS)
     assert {row["partition"] for row in rows_of(storage)} == {0}
-    again = run(cluster, storage, until_ms=MIDNIGHT_MS + 4 * HOUR_MS)
+    again = run(cluster, storage, until_ms=_MORNING_END_MS)
 
     assert (again.batches, again.failures) == (first.batches, [])
     assert told(storage, "busy", 1)

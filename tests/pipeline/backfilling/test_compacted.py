@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from kafka_groups.pipeline.backfilling import compacted
@@ -18,7 +19,6 @@ from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.backfilling.backfills import MIDNIGHT_MS, rows_of, run
 
 if TYPE_CHECKING:
-    import pytest
     from confluent_kafka.admin import ConfigResource
     from pytest_mock import MockerFixture
 
@@ -125,6 +125,7 @@ def test_what_librdkafka_does_not_take_leaves_all_unknown_and_shows_no_secret() 
     assert "s3cret" not in found.why
 
 
+@pytest.mark.timed
 def test_brokers_that_do_not_answer_in_time_leave_all_unknown_and_are_not_asked_again(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,7 +99,8 @@ def test_the_details_of_an_event_are_what_kafka_says_is_in_its_value(golden: Gol
 def test_a_value_cut_anywhere_is_kept_as_unknown(golden: Golden) -> None:
     assert golden.value_bytes is not None
     cuts = [golden.value_bytes[:size] for size in range(min(len(golden.value_bytes), 300))]
-    whole_in_3_7 = [cut for cut in cuts if _is_of_3_7(golden, cut)]
+    rows = rows_of([(golden.key_bytes, cut) for cut in cuts])
+    whole_in_3_7 = [cut for row, cut in zip(rows, cuts, strict=True) if _is_of_3_7(row)]
     assert len(whole_in_3_7) == (str(golden) == "ConsumerGroupMemberMetadata-v0-nulls")
     _are_kept_as_unknown(golden, [(golden.key_bytes, cut) for cut in cuts if cut not in whole_in_3_7])
 
@@ -110,9 +111,11 @@ def test_a_value_with_bytes_left_over_is_kept_as_unknown(golden: Golden) -> None
     _are_kept_as_unknown(golden, [(golden.key_bytes, golden.value_bytes + b"\x00")])
 
 
-def _is_of_3_7(golden: Golden, value: bytes) -> bool:
-    """Where the tags begin today, 3.7 wrote a member's assignors; none of them is 01 00, as a tag is that is cut."""
-    (row,) = rows_of([(golden.key_bytes, value)])
+def _is_of_3_7(row: Row) -> bool:
+    """Return whether a row is of a cut value that is whole as Kafka 3.7 wrote it.
+
+    Where the tags begin today, 3.7 wrote a member's assignors; no assignors are 01 00, as a tag is that is cut.
+    """
     return bool(row["kind"] == "group_event" and json.loads(row["event"]["details"]).get("assignors") == [])
 
 

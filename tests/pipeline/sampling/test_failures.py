@@ -65,12 +65,13 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_tell_of_their_to
     assert ("payments", None) in {(each.topic, each.partition) for each in done.failures}
 
 
+@pytest.mark.timed
 def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: ScriptedCluster, storage: Storage) -> None:
     with cluster.admin() as admin:
         admin.brokers()
     for api in ("ListGroups", "ListOffsets"):
         cluster.script(api, *[silent] * 9, brokers=[3])
-    settings = cluster.settings(timeout_s=5.0)
+    settings = cluster.settings(timeout_s=2.0)
     with GroupAdmin(settings) as admin:
         done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
 

@@ -7,9 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.storage.commits import seen
+
+# Without a pause, the reader takes most of the processor from what it watches, and sees each state many times.
+_PAUSE_S: Final = 0.005
 
 
 @dataclass
@@ -34,6 +38,7 @@ def watched(storage: Storage, expected: Iterable[int]) -> Iterator[Looks]:
             looks.number += 1
             if found != wanted:
                 looks.wrong.append(found)
+            over.wait(_PAUSE_S)
 
     reader = threading.Thread(target=look)
     reader.start()

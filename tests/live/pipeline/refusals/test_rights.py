@@ -160,6 +160,7 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
     assert files_of(storage) == set()
 
 
+@pytest.mark.timed
 def test_a_wrong_password_is_told_at_once_and_not_repeated(guarded: Guarded, storage: Storage) -> None:
     begun = time.monotonic()
     flags = guarded.flags("operator", "hunter2-mistyped")

@@ -1,0 +1,133 @@
+"""A pytest plugin for what a run has in common: the directory of its brokers, its processes, the spread of its tests.
+
+A run is one pytest process, or with pytest-xdist a controller and its workers. The directory and the id of the run are
+the controller's; workers receive them. Nothing that a run starts is left when it ends, also when it is interrupted or
+terminated: the controller ends every process that inherited the id.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import pytest
+
+# Every process that a run starts inherits it. Tests remove variables named KAFKA_GROUPS_* from commands, so it has
+# another name.
+_RUN_ID: Final = "TEST_RUN_OF_KAFKA_GROUPS"
+_DIRECTORY = pytest.StashKey[Path]()
+_SIGTERM_BEFORE = pytest.StashKey[Any]()
+_END_S: Final = 20
+
+# The fixture of a cluster, of a broker or of tables, and the group of the modules that use it. A group runs on one
+# worker, in this order; all groups begin with those that take longest.
+_GROUPS: Final = {
+    # Tests compare whole listings of these clusters, so no other test may change them at the same time.
+    "cluster": "clusters",
+    "kafka_2_8": "clusters",
+    "kafka_2_5": "clusters",
+    # Tables that take half a minute to build.
+    "told": "told",
+    # Tests change rights and the retention of the only broker that has users.
+    "guarded": "guarded",
+}
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of pytest-xdist."""
+    return hasattr(config, "workerinput")
+
+
+@pytest.fixture(scope="session")
+def run_directory(pytestconfig: pytest.Config) -> Path:
+    """A directory that all processes of the run share, deleted at its end."""
+    return pytestconfig.stash[_DIRECTORY]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the run, and let SIGTERM end it as Ctrl-C does: with its fixtures torn down."""
+    if is_worker(config):
+        config.stash[_DIRECTORY] = Path(config.workerinput["run_directory"])  # type: ignore[attr-defined]
+        return
+    config.stash[_DIRECTORY] = Path(tempfile.mkdtemp(prefix="kafka-groups-tests-"))
+    os.environ[_RUN_ID] = config.stash[_DIRECTORY].name
+    config.stash[_SIGTERM_BEFORE] = signal.signal(signal.SIGTERM, _interrupt)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Pass the run's directory to a worker."""
+    node.workerinput["run_directory"] = str(node.config.stash[_DIRECTORY])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what the run has left running, after its fixtures were torn down and its workers ended."""
+    directory = config.stash.get(_DIRECTORY, None)
+    if is_worker(config) or directory is None:
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        _end_processes(directory.name)
+        shutil.rmtree(directory, ignore_errors=True)
+    finally:
+        os.environ.pop(_RUN_ID, None)
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, config.stash[_SIGTERM_BEFORE])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give all tests of a module to one worker, and all modules of a group."""
+    if not is_worker(config):
+        return
+    modules: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    ranks = {name: _rank(tests) for name, tests in modules.items()}
+    for name, tests in modules.items():
+        for item in tests:
+            item.add_marker(pytest.mark.xdist_group(_group(tests) or name))
+    # Sorting is stable: tests of a module stay together, and modules of a group follow each other.
+    items.sort(key=lambda item: ranks[item.nodeid.partition("::")[0]])
+
+
+def _group(tests: Sequence[pytest.Item]) -> str | None:
+    used = {name for item in tests for name in getattr(item, "fixturenames", ())}
+    return next((group for fixture, group in _GROUPS.items() if fixture in used), None)
+
+
+def _rank(tests: Sequence[pytest.Item]) -> int:
+    """Return the place of a module in the queue: what takes longest first, so that short modules end the run."""
+    if (group := _group(tests)) is not None:
+        return list(_GROUPS.values()).index(group)
+    marks = {mark.name for item in tests for mark in item.iter_markers()}
+    return len(_GROUPS) + (0 if {"spark", "live"} <= marks else 1 if "spark" in marks else 2 if "live" in marks else 3)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _end_processes(run_id: str) -> None:
+    import psutil
+
+    left = [process for process in psutil.process_iter() if process.pid != os.getpid() and _is_of(process, run_id)]
+    for process in left:
+        process.kill()
+    for process in psutil.wait_procs(left, timeout=_END_S)[1]:
+        sys.stderr.write(f"STILL RUNNING: {process}\n")
+
+
+def _is_of(process: Any, run_id: str) -> bool:
+    import psutil
+
+    try:
+        return bool(process.environ().get(_RUN_ID) == run_id)
+    except (psutil.Error, OSError):  # it has ended, or belongs to another user
+        return False
