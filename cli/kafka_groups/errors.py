@@ -81,12 +81,9 @@ class AdminError(KafkaGroupsError):
 
 
 class BrokerError(AdminError):
-    """An error code that a broker returned."""
+    """An error code that a broker returned; `protocol.errors.broker_error` creates it."""
 
-    def __init__(self, message: str, *, code: int, name: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.name = name
+    code: int
 
 
 class TimeoutExceededError(AdminError):

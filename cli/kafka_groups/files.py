@@ -20,7 +20,7 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = PUBLIC) ->
     keeps its mode; a new one gets `mode`, less the umask. Raises OSError, and then leaves the old content and no draft.
     """
     target = path.resolve()
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.draft")
+    draft = target.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         # The draft may hold a password, so nobody else may read it before it has its final mode.
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & PRIVATE if target.exists() else mode)

@@ -90,7 +90,9 @@ class Failure:
     def to_error(self) -> AdminError:
         """Return the failure as an exception."""
         if self.code is not None:
-            return BrokerError(self.message, code=self.code, name=self.name)
+            error = BrokerError(self.message)
+            error.code, error.name = self.code, self.name
+            return error
         return _OWN_ERRORS.get(self.name, AdminError)(self.message)
 
 

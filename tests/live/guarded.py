@@ -138,7 +138,7 @@ def _properties(secured: str) -> dict[str, str]:
         # A login is good for two seconds (KIP-368).
         "connections.max.reauth.ms": "2000",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "allow.everyone.if.no.acl.succeeded": "true",
+        "allow.everyone.if.no.acl.found": "true",
         "super.users": "User:operator",
         # Old records go within a second of the wish, not within five minutes.
         "log.retention.check.interval.ms": "300",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescript
 from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_empty_groups, print_group_states
-from kafka_groups.rendering.views.describe import OFFSETS, describe_document
+from kafka_groups.rendering.views.describe import OFFSET_COLUMNS, OFFSETS, describe_document
 from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
 
 
@@ -110,12 +110,6 @@ class Shape:
     name: str
     verbose: bool
     output_format: str
-    offset_columns: Sequence[Column] = field(init=False)
-
-    def __post_init__(self) -> None:
-        # One tuple for all groups: the writer compares it by identity.
-        columns = OFFSETS.table(verbose=self.verbose, as_kafka=self.output_format == "kafka")
-        object.__setattr__(self, "offset_columns", columns)
 
     def details(self) -> Details:
         """Return what this view needs of the groups. JSON contains the same keys in every view."""
@@ -131,6 +125,10 @@ class Shape:
 
     def make_writer(self, screen: Screen) -> Writer:
         """Return the writer of the format."""
+        if self.output_format == "table":
+            from kafka_groups.rendering.writers.table import BlockWriter
+
+            return BlockWriter(screen)
         view = self._view()
         if self.output_format == "csv":
             from kafka_groups.rendering.writers.csv import CsvWriter
@@ -138,13 +136,9 @@ class Shape:
             return CsvWriter(screen, view.table(verbose=self.verbose))
         if writer := open_data_writer(screen, self.output_format, command="describe", view=view):
             return writer
-        if self.output_format == "kafka":
-            from kafka_groups.rendering.writers.kafka import KafkaWriter
+        from kafka_groups.rendering.writers.kafka import KafkaWriter
 
-            return KafkaWriter(screen)
-        from kafka_groups.rendering.writers.table import BlockWriter
-
-        return BlockWriter(screen)
+        return KafkaWriter(screen)
 
     def entries(self, groups: DescribedGroups, without_rows: list[str]) -> Iterator[Entry]:
         """Yield an entry for each group, so that a large cluster's rows are never in memory at once.
@@ -173,7 +167,7 @@ class Shape:
             from kafka_groups.rendering.views.state import STATES, state_row
 
             return STATES.table(verbose=self.verbose), [state_row(group)]
-        return self.offset_columns, offsets
+        return OFFSET_COLUMNS[self.verbose, self.output_format == "kafka"], offsets
 
     def _view(self) -> View:
         from kafka_groups.rendering.views.members import MEMBERS

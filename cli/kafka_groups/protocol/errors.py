@@ -198,4 +198,6 @@ def error_name(code: int) -> str:
 def broker_error(code: int, message: str | None = None) -> BrokerError:
     """Return a code as an error with the broker's own message, or with the code's sentence if there is none."""
     found = error_code(code)
-    return BrokerError(message or found.sentence, code=code, name=found.name)
+    error = BrokerError(message or found.sentence)
+    error.code, error.name = code, found.name
+    return error

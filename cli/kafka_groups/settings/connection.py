@@ -47,7 +47,8 @@ def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
 
     Raises SettingsError for a setting that cannot be used; the error names the source of the setting.
     """
-    typed = parse_network_pairs(sources.get("properties", ()))
+    pairs = sources.get("properties", ())
+    typed = parse_network_pairs(pairs) if pairs else {}
     return _build(merge_sources(typed, sources), typed)
 
 
@@ -55,7 +56,8 @@ def _build(merged: MergedSettings, typed: Mapping[str, Setting]) -> ConnectionSe
     servers = merged.bootstrap()
     settings = merged.settings
     protocol = _protocol(settings.get("security.protocol"))
-    require_sasl_protocol(typed, protocol.value)
+    if typed:
+        require_sasl_protocol(typed, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),

@@ -17,13 +17,11 @@ def profiles_file() -> Path:
     return user_config_path("kafka-groups") / "profiles.toml"
 
 
-def read_profile(name: str | None, path: Path | None) -> dict[str, Setting]:
-    """Return the settings of one profile, none without a name; `path` None is the user's own file.
+def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
+    """Return the settings of one profile; `path` None is the user's own file.
 
     Raises SettingsError if the file cannot be read, or has no such profile.
     """
-    if not name:
-        return {}
     import tomllib
 
     path = path or profiles_file()

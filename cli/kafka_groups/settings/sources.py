@@ -78,7 +78,7 @@ def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> MergedSetti
     }
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
-    merged = read_profile(profile, sources.get("profiles"))
+    merged = read_profile(profile, sources.get("profiles")) if profile else {}
     # A profile may name a config file; one of a flag or of the environment replaces it.
     if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
         searched.append(f"the config file {file}")

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from kafka_groups.admin.network.resolver import Address, Resolution, numeric_addresses, resolve
+from kafka_groups.admin.network.channel import Address, numeric_addresses
+from kafka_groups.admin.network.resolver import Resolution, resolve
 from kafka_groups.errors import NameNotResolvedError
 from kafka_groups.settings import Endpoint
 

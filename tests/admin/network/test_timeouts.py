@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kafka_groups.admin.network.channel import Channel
+from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.handshake import Handshake
-from kafka_groups.admin.network.resolver import Address
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.protocol import Struct

@@ -6,12 +6,16 @@ import errno
 import os
 import selectors
 import socket
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafka_groups.errors import AdminError, ConnectionFailedError, MalformedResponseError, TlsFailedError
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.network.resolver import Address
+    from kafka_groups.settings import Endpoint
+
+# The address family, and the argument of socket.connect.
+Address: TypeAlias = tuple[int, tuple[str, int] | tuple[str, int, int, int]]
 
 _READ_SIZE: Final = 1 << 18
 _SIZE_BYTES: Final = 4
@@ -207,3 +211,17 @@ def _reason(error: OSError | None) -> str:
     if error is None:
         return "the host name has no address"
     return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def numeric_addresses(endpoint: Endpoint) -> list[Address] | None:
+    """Return the address of a host that is an IP address and needs no lookup; None for a name."""
+    try:
+        infos = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return None
+    return addresses_of(infos)
+
+
+def addresses_of(infos: Iterable[tuple[Any, ...]]) -> list[Address]:
+    """Return the addresses in the result of socket.getaddrinfo."""
+    return [(family, address) for family, _, _, _, address in infos]

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka_groups.admin.network.channel import numeric_addresses
 from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
-from kafka_groups.admin.network.resolver import Resolution, numeric_addresses
+from kafka_groups.admin.network.resolver import Resolution
 from kafka_groups.errors import (
     AdminError,
     ConnectionFailedError,
@@ -21,9 +22,9 @@ from kafka_groups.protocol import INT32, Cursor, SchemaError
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.network.channel import Channel
+    from kafka_groups.admin.network.channel import Address, Channel
     from kafka_groups.admin.network.handshake import Handshake
-    from kafka_groups.admin.network.resolver import Address, Resolve
+    from kafka_groups.admin.network.resolver import Resolve
     from kafka_groups.settings import Endpoint
 
 # A broker serves one connection in order, so more in flight only hides the round trip; a limit keeps its

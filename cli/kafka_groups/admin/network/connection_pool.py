@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
-from kafka_groups.admin.network.channel import Channel
+from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection, Request, Response
 from kafka_groups.admin.network.handshake import Handshake
-from kafka_groups.admin.network.resolver import Address, Resolve, resolve
+from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import (
     AdminError,

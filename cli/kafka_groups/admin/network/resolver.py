@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
+from kafka_groups.admin.network.channel import Address, addresses_of
 from kafka_groups.errors import NameNotResolvedError
 from kafka_groups.settings import Endpoint
 
-# The address family, and the argument of socket.connect.
-Address: TypeAlias = tuple[int, tuple[str, int] | tuple[str, int, int, int]]
 Resolve: TypeAlias = Callable[[Endpoint], list[Address]]
 
 
@@ -23,7 +22,7 @@ def resolve(endpoint: Endpoint) -> list[Address]:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         msg = f"cannot resolve the host name '{endpoint.host}': {reason}"
         raise NameNotResolvedError(msg) from error
-    return _addresses(infos)
+    return addresses_of(infos)
 
 
 class Resolution:
@@ -51,16 +50,3 @@ class Resolution:
         except NameNotResolvedError as error:
             self.error = error
         self._wakeup()
-
-
-def numeric_addresses(endpoint: Endpoint) -> list[Address] | None:
-    """Return the address of a host that is an IP address and needs no lookup; None for a name."""
-    try:
-        infos = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except (OSError, UnicodeError):
-        return None
-    return _addresses(infos)
-
-
-def _addresses(infos: Iterable[tuple[Any, ...]]) -> list[Address]:
-    return [(family, address) for family, _, _, _, address in infos]

@@ -10,7 +10,7 @@ from kafka_groups.admin.network.channel import Channel
 from kafka_groups.errors import SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.network.resolver import Address
+    from kafka_groups.admin.network.channel import Address
     from kafka_groups.settings import Tls
 
 

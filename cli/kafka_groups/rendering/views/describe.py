@@ -53,6 +53,12 @@ OFFSETS: Final = View(
         METADATA,
     )
 )
+# The columns of the table by (verbose, as Kafka's tool).
+OFFSET_COLUMNS: Final = {
+    (verbose, as_kafka): OFFSETS.table(verbose=verbose, as_kafka=as_kafka)
+    for verbose in (False, True)
+    for as_kafka in (False, True)
+}
 _encode_state: Final = STATES.encoder(without=("members",))
 _encode_offset: Final = OFFSETS.encoder(without=("group",))
 _encode_member: Final = MEMBERS.encoder(without=("group",))
