@@ -48,33 +48,6 @@ EXEMPT = {
     "tests/rendering/history": _REDESIGNED,
 }
 
-# PENDING: being rewritten on other branches. Delete the list once they are merged.
-PENDING: tuple[str, ...] = (
-    "cli/DESIGN.md",
-    "cli/kafka_groups/__init__.py",
-    "cli/kafka_groups/__main__.py",
-    "cli/kafka_groups/errors.py",
-    "cli/kafka_groups/files.py",
-    "cli/kafka_groups/java.py",
-    "cli/kafka_groups/model.py",
-    "cli/kafka_groups/admin",
-    "cli/kafka_groups/commands/*.py",
-    "cli/kafka_groups/protocol",
-    "cli/kafka_groups/rendering/*.py",
-    "cli/kafka_groups/sandbox",
-    "cli/kafka_groups/settings",
-    "tests/test_model.py",
-    "tests/admin",
-    "tests/bench",
-    "tests/commands/*.py",
-    "tests/fakes",
-    "tests/live",
-    "tests/protocol",
-    "tests/rendering",
-    "tests/sandbox",
-    "tests/settings",
-)
-
 
 class Exemption(NamedTuple):
     """A text that is allowed although an expression matches it."""
