@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for report in terminalreporter.stats.get("skipped", ()):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
         if reason.endswith(_NOT_INSTALLED):
-            missing.setdefault(reason, []).append(report.nodeid.rpartition("@")[0] or report.nodeid)
+            missing.setdefault(reason, []).append(report.nodeid)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

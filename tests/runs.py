@@ -7,16 +7,20 @@ terminated: the controller ends every process that inherited the id.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import pytest
+
+from kafka_groups.files import write_atomically
 
 # Every process that a run starts inherits it. Tests remove variables named KAFKA_GROUPS_* from commands, so it has
 # another name.
@@ -24,6 +28,7 @@ _RUN_ID: Final = "TEST_RUN_OF_KAFKA_GROUPS"
 _DIRECTORY = pytest.StashKey[Path]()
 _SIGTERM_BEFORE = pytest.StashKey[Any]()
 _END_S: Final = 20
+_GROUPS_FILE: Final = "groups.json"
 
 # The fixture of a cluster, of a broker or of tables, and the group of the modules that use it. A group runs on one
 # worker, in this order; all groups begin with those that take longest.
@@ -35,7 +40,7 @@ _GROUPS: Final = {
     # Tables that take half a minute to build.
     "told": "told",
     # Tests change rights and the retention of the only broker that has users.
-    "guarded": "guarded",
+    "secured": "secured",
 }
 
 
@@ -82,19 +87,47 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, config.stash[_SIGTERM_BEFORE])
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give all tests of a module to one worker, and all modules of a group."""
+    """Order the modules for the scheduler, and write down which of them form a group."""
     if not is_worker(config):
         return
     modules: dict[str, list[pytest.Item]] = {}
     for item in items:
-        modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    ranks = {name: _rank(tests) for name, tests in modules.items()}
-    for name, tests in modules.items():
-        for item in tests:
-            item.add_marker(pytest.mark.xdist_group(_group(tests) or name))
+        modules.setdefault(_module(item.nodeid), []).append(item)
+    groups = {name: group for name, tests in modules.items() if (group := _group(tests))}
+    # All workers write the same, each before it reports its tests to the controller.
+    write_atomically(config.stash[_DIRECTORY] / _GROUPS_FILE, json.dumps(groups))
     # Sorting is stable: tests of a module stay together, and modules of a group follow each other.
-    items.sort(key=lambda item: ranks[item.nodeid.partition("::")[0]])
+    ranks = {name: _rank(tests) for name, tests in modules.items()}
+    items.sort(key=lambda item: ranks[_module(item.nodeid)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return the scheduler of `--dist loadgroup`: pytest-xdist's loadscope, with our groups as its scopes.
+
+    The marks `xdist_group` would be enough, but pytest-xdist 3.8 does not see them with pytest 9.2 (its issue 1386).
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+
+    class GroupScheduling(LoadScopeScheduling):
+        @cached_property
+        def _groups(self) -> dict[str, str]:
+            groups: dict[str, str] = json.loads((config.stash[_DIRECTORY] / _GROUPS_FILE).read_text())
+            return groups
+
+        def _split_scope(self, nodeid: str) -> str:
+            return self._groups.get(_module(nodeid), _module(nodeid))
+
+    return GroupScheduling(config, log)
+
+
+def _module(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
 
 
 def _group(tests: Sequence[pytest.Item]) -> str | None:

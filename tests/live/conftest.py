@@ -16,7 +16,7 @@ from confluent_kafka.admin import AclOperation
 
 from kafka_groups import sandbox
 from kafka_groups.files import lock
-from tests.live.guarded import Guarded, guarded_broker
+from tests.live.secured_broker import SecuredBroker, run_secured_broker
 
 _TOOL_TIMEOUT_S = 60
 _START_TIMEOUT_S = 240
@@ -67,11 +67,11 @@ def kafka_2_5(run_directory: Path) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A broker on which only the operator may read the commits, and the describer may at least describe them."""
-    with guarded_broker(tmp_path_factory.mktemp("guarded")) as guarded:
-        guarded.allow("describer", AclOperation.DESCRIBE, "__consumer_offsets")
-        yield guarded
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """A broker on which only the operator may read `__consumer_offsets`; the user `describer` may describe it."""
+    with run_secured_broker(tmp_path_factory.mktemp("secured")) as broker:
+        broker.allow("describer", AclOperation.DESCRIBE, "__consumer_offsets")
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from kafka_groups.admin import GroupAdmin, OffsetSpec
 from kafka_groups.errors import BrokerError
 from tests.live.groups.asking import admin_of, ask
 from tests.live.groups.members import many_simple
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -109,7 +109,7 @@ def test_each_group_may_be_asked_for_partitions_of_its_own(cluster: Cluster, gro
 
 
 def test_all_raises_what_one_group_failed_with(cluster: Cluster, groups: list[str]) -> None:
-    missing = fresh("missing")
+    missing = unique_name("missing")
     with admin_of(cluster.bootstrap) as admin:
         answers = admin.describe_consumer_groups([*groups, missing])
 
@@ -148,7 +148,7 @@ def test_offsets_of_many_groups_are_one_document(cluster: Cluster, groups: list[
 
 
 def test_a_group_that_does_not_exist_is_not_one_without_commits(cluster: Cluster, groups: list[str]) -> None:
-    missing = fresh("missing")
+    missing = unique_name("missing")
     answer = ask(cluster.bootstrap, "offsets", missing, groups[0])
 
     assert {row[0] for row in answer.rows[1:]} == {groups[0]}

@@ -13,7 +13,7 @@ from kafka_groups.model import CommittedOffset
 from tests.live.groups.asking import admin_of, ask
 from tests.live.groups.members import simple
 from tests.live.groups.raw import commit_annotated
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -32,7 +32,7 @@ def topic(cluster: Cluster) -> str:
 @contextmanager
 def _open_transaction(bootstrap: str, group: str, topic: str, *, offset: int) -> Iterator[Producer]:
     """A transaction that commits an offset for partition 0 of the topic, not yet ended; aborted if it still is not."""
-    producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
+    producer = Producer(quiet(bootstrap) | {"transactional.id": unique_name("transaction")})
     consumer = Consumer(quiet(bootstrap) | {"group.id": group})
     try:
         producer.init_transactions(_TIMEOUT_S)
@@ -87,7 +87,7 @@ def test_a_transaction_that_ends_in_time_is_waited_for(cluster: Cluster, topic: 
 
 
 def test_a_commit_keeps_its_metadata_and_leader_epoch(cluster: Cluster, topic: str) -> None:
-    group = fresh("annotated")
+    group = unique_name("annotated")
     commit_annotated(cluster.bootstrap, group, topic, partition=0, offset=5, leader_epoch=0, metadata=METADATA)
     commit_annotated(cluster.bootstrap, group, topic, partition=1, offset=6, leader_epoch=-1, metadata="")
     with admin_of(cluster.bootstrap) as admin:

@@ -51,7 +51,7 @@ STABLE = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
-# Two request headers and two response headers serve all 59 versions, so a few examples a version are hundreds each.
+# The 59 versions share two headers of requests and two of responses, which get hundreds of examples each all the same.
 HEADERS = settings(STABLE, max_examples=10)
 
 

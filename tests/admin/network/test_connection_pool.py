@@ -13,8 +13,8 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin, driver
 from kafka_groups.admin.network.channel import Address
-from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.model import Broker, Failure
 from kafka_groups.settings import ConnectionSettings, Endpoint

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.model import GroupDescription
 from tests.live.groups.raw import dismiss_static
-from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.topics import quiet, unique_name
 from tests.live.groups.waiting import await_group, await_state, wait_until
 
 Commits = Sequence[tuple[str, int, int]]
@@ -36,7 +36,7 @@ def stable(
 
     With more members than partitions, some are idle.
     """
-    group = name or fresh("stable")
+    group = name or unique_name("stable")
     with ExitStack() as leaving:
         consumers = []
         for number in range(1, members + 1):
@@ -70,7 +70,7 @@ def one_by_one(
 
     Each time that they are settled, the first one commits what is told. The topic has a partition for each of them.
     """
-    group = name or fresh("joined")
+    group = name or unique_name("joined")
     with ExitStack() as leaving:
         joined: list[Consumer] = []
         for number, settings in enumerate(members, start=1):
@@ -88,7 +88,7 @@ def one_by_one(
 @contextmanager
 def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: bool = False) -> Iterator[str]:
     """A group whose only member committed and left."""
-    group = fresh("empty")
+    group = unique_name("empty")
     with stable(bootstrap, *topics, commits=commits, consumer_protocol=consumer_protocol, name=group):
         pass
     await_state(bootstrap, group, "Empty", members=0)
@@ -98,7 +98,7 @@ def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: boo
 @contextmanager
 def simple(bootstrap: str, *, commits: Commits) -> Iterator[str]:
     """A group that never had a member: its commits were made from outside."""
-    group = fresh("simple")
+    group = unique_name("simple")
     commit_from_outside(bootstrap, [group], commits)
     yield group
 
@@ -120,7 +120,7 @@ def reconciling(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterato
 @contextmanager
 def many_simple(bootstrap: str, number: int, *, commits: Commits) -> Iterator[list[str]]:
     """As many groups without members, with these commits in each."""
-    groups = [fresh("many") for _ in range(number)]
+    groups = [unique_name("many") for _ in range(number)]
     commit_from_outside(bootstrap, groups, commits)
     yield groups
 
@@ -143,7 +143,7 @@ def delete_group(bootstrap: str, group: str) -> None:
 
 @contextmanager
 def _unheeding(bootstrap: str, topic: str, *, state: str, commits: Commits, **settings: str) -> Iterator[str]:
-    group = fresh(state.lower())
+    group = unique_name(state.lower())
     # With a callback, librdkafka gives partitions back only when it is polled.
     first = _join(bootstrap, group, 1, **{"max.poll.interval.ms": _DAY_MS}, **settings)
     second = _join(bootstrap, group, 2, **settings)

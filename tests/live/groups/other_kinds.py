@@ -15,7 +15,7 @@ from kio.static.primitive import i32, i32Timedelta
 
 from tests.live.groups.asking import admin_of
 from tests.live.groups.raw import coordinator_of
-from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.topics import quiet, unique_name
 from tests.live.groups.waiting import wait_until
 
 _MINUTE = i32Timedelta.parse(timedelta(minutes=1))
@@ -25,7 +25,7 @@ _JOIN, _LEAVE = 0, -1
 @contextmanager
 def share(bootstrap: str, topic: str) -> Iterator[str]:
     """A Stable share group."""
-    group = fresh("share")
+    group = unique_name("share")
     consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
     try:
         consumer.subscribe([topic])
@@ -44,7 +44,7 @@ def share(bootstrap: str, topic: str) -> Iterator[str]:
 @contextmanager
 def streams(bootstrap: str, topic: str) -> Iterator[str]:
     """A streams group (KIP-1071) whose topology reads a topic that is there; its member only joined."""
-    group, member = fresh("streams"), str(uuid4())
+    group, member = unique_name("streams"), str(uuid4())
     with coordinator_of(bootstrap, group) as wire:
         answers: list[Any] = []
 

@@ -25,7 +25,7 @@ from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i8, i32, i32Timedelta
 
 from tests.live.groups.raw import Wire, coordinator_of
-from tests.live.groups.topics import fresh
+from tests.live.groups.topics import unique_name
 from tests.live.groups.waiting import await_state, wait_until
 
 _LONG = i32Timedelta.parse(timedelta(minutes=10))
@@ -37,7 +37,7 @@ _SET, _GROUP_RESOURCE = 0, 32
 @contextmanager
 def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
     """A classic group whose leader was told to assign partitions, and never does."""
-    group = fresh("completing")
+    group = unique_name("completing")
     subscription = struct.pack(">hih", 0, 1, len(topic)) + topic.encode() + struct.pack(">i", 0)
     with _joined(bootstrap, group, "consumer", "range", subscription):
         await_state(bootstrap, group, "CompletingRebalance", members=1)
@@ -47,7 +47,7 @@ def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
 @contextmanager
 def connect(bootstrap: str) -> Iterator[str]:
     """A Stable group such as the workers of Kafka Connect make."""
-    group = fresh("connect")
+    group = unique_name("connect")
     with _joined(bootstrap, group, "connect", "sessioned", b"\0\1") as (wire, joined):
         member = joined.member_id
         wire.ask(
@@ -70,7 +70,7 @@ def assigning(bootstrap: str, topic: str) -> Iterator[str]:
     Assignments are made while a heartbeat is answered, at most one an interval. Nobody heartbeats, so
     the group's epoch stays ahead of its assignments until the members' sessions end.
     """
-    group = fresh("assigning")
+    group = unique_name("assigning")
     _configure_group(
         bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"}
     )

@@ -20,8 +20,8 @@ _RUN = token_hex(2)
 _numbers = count(1)
 
 
-def fresh(stem: str) -> str:
-    """A name that no other test uses, nor a run before on the same cluster."""
+def unique_name(stem: str) -> str:
+    """Return a name that no other test and no other worker uses."""
     return f"{stem}-{_RUN}-{next(_numbers)}"
 
 
@@ -32,7 +32,7 @@ def make_topic(
 
     `replicas` names the brokers of each partition; otherwise each stands on one, as the controller likes.
     """
-    topic = fresh("topic")
+    topic = unique_name("topic")
     wanted = (
         NewTopic(topic, partitions, 1)
         if replicas is None

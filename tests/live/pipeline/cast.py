@@ -20,7 +20,7 @@ from tests.live.groups.members import commit_from_outside, delete_group, empty, 
 from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.raw import commit_annotated, coordinator_of
 from tests.live.groups.together import together
-from tests.live.groups.topics import delete_topic, fresh, make_topic, quiet
+from tests.live.groups.topics import delete_topic, make_topic, quiet, unique_name
 from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commit_in_transaction
 
 RECORDS = 8
@@ -87,7 +87,7 @@ def on_stage(bootstrap: str) -> Iterator[Cast]:
 
 def _without_members(bootstrap: str, topic: str) -> dict[str, str]:
     names = ("assigned", "transactional", "annotated", "reset", "trimmed", "deleted_simple")
-    groups = {name: fresh(name) for name in names}
+    groups = {name: unique_name(name) for name in names}
     _assign_and_commit(bootstrap, groups["assigned"], topic)
     commit_in_transaction(bootstrap, groups["transactional"], topic, 4)
     commit_and_abort(bootstrap, groups["transactional"], topic, 666)
@@ -120,7 +120,7 @@ def _deleted(bootstrap: str, topic: str, *, consumer_protocol: bool) -> str:
 
 
 def _gone_topic(bootstrap: str) -> tuple[str, str]:
-    group, topic = fresh("bereft"), make_topic(bootstrap, records=RECORDS)
+    group, topic = unique_name("bereft"), make_topic(bootstrap, records=RECORDS)
     commit(bootstrap, group, topic, 7)
     delete_topic(bootstrap, topic)
     return group, topic

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline.records import decode, raw_records
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
-from tests.live.groups.topics import fresh, quiet
+from tests.live.groups.topics import quiet, unique_name
 from tests.live.groups.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def commit_in_transaction(bootstrap: str, group: str, topic: str, offset: int) -
 @contextmanager
 def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Iterator[Producer]:
     """The producer of a transaction that holds a commit and has not ended."""
-    producer = Producer(quiet(bootstrap) | {"transactional.id": fresh("transaction")})
+    producer = Producer(quiet(bootstrap) | {"transactional.id": unique_name("transaction")})
     consumer = Consumer(quiet(bootstrap) | {"group.id": group})
     try:
         producer.init_transactions(_TIMEOUT_S)
@@ -87,7 +87,7 @@ def places(bootstrap: str) -> Rows:
 
 
 def _records(bootstrap: str) -> list[dict[str, Any]]:
-    settings = {"group.id": fresh("reader"), "enable.auto.commit": False, "enable.partition.eof": True}
+    settings = {"group.id": unique_name("reader"), "enable.auto.commit": False, "enable.partition.eof": True}
     consumer = Consumer(quiet(bootstrap) | settings | {"isolation.level": "read_committed", "fetch.wait.max.ms": 10})
     found: list[dict[str, Any]] = []
     try:

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
 from tests.live.groups.asking import admin_of
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 
 pytestmark = pytest.mark.live
 
@@ -25,7 +25,7 @@ _TIMEOUT_S = 30
 
 def make_compacted(bootstrap: str, policy: str) -> str:
     """A topic of this policy, with records of one key."""
-    topic = fresh("compacted")
+    topic = unique_name("compacted")
     client = AdminClient(quiet(bootstrap))  # dropped before the result, it takes the request back
     client.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": policy})])[topic].result(_TIMEOUT_S)
     producer = Producer(quiet(bootstrap))

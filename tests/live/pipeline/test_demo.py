@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.sandbox import tour
 from kafka_groups.sandbox.tour import Step, pipeline_steps
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
@@ -27,7 +27,7 @@ def whole_steps(steps: Sequence[Step]) -> list[Step]:
 def test_every_command_of_the_pipelines_tour_ends_well(
     broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    group, into = fresh("toured"), tmp_path / "tables"
+    group, into = unique_name("toured"), tmp_path / "tables"
     # Far behind, for a report begins with the worst groups.
     commit(broker, group, make_topic(broker, records=5_000), 2)
     monkeypatch.setattr(tour, "pipeline_steps", lambda *asked: whole_steps(pipeline_steps(*asked)))

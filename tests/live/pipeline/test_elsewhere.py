@@ -20,7 +20,7 @@ from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from kafka_groups.rendering.history import history_document
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment, standalone
 from tests.live.pipeline.told import Told, now_ms
@@ -109,7 +109,7 @@ def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any
     place: Place, spark: SparkSession, broker: str
 ) -> None:
     home, (_, there), (reported, built) = place.home, place.after("ingest"), place.after("report")
-    commit(broker, fresh("later"), make_topic(broker, records=8), 1, 2, 3)
+    commit(broker, unique_name("later"), make_topic(broker, records=8), 1, 2, 3)
 
     later = _run(home / "ingest", "ingest", "-b", broker, *place.flags)
     until_ms = now_ms()

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups import sandbox
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_it_brings_nothing_and_ends_well_and_a_later_one_brings_all(
     flags = ("pipeline", "ingest", "--into", storage.into, "--format", "json")
 
     first = run(*flags, bootstrap=untouched)
-    group = fresh("first")
+    group = unique_name("first")
     commit(untouched, group, make_topic(untouched, records=8), 1, 2)
     second = run(*flags, bootstrap=untouched)
 

@@ -11,7 +11,7 @@ from kafka_groups.pipeline.ingesting import Ingested, ingest
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from tests.live.groups.asking import admin_of
 from tests.live.groups.members import stable
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commits_in, read_directly
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 def topic(broker: str) -> str:
     topic = make_topic(broker, records=8)
     for number in range(20):
-        commit(broker, fresh("committing"), topic, *range(number % 7 + 1))
+        commit(broker, unique_name("committing"), topic, *range(number % 7 + 1))
     with stable(broker, topic, commits=[(topic, 0, 3)]):
         pass
     return topic
@@ -52,7 +52,7 @@ def test_a_second_run_brings_what_came_since_and_nothing_twice(
 ) -> None:
     _ingest(spark, storage, broker)
     again = _ingest(spark, storage, broker)
-    commit(broker, fresh("later"), topic, 1, 2, 3)
+    commit(broker, unique_name("later"), topic, 1, 2, 3)
     later = _ingest(spark, storage, broker)
 
     assert (again.batches, again.records) == (0, 0)
@@ -86,7 +86,7 @@ def test_commits_of_an_aborted_transaction_are_not_there_and_their_offsets_are_a
 ) -> None:
     _ingest(spark, storage, broker)
     before = set(storage.read(spark, INGEST_GAPS).collect())
-    group = fresh("aborting")
+    group = unique_name("aborting")
     commit_and_abort(broker, group, topic, 666)
     commit(broker, group, topic, 5)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline.source.brokers import Brokers
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 
 pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.timed]
@@ -39,7 +39,7 @@ def _seen(command: list[str]) -> str:
 
 
 def test_it_sees_that_spark_starts_and_how_many_offsets_are_read(broker: str, tmp_path: Path) -> None:
-    commit(broker, fresh("watched"), make_topic(broker, records=8), *range(30))
+    commit(broker, unique_name("watched"), make_topic(broker, records=8), *range(30))
     brokers = Brokers({"bootstrap.servers": broker}, 30)
     there = brokers.partitions()
     offsets = sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())

@@ -19,7 +19,7 @@ import pytest
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.groups.waiting import wait_until
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 
@@ -108,7 +108,7 @@ def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Pope
 
 def _end(broker: str, home: Path, ending: Ending) -> Ended:
     topic = make_topic(broker, records=8)
-    commit(broker, fresh("before"), topic, 1, 2, 3)
+    commit(broker, unique_name("before"), topic, 1, 2, 3)
     storage = open_storage(str(home / "tables"), create=True)
     with _continuous(broker, home, ending.spark) as process:
         wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", longest_s=_START_S)
@@ -156,7 +156,7 @@ def test_what_was_written_until_then_is_counted(ended: Ended, spark: SparkSessio
 
 
 def test_the_next_run_goes_on_there(ended: Ended, spark: SparkSession, broker: str) -> None:
-    commit(broker, fresh("after"), make_topic(broker, records=8), 1, 2)
+    commit(broker, unique_name("after"), make_topic(broker, records=8), 1, 2)
 
     ingest(spark, ended.storage, {"bootstrap.servers": broker})
 

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.source.brokers import Brokers
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, delete, missing_in, places, places_in
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_the_next_run_makes_it_as_if_it_had_never_died(
 ) -> None:
     topic = make_topic(broker, records=8)
     for _ in range(20):
-        commit(broker, group := fresh("dying"), topic, *range(8))
+        commit(broker, group := unique_name("dying"), topic, *range(8))
         delete(broker, group)
 
     died = subprocess.run(

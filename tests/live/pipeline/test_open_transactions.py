@@ -10,7 +10,7 @@ from kafka_groups.pipeline.examining import transactions
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.source.brokers import Brokers
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, open_transaction
 
 pytestmark = pytest.mark.live
@@ -27,7 +27,7 @@ def _check(bootstrap: str) -> tuple[str, str]:
 def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
     broker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    topic, group = make_topic(broker, records=8), fresh("transacting")
+    topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
     place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).partitions()))
 

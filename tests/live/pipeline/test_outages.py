@@ -21,7 +21,7 @@ from kafka_groups import sandbox
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 from tests.live.groups.waiting import wait_until
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 
@@ -92,7 +92,10 @@ def _continuous(bootstrap: str, into: str, stderr: Path) -> Iterator[subprocess.
 def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Lived:
     home = tmp_path_factory.mktemp("lived")
     storage, stderr = open_storage(str(home / "tables"), create=True), home / "stderr"
-    topic, groups = make_topic(broker.bootstrap, records=8), (fresh("before"), fresh("after"), fresh("anew"))
+    topic, groups = (
+        make_topic(broker.bootstrap, records=8),
+        (unique_name("before"), unique_name("after"), unique_name("anew")),
+    )
     commit(broker.bootstrap, groups[0], topic, 1, 2, 3)
     with _continuous(broker.bootstrap, storage.into, stderr) as process:
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafka_groups
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def notebook() -> str:
 def test_the_cell_for_a_notebook_counts_the_commits_of_each_group(
     spark: SparkSession, broker: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    group = fresh("notebook")
+    group = unique_name("notebook")
     commit(broker, group, make_topic(broker, records=1), 1, 2, 3)
     cell = notebook()
     assert cell.count(_ADDRESS) == 1

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION
 from tests.live.groups.asking import admin_of
 from tests.live.groups.members import simple, stable
 from tests.live.groups.other_kinds import share, streams
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 from tests.live.pipeline.told import now_ms
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_an_old_broker_tells_no_topic_ids_and_its_groups_are_sampled_all_the_sam
 
 def test_the_last_stable_offset_stops_before_an_open_transaction(cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(cluster.bootstrap, records=3)
-    producer = Producer(quiet(cluster.bootstrap) | {"transactional.id": fresh("transaction")})
+    producer = Producer(quiet(cluster.bootstrap) | {"transactional.id": unique_name("transaction")})
     producer.init_transactions(_TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(topic, b"pending", partition=0)
@@ -232,7 +232,7 @@ def test_a_partition_may_stand_in_a_request_once(cluster: Cluster, monkeypatch: 
     rows = [{"partition_index": 0, "timestamp": moment} for moment in (1, 2)]
     monkeypatch.setattr(
         OffsetsForTimesHandler,
-        "bodies",
+        "build_requests",
         lambda _self, keys, _version: [(keys, {"topics": [{"name": topic, "partitions": rows}]})],
     )
     with admin_of(cluster.bootstrap) as admin:

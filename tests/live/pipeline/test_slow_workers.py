@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.storage import Storage
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_an_ingest_starts_a_worker_again_that_was_late(
     slow.write_text(_SLOW_ONCE.format(seen=seen, python=sys.executable))
     slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(slow))
-    group = fresh("slow")
+    group = unique_name("slow")
     commit(broker, group, make_topic(broker, records=8), 1, 2)
     told: list[str] = []
 

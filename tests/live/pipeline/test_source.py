@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.pipeline import KafkaGroupsSource
 from kafka_groups.pipeline.ingesting import error_in
 from kafka_groups.pipeline.records import partition_of
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SECRETS = {"kafka.sasl.password": "hunter2-a", "kafka.ssl.key.pem": "hunter2-b",
 @pytest.fixture(scope="module")
 def group(broker: str) -> str:
     topic = make_topic(broker, records=8)
-    for name in (wanted := fresh("wanted"), fresh("other")):
+    for name in (wanted := unique_name("wanted"), unique_name("other")):
         commit(broker, name, topic, 1, 2, 3)
     return wanted
 

@@ -10,7 +10,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.live.groups.members import commit_from_outside
-from tests.live.groups.topics import fresh, make_topic, quiet
+from tests.live.groups.topics import make_topic, quiet, unique_name
 
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60 * SECOND_MS
@@ -38,7 +38,7 @@ def make_timed(bootstrap: str, now_ms: int) -> Timed:
     topic = make_topic(bootstrap, partitions=len(times))
     _produce(bootstrap, topic, times)
     _delete_records(bootstrap, topic)
-    groups = [fresh("timed") for _ in range(_GROUPS)]
+    groups = [unique_name("timed") for _ in range(_GROUPS)]
     for number, group in enumerate(groups):
         commits = [(topic, partition, len(each) * number // (_GROUPS - 1)) for partition, each in times.items()]
         commit_from_outside(bootstrap, [group], commits)

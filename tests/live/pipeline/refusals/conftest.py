@@ -10,10 +10,10 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage
 from tests.fakes.fake_admin import Outcome, run
-from tests.live.groups.topics import fresh, make_topic
-from tests.live.guarded import Guarded
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.pipeline.refusals.ingests import Ingest
+from tests.live.secured_broker import SecuredBroker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="package")
-def topic(guarded: Guarded) -> str:
-    return make_topic(guarded.bootstrap, records=8)
+def topic(secured: SecuredBroker) -> str:
+    return make_topic(secured.bootstrap, records=8)
 
 
 @pytest.fixture
-def committed(guarded: Guarded, topic: str) -> str:
+def committed(secured: SecuredBroker, topic: str) -> str:
     """A group that has committed three times, whatever became of the commits before."""
-    group = fresh("committed")
-    commit(guarded.bootstrap, group, topic, 1, 2, 3)
+    group = unique_name("committed")
+    commit(secured.bootstrap, group, topic, 1, 2, 3)
     return group
 
 

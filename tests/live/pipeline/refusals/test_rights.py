@@ -17,10 +17,10 @@ from kafka_groups.pipeline import KafkaGroupsSource
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic
-from tests.live.guarded import SECRET, Guarded
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
+from tests.live.secured_broker import SECRET, SecuredBroker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,16 +31,16 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 @pytest.mark.usefixtures("committed")
 def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_started(
-    guarded: Guarded, storage: Storage, mocker: MockerFixture
+    secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
     flags = ("--into", storage.into, "--format", "json")
-    outcome = run("pipeline", "ingest", *flags, bootstrap=guarded.bootstrap)
+    outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"], names_of(document)) == (1, "failed", ["SOURCE_FAILED"])
     assert outcome.stderr == (
-        f"Error: __consumer_offsets cannot be read from {guarded.bootstrap}: this user has no right to it. Have "
+        f"Error: __consumer_offsets cannot be read from {secured.bootstrap}: this user has no right to it. Have "
         "Describe and Read allowed on that topic, or do without: `kafka-groups pipeline sample` needs neither, and "
         "build tells lag and verdicts from samples\n"
     )
@@ -49,12 +49,12 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
 
 
 def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_not_know(
-    guarded: Guarded, storage: Storage
+    secured: SecuredBroker, storage: Storage
 ) -> None:
-    silent = make_topic(guarded.bootstrap, records=3)
-    guarded.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
+    silent = make_topic(secured.bootstrap, records=3)
+    secured.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
     flags = ("--into", storage.into, "--since", "5m", "--topic", silent)
-    outcome = run("pipeline", "backfill", *flags, bootstrap=guarded.bootstrap)
+    outcome = run("pipeline", "backfill", *flags, bootstrap=secured.bootstrap)
 
     note, done = outcome.stderr.splitlines()
     assert (outcome.exit_code, done.startswith("Done in ")) == (0, True), outcome
@@ -62,19 +62,19 @@ def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_
     assert len(storage.files(PARTITION_OFFSETS)) > 0
 
 
-def test_doctor_tells_of_rights_that_are_missing(guarded: Guarded, committed: str) -> None:
+def test_doctor_tells_of_rights_that_are_missing(secured: SecuredBroker, committed: str) -> None:
     def checks(*flags: str) -> dict[str, tuple[str, str]]:
         told = run("pipeline", "doctor", *flags, "--format", "json", bootstrap=None).stdout
         return {check["check"]: (check["status"], check["detail"]) for check in json.loads(told)["checks"]}
 
     assert committed
-    status, detail = checks("-b", guarded.bootstrap)[f"describe {TOPIC}"]
+    status, detail = checks("-b", secured.bootstrap)[f"describe {TOPIC}"]
     assert (status, "`kafka-groups pipeline sample` needs neither" in detail) == ("failed", True)
-    found = checks(*guarded.flags("describer"))
+    found = checks(*secured.flags("describer"))
     status, detail = found[f"read {TOPIC}"]
     assert found[f"describe {TOPIC}"][0] == "ok"
     assert (status, "has no right to it. Have Describe and Read allowed" in detail) == ("failed", True)
-    of_operator = checks(*guarded.flags("operator"))
+    of_operator = checks(*secured.flags("operator"))
     assert of_operator[f"read {TOPIC}"][0] == "ok"
     assert of_operator[f"settings of {TOPIC}"][1].endswith(
         "kept for delete.retention.ms, so ingest has to run more often than that"
@@ -83,8 +83,10 @@ def test_doctor_tells_of_rights_that_are_missing(guarded: Guarded, committed: st
     assert [of_operator[name][0] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
 
 
-def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(guarded: Guarded, committed: str) -> None:
-    told = run("pipeline", "doctor", "--format", "json", bootstrap=guarded.bootstrap).stdout
+def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
+    secured: SecuredBroker, committed: str
+) -> None:
+    told = run("pipeline", "doctor", "--format", "json", bootstrap=secured.bootstrap).stdout
 
     found = {check["check"]: check for check in json.loads(told)["checks"]}
     assert committed
@@ -93,12 +95,14 @@ def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(guarde
     assert [found[name]["status"] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
 
 
-def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storage, topic: str, committed: str) -> None:
-    closed = fresh("closed")
-    commit(guarded.bootstrap, closed, topic, 1)
-    guarded.allow("operator", AclOperation.READ, closed, kind=ResourceType.GROUP)
+def test_samples_are_taken_as_far_as_rights_go(
+    secured: SecuredBroker, storage: Storage, topic: str, committed: str
+) -> None:
+    closed = unique_name("closed")
+    commit(secured.bootstrap, closed, topic, 1)
+    secured.allow("operator", AclOperation.READ, closed, kind=ResourceType.GROUP)
 
-    outcome = run("pipeline", "sample", "--into", storage.into, "--format", "json", bootstrap=guarded.bootstrap)
+    outcome = run("pipeline", "sample", "--into", storage.into, "--format", "json", bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     sampled = pq.read_table(storage.place.join(OFFSET_COMMITS.name)).to_pylist()
@@ -108,10 +112,10 @@ def test_samples_are_taken_as_far_as_rights_go(guarded: Guarded, storage: Storag
 
 
 def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
-    guarded: Guarded, storage: Storage, topic: str, committed: str
+    secured: SecuredBroker, storage: Storage, topic: str, committed: str
 ) -> None:
     """As on managed clusters."""
-    flags = (*guarded.flags("describer", mechanism="SCRAM-SHA-512"), "--into", storage.into)
+    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--into", storage.into)
     sampled = run("pipeline", "sample", *flags, bootstrap=None)
     filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
 
@@ -124,21 +128,23 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
     assert {"sample", "backfill"} <= {row["origin"] for row in ends if row["topic"] == topic}
 
 
-def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(guarded: Guarded, storage: Storage) -> None:
-    flags = (*guarded.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
+def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
+    secured: SecuredBroker, storage: Storage
+) -> None:
+    flags = (*secured.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
     told = run("pipeline", "sample", *flags, bootstrap=None)
     assert (told.exit_code, "authentication failed for user 'operator'" in told.stderr) == (1, True)
 
 
 def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(
-    guarded: Guarded, storage: Storage, committed: str
+    secured: SecuredBroker, storage: Storage, committed: str
 ) -> None:
     """So where a sample sees a commit and not its partition, the partition is gone."""
-    hidden = make_topic(guarded.bootstrap, records=8)
-    commit(guarded.bootstrap, committed, hidden, 5)
-    guarded.allow("operator", AclOperation.READ, hidden)
+    hidden = make_topic(secured.bootstrap, records=8)
+    commit(secured.bootstrap, committed, hidden, 5)
+    secured.allow("operator", AclOperation.READ, hidden)
 
-    run("pipeline", "sample", "--into", storage.into, bootstrap=guarded.bootstrap)
+    run("pipeline", "sample", "--into", storage.into, bootstrap=secured.bootstrap)
 
     commits, ends = (
         pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
@@ -149,9 +155,9 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
 
 @pytest.mark.usefixtures("committed")
 def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
-    guarded: Guarded, storage: Storage, run_ingest: Ingest
+    secured: SecuredBroker, storage: Storage, run_ingest: Ingest
 ) -> None:
-    outcome, document = run_ingest(*guarded.flags("describer"))
+    outcome, document = run_ingest(*secured.flags("describer"))
 
     assert (outcome.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
     assert outcome.stderr.count("\n") == 1
@@ -161,15 +167,15 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 
 
 @pytest.mark.timed
-def test_a_wrong_password_is_told_at_once_and_not_repeated(guarded: Guarded, storage: Storage) -> None:
+def test_a_wrong_password_is_told_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
     begun = time.monotonic()
-    flags = guarded.flags("operator", "hunter2-mistyped")
+    flags = secured.flags("operator", "hunter2-mistyped")
     outcome = run("--debug", "pipeline", "ingest", "--into", storage.into, *flags, bootstrap=None)
 
     assert time.monotonic() - begun < 20  # of the 30 that brokers are waited for
     assert outcome.exit_code == 1
     assert outcome.stderr.splitlines()[-1] == (
-        f"Error: __consumer_offsets cannot be read from {guarded.secured}: the brokers refused the credentials. "
+        f"Error: __consumer_offsets cannot be read from {secured.sasl_listener}: the brokers refused the credentials. "
         "Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
     )
     assert "hunter2" not in outcome.stderr
@@ -177,15 +183,15 @@ def test_a_wrong_password_is_told_at_once_and_not_repeated(guarded: Guarded, sto
 
 @pytest.mark.usefixtures("committed")
 def test_a_password_that_works_is_in_no_plan_no_checkpoint_and_no_table(
-    guarded: Guarded, storage: Storage, spark: SparkSession, run_ingest: Ingest
+    secured: SecuredBroker, storage: Storage, spark: SparkSession, run_ingest: Ingest
 ) -> None:
     spark.dataSource.register(KafkaGroupsSource)
-    options = {f"kafka.{name}": value for name, value in guarded.client("operator").items()}
+    options = {f"kafka.{name}": value for name, value in secured.client("operator").items()}
     stream = spark.readStream.format("kafka_groups").options(**options).load()
     plan = io.StringIO()
     with contextlib.redirect_stdout(plan):
         stream.explain("extended")
-    assert run_ingest(*guarded.flags("operator"))[1]["records"] > 0
+    assert run_ingest(*secured.flags("operator"))[1]["records"] > 0
 
     assert "StreamingRelation" in plan.getvalue()
     assert SECRET not in plan.getvalue()

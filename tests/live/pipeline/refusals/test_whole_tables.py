@@ -18,11 +18,11 @@ from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import fresh, make_topic
+from tests.live.groups.topics import make_topic, unique_name
 from tests.live.groups.waiting import wait_until
-from tests.live.guarded import Guarded
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
+from tests.live.secured_broker import SecuredBroker
 from tests.pipeline.storage.disks import small_disk
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 @pytest.mark.usefixtures("committed")
 def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
-    guarded: Guarded, broker: str, storage: Storage, run_ingest: Ingest
+    secured: SecuredBroker, broker: str, storage: Storage, run_ingest: Ingest
 ) -> None:
-    commit(broker, fresh("elsewhere"), make_topic(broker, records=8), 1, 2)
+    commit(broker, unique_name("elsewhere"), make_topic(broker, records=8), 1, 2)
     run_ingest("-b", broker)
     before = files_of(storage)
-    other = Brokers(guarded.client("operator"), 10).cluster_id()
+    other = Brokers(secured.client("operator"), 10).cluster_id()
     (home,) = Path(storage.into, ".checkpoints").iterdir()
     shutil.copytree(home, home.with_name(other))
 
-    copied, document = run_ingest(*guarded.flags("operator"))
+    copied, document = run_ingest(*secured.flags("operator"))
     assert (copied.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
     assert f"is of cluster {home.name}, and this is {other}: ask the other brokers, or name another" in copied.stderr
 
     owner = home.with_name(other) / "owner.json"
     owner.write_text(owner.read_text().replace(home.name, other))
-    changed, document = run_ingest(*guarded.flags("operator"))
+    changed, document = run_ingest(*secured.flags("operator"))
     assert (changed.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
     assert f"the checkpoint is of cluster {home.name}, but the brokers are of cluster {other}: " in changed.stderr
     assert changed.stderr.count("\n") == 1
@@ -61,7 +61,7 @@ def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_l
 ) -> None:
     topic = make_topic(broker, records=8)
     for offset in (1, 2):  # a batch each
-        commit(broker, fresh("powerless"), topic, offset)
+        commit(broker, unique_name("powerless"), topic, offset)
         run_ingest("-b", broker)
     (log,) = Path(storage.into, ".checkpoints").glob("*/ingest/offsets/1")
     for name in ("1", ".1.crc"):
@@ -74,7 +74,7 @@ def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_l
     assert f"{log} is damaged, as after a loss of power. Delete offsets/1, offsets/.1.crc in " in refused.stderr
     assert files_of(storage) == before
 
-    commit(broker, fresh("powerless"), topic, 3)
+    commit(broker, unique_name("powerless"), topic, 3)
     log.unlink()
     log.with_name(".1.crc").unlink()
     mended, _ = run_ingest("-b", broker)
@@ -85,7 +85,13 @@ def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_l
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("room", [pytest.param(65_536, id="by our files"), pytest.param(16_384, id="by Spark's")])
 def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
-    guarded: Guarded, topic: str, committed: str, spark: SparkSession, tmp_path: Path, mocker: MockerFixture, room: int
+    secured: SecuredBroker,
+    topic: str,
+    committed: str,
+    spark: SparkSession,
+    tmp_path: Path,
+    mocker: MockerFixture,
+    room: int,
 ) -> None:
     mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
     with small_disk(tmp_path / "disk", megabytes=2) as disk:
@@ -94,8 +100,8 @@ def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(2**21 - room))
         for offset in range(60):
-            commit(guarded.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
-        flags = ("--into", into, *guarded.flags("operator"), "--format", "json")
+            commit(secured.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
+        flags = ("--into", into, *secured.flags("operator"), "--format", "json")
         outcome = run("pipeline", "ingest", *flags, bootstrap=None)
         document = json.loads(outcome.stdout)
         ballast.unlink()
@@ -107,21 +113,21 @@ def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
 
 
 def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
-    guarded: Guarded, topic: str, storage: Storage, spark: SparkSession, run_ingest: Ingest
+    secured: SecuredBroker, topic: str, storage: Storage, spark: SparkSession, run_ingest: Ingest
 ) -> None:
-    group = fresh("late")
-    commit(guarded.bootstrap, group, topic, 1)
-    run_ingest(*guarded.flags("operator"))
+    group = unique_name("late")
+    commit(secured.bootstrap, group, topic, 1)
+    run_ingest(*secured.flags("operator"))
     (row,) = storage.read(spark, OFFSET_COMMITS).where(f"`group` = '{group}'").collect()
-    brokers = Brokers(guarded.client("operator"), 10)
+    brokers = Brokers(secured.client("operator"), 10)
     place = row["source_partition"]
-    commit(guarded.bootstrap, group, topic, 2, 3, 4)
+    commit(secured.bootstrap, group, topic, 2, 3, 4)
     end = brokers.latest([place])[place]
-    with guarded.settings(TOPIC, {"cleanup.policy": "delete", "retention.ms": "1", "segment.ms": "100"}):
+    with secured.settings(TOPIC, {"cleanup.policy": "delete", "retention.ms": "1", "segment.ms": "100"}):
         wait_until(lambda: brokers.earliest([place])[place] == end, lambda: "retention took nothing")
-    commit(guarded.bootstrap, group, topic, 5)
+    commit(secured.bootstrap, group, topic, 5)
 
-    outcome, document = run_ingest(*guarded.flags("operator"))
+    outcome, document = run_ingest(*secured.flags("operator"))
 
     assert (outcome.exit_code, document["status"]) == (0, "complete")
     gaps = storage.read(spark, INGEST_GAPS).where(f"source_partition = {place} and reason = 'deleted'").collect()

@@ -1,4 +1,4 @@
-"""A broker that knows users: without a name one may do anything but look at what is closed to others."""
+"""A broker with users and ACLs. An anonymous client may do anything that no ACL allows to others only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.live.groups.topics import quiet
 
 SECRET = "hunter2-of-the-operator"
 _TIMEOUT_S = 30
-_NAME = "guarded"
+_NAME = "secured"
 _SCRAM = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 _SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 _ROUNDS = 4096
@@ -40,21 +40,22 @@ _PASSWORDS = {"operator": SECRET, "describer": "hunter2-of-the-describer"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarded:
-    """`bootstrap` takes everybody, as nobody by name; `secured` wants a user. The operator may do all.
+class SecuredBroker:
+    """The addresses of a broker's listeners. The user `operator` may do everything.
 
-    So does `encrypted`, by TLS with `certificate`; both are None where there is no openssl to make one.
+    `bootstrap` is PLAINTEXT, for anonymous clients. `sasl_ssl_listener` uses TLS with `certificate`; both are None
+    where openssl is not installed.
     """
 
     bootstrap: str
-    secured: str
-    encrypted: str | None
+    sasl_listener: str
+    sasl_ssl_listener: str | None
     certificate: Path | None
 
     def client(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> dict[str, str]:
-        """librdkafka's properties for a user."""
+        """Return librdkafka's properties for a user."""
         return {
-            "bootstrap.servers": self.secured,
+            "bootstrap.servers": self.sasl_listener,
             "security.protocol": "sasl_plaintext",
             "sasl.mechanism": mechanism,
             "sasl.username": user,
@@ -62,28 +63,28 @@ class Guarded:
         }
 
     def flags(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> list[str]:
-        """The same as options of the command line."""
+        """Return the properties of `client` as options of the command line."""
         client = self.client(user, password, mechanism)
         return ["-b", client.pop("bootstrap.servers"), *(f"-X{name}={value}" for name, value in client.items())]
 
     def allow(self, user: str, operation: AclOperation, name: str, *, kind: ResourceType = ResourceType.TOPIC) -> None:
-        """From now on only the operator and those who are allowed may do anything with the topic (or group)."""
-        what = (kind, name, ResourcePatternType.LITERAL)
-        binding = AclBinding(*what, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+        """Allow a user one operation on a topic or a group, and deny all operations on it to users but the operator."""
+        resource = (kind, name, ResourcePatternType.LITERAL)
+        binding = AclBinding(*resource, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
         admin = self._admin()
         admin.create_acls([binding])[binding].result(_TIMEOUT_S)
 
     @contextmanager
     def settings(self, topic: str, settings: Mapping[str, str]) -> Iterator[None]:
-        """Let a topic have these settings for a while."""
+        """Give a topic these settings inside the with block."""
         self._alter(topic, settings, AlterConfigOpType.SET)
         try:
             yield
         finally:
             self._alter(topic, dict.fromkeys(settings, ""), AlterConfigOpType.DELETE)
 
-    def let_scram_in(self) -> None:
-        """The same users and passwords for SCRAM, which the cluster keeps."""
+    def create_scram_users(self) -> None:
+        """Create the same users and passwords for SCRAM, which the cluster stores."""
         admin = self._admin()
         for mechanism in _SCRAM.values():
             info = ScramCredentialInfo(mechanism, _ROUNDS)
@@ -100,28 +101,28 @@ class Guarded:
         admin.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
 
     def _admin(self) -> AdminClient:
-        return AdminClient({**quiet(self.secured), **self.client("operator")})
+        return AdminClient({**quiet(self.sasl_listener), **self.client("operator")})
 
 
 @contextmanager
-def guarded_broker(home: Path) -> Iterator[Guarded]:
-    """One broker with these three listeners, or two."""
-    secured, encrypted = (f"{HOST}:{port}" for port in free_ports(2))
+def run_secured_broker(home: Path) -> Iterator[SecuredBroker]:
+    """Run one broker with these three listeners, or with the first two where openssl is not installed."""
+    sasl, sasl_ssl = (f"{HOST}:{port}" for port in free_ports(2))
     openssl = shutil.which("openssl")
     certificate = make_certificate(openssl, home, f"IP:{HOST}") if openssl else None
-    properties = _properties(secured) | (_encrypting(secured, encrypted, certificate) if certificate else {})
+    properties = _properties(sasl) | (_tls_properties(sasl, sasl_ssl, certificate) if certificate else {})
     wanted = sandbox.SandboxSpec(
         name=_NAME, port=0, heap_mb=512, seed=False, profile=False, home=home, properties=properties
     )
     try:
-        guarded = Guarded(
+        broker = SecuredBroker(
             bootstrap=sandbox.up(wanted).bootstrap,
-            secured=secured,
-            encrypted=encrypted if certificate else None,
+            sasl_listener=sasl,
+            sasl_ssl_listener=sasl_ssl if certificate else None,
             certificate=certificate,
         )
-        guarded.let_scram_in()
-        yield guarded
+        broker.create_scram_users()
+        yield broker
     finally:
         sandbox.down(_NAME, home=home)
 
@@ -135,18 +136,18 @@ def _properties(secured: str) -> dict[str, str]:
         "listener.name.secured.sasl.enabled.mechanisms": ",".join(("PLAIN", *_SCRAM)),
         "listener.name.secured.plain.sasl.jaas.config": f"{_LOGIN} {users};",
         **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": _SCRAM_LOGIN for name in _SCRAM},
-        # A login is good for two seconds (KIP-368).
+        # Credentials are valid for two seconds (KIP-368).
         "connections.max.reauth.ms": "2000",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
         "super.users": "User:operator",
-        # Old records go within a second of the wish, not within five minutes.
+        # Old records are deleted within a second of a change of the settings, not within five minutes.
         "log.retention.check.interval.ms": "300",
         "log.initial.task.delay.ms": "300",
     }
 
 
-def _encrypting(secured: str, encrypted: str, certificate: Path) -> dict[str, str]:
+def _tls_properties(secured: str, encrypted: str, certificate: Path) -> dict[str, str]:
     listeners = f"SECURED://{secured},ENCRYPTED://{encrypted}"
     return {
         "listeners": listeners,
