@@ -61,8 +61,8 @@ def test_wrong_credentials_are_refused_at_once(secured: SecuredBroker, mechanism
     assert time.monotonic() - begun < _AT_ONCE_S
     assert told.exit_code == 1
     assert told.stderr.startswith(
-        f"Error: cannot connect to {secured.sasl_listener}: authentication failed for user 'operator' with {mechanism}: "
-        "Authentication failed"
+        f"Error: cannot connect to {secured.sasl_listener}: "
+        f"authentication failed for user 'operator' with {mechanism}: Authentication failed"
     )
     assert (told.stderr.count("\n"), "wrong" in told.stderr) == (1, False)
     assert [error["name"] for error in json.loads(told.stdout)["errors"]] == ["AUTHENTICATION_FAILED"]
@@ -77,7 +77,8 @@ def test_a_mechanism_that_the_broker_does_not_take_is_told_with_those_it_takes(
     assert (told.exit_code, told.stderr) == (
         1,
         (
-            f"Error: cannot connect to {secured.sasl_ssl_listener}: the broker does not support the SASL mechanism PLAIN; "
+            f"Error: cannot connect to {secured.sasl_ssl_listener}: "
+            "the broker does not support the SASL mechanism PLAIN; "
             "set sasl.mechanism to one that it supports: SCRAM-SHA-512\n"
         ),
     )
@@ -96,7 +97,8 @@ def test_a_port_that_wants_tls_for_its_logins_is_told(secured: SecuredBroker, pr
     assert program("openssl")
     told = run("list", *secured.flags("operator"), "-b", str(secured.sasl_ssl_listener), bootstrap=None)
     assert told.stderr == (
-        f"Error: cannot connect to {secured.sasl_ssl_listener}: the listener uses TLS; set -X security.protocol=SASL_SSL\n"
+        f"Error: cannot connect to {secured.sasl_ssl_listener}: "
+        "the listener uses TLS; set -X security.protocol=SASL_SSL\n"
     )
 
 
