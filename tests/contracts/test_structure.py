@@ -36,15 +36,44 @@ def test_no_file_has_more_than_300_lines() -> None:
 def test_every_file_is_in_the_map() -> None:
     design = (PACKAGE.parent / "DESIGN.md").read_text()
     paths = [str(file.relative_to(PACKAGE)) for file in FILES if file.read_text().strip()]
-    assert [path for path in paths if f"`{path}`" not in design] == []
+    folders = re.findall(r"`([\w/]+/)`", design)
+    missing = [path for path in paths if f"`{path}`" not in design]
+    assert [path for path in missing if not path.startswith(tuple(folders))] == []
 
 
 def test_every_file_of_the_map_exists() -> None:
     design = (PACKAGE.parent / "DESIGN.md").read_text()
     first_cells = re.findall(r"^\|([^|]*)\|", design, re.MULTILINE)
-    paths = re.findall(r"`([\w/]+\.py)`", "".join(first_cells))
+    paths = re.findall(r"`([\w/]+(?:\.py|/))`", "".join(first_cells))
     assert paths
-    assert [path for path in paths if not (PACKAGE / path).is_file()] == []
+    assert [path for path in paths if not (PACKAGE / path).exists()] == []
+
+
+def importers() -> dict[str, set[str]]:
+    """Return the files that import each file of the package."""
+    found: dict[str, set[str]] = {}
+    for file in FILES:
+        name = str(file.relative_to(PACKAGE))
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kafka_groups."):
+                module = (node.module or "").removeprefix("kafka_groups.").replace(".", "/")
+                for path in (f"{module}.py", *(f"{module}/{alias.name}.py" for alias in node.names)):
+                    found.setdefault(path, set()).add(name)
+    return found
+
+
+def is_natural_unit(path: str) -> bool:
+    """Return whether a small file is one message, operation, command, view or writer, or awaits its redesign."""
+    units = ("protocol/messages/", "admin/handlers/", "commands/", "rendering/views/", "rendering/writers/")
+    redesigned = ("pipeline/", "rendering/history/", "rendering/pipeline/")
+    return path.startswith((*units, *redesigned))
+
+
+def test_small_files_with_one_importer_are_natural_units() -> None:
+    users = importers()
+    small = [str(file.relative_to(PACKAGE)) for file in FILES if len(file.read_text().splitlines()) < 60]
+    lonely = [path for path in small if len(users.get(path, ())) == 1 and not is_natural_unit(path)]
+    assert lonely == []
 
 
 def error_classes() -> Iterator[type[errors.KafkaGroupsError]]:
