@@ -220,7 +220,7 @@ def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -
 
 
 def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_consumer_group_offsets, "MOST_GROUPS", 1)
+    monkeypatch.setattr(list_consumer_group_offsets, "MAX_GROUPS", 1)
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", plain, garbage, brokers=[2])
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))

@@ -204,4 +204,4 @@ def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: Fake
 
 def test_empty_groups_that_were_listed_need_no_describe(cluster: FakeCluster) -> None:
     run("describe", "--all-groups")
-    assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], ("empty", "busy"))
+    assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], ("busy", "idle"))

@@ -77,7 +77,8 @@ def describe_groups(
     unread = {group: offsets.failed[group] for group in groups if group in offsets.failed}
     failures, notes = without_deleted(selection, descriptions.failed, unread)
     failures += [failure for group in found.values() for failure in group.failed.values()]
-    ends, starts, log_failures = _log_offsets(admin, _partitions(groups.values(), found.values()), details, deadline)
+    partitions = _partitions(groups.values(), found.values()) if details.offsets else []
+    ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
         descriptions={name: group for name, group in groups.items() if name in found or not details.offsets_only},
         offsets=found,
@@ -140,6 +141,8 @@ def _log_offsets(
     admin: Admin, partitions: list[TopicPartition], details: Details, deadline: Deadline | None
 ) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int | None], list[Failure]]:
     """Return log end offsets, log start offsets and failures."""
+    if not partitions:
+        return {}, {}, []
     if not details.log_starts:
         ends = admin.list_offsets(partitions, timeout=deadline)
         return ends.succeeded, {}, [*ends.failed.values()]

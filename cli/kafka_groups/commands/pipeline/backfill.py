@@ -143,8 +143,6 @@ def _note_policies(run: Run, policies: Policies) -> None:
 def _note_unknown_offsets(run: Run, backfilled: Backfilled) -> None:
     """Print how many log end offsets could not be looked up, and why."""
     if backfilled.deleted:
-        run.print_note(
-            f"{backfilled.deleted:,} past log end offsets are unknown: the records of that time were deleted."
-        )
+        run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
     if backfilled.ahead:
         run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: records have timestamps in the future.")
