@@ -114,7 +114,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     if config.getvalue("dist") != "loadgroup":
         return None
 
-    class GroupScheduling(LoadScopeScheduling):
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
         @cached_property
         def _groups(self) -> dict[str, str]:
             groups: dict[str, str] = json.loads((config.stash[_DIRECTORY] / _GROUPS_FILE).read_text())
