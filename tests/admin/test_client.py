@@ -15,7 +15,7 @@ GROUPS = {"orders": Group(coordinator=2, commits={("t", 0): 5}), "billing": Grou
 def test_nothing_is_asked_before_the_first_question() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         assert admin.requests_sent == {}
-        assert cluster.asked("ApiVersions") == []
+        assert cluster.requests_of("ApiVersions") == []
 
 
 def test_the_brokers_of_the_cluster_are_told_by_id() -> None:
@@ -71,7 +71,7 @@ def test_every_call_takes_a_timeout_of_its_own_and_is_quick_when_all_is_well() -
 def test_a_group_that_was_asked_about_twice_is_answered_once() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         assert list(admin.describe_consumer_groups(["orders", "orders"]).all()) == ["orders"]
-        assert cluster.asked("DescribeGroups")[0].body["groups"] == ["orders"]
+        assert cluster.requests_of("DescribeGroups")[0].body["groups"] == ["orders"]
 
 
 def test_odd_group_ids_are_ids_like_any_other() -> None:

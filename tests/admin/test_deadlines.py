@@ -26,7 +26,7 @@ def test_a_throttled_client_holds_back_from_that_broker_and_from_no_other() -> N
         admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
         asked_again = time.monotonic()
         admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()
-        waited = {asked.broker: asked.at - asked_again for asked in cluster.asked("OffsetFetch")[3:]}
+        waited = {asked.broker: asked.at - asked_again for asked in cluster.requests_of("OffsetFetch")[3:]}
         assert waited[1] < 0.2
         assert waited[3] < 0.2
         assert 0.3 < waited[2] < 2
@@ -76,7 +76,7 @@ def test_a_poll_with_a_renewed_deadline_keeps_connections_coordinators_and_leade
                 "Metadata": 1,
                 "ListOffsets": 2 * (poll + 1),
             }
-            assert len(cluster.asked("ApiVersions")) == 3
+            assert len(cluster.requests_of("ApiVersions")) == 3
             time.sleep(max(0.0, deadline.at - time.monotonic()))
             assert list(admin.list_consumer_group_offsets({"a": None}, timeout=deadline).failed) == ["a"]
             deadline = deadline.renew()

@@ -31,15 +31,15 @@ def test_offsets_of_named_groups_cost_one_look_up_and_one_fetch_a_coordinator() 
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
         assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 3}
-        assert cluster.asked("FindCoordinator")[0].body["coordinator_keys"] == ["a", "b", "c", "d", "e"]
-        assert _group_ids(cluster.asked("OffsetFetch")) == {1: ["a", "b"], 2: ["c", "d"], 3: ["e"]}
+        assert cluster.requests_of("FindCoordinator")[0].body["coordinator_keys"] == ["a", "b", "c", "d", "e"]
+        assert _group_ids(cluster.requests_of("OffsetFetch")) == {1: ["a", "b"], 2: ["c", "d"], 3: ["e"]}
 
 
 def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_without_topics() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(asked.broker for asked in cluster.asked("ApiVersions")) == [1, 2, 3]
-        assert [asked.body["topics"] for asked in cluster.asked("Metadata")] == [[]]
+        assert sorted(asked.broker for asked in cluster.requests_of("ApiVersions")) == [1, 2, 3]
+        assert [asked.body["topics"] for asked in cluster.requests_of("Metadata")] == [[]]
         assert sorted(admin.requests_sent.elements()) == [
             ("ApiVersions", 3),
             ("ApiVersions", 3),
@@ -56,7 +56,7 @@ def test_listing_asks_every_broker_once() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         assert list(admin.list_groups().succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"ListGroups": 3}
-        assert sorted(asked.broker for asked in cluster.asked("ListGroups")) == [1, 2, 3]
+        assert sorted(asked.broker for asked in cluster.requests_of("ListGroups")) == [1, 2, 3]
 
 
 def test_groups_that_were_listed_need_no_look_up() -> None:
@@ -69,7 +69,7 @@ def test_only_groups_that_were_not_listed_are_looked_up() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_groups()
         admin.list_consumer_group_offsets({"a": None, "stranger": None, "c": None})
-        assert [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")] == [["stranger"]]
+        assert [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")] == [["stranger"]]
 
 
 def test_coordinators_found_for_one_question_serve_the_next() -> None:
@@ -85,7 +85,7 @@ def test_a_group_that_moved_since_it_was_listed_is_looked_up_alone() -> None:
         cluster.groups["a"].coordinator = 3
         answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
         assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
-        assert [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")] == [["a"]]
+        assert [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")] == [["a"]]
         assert cluster.requests()["OffsetFetch"] == 4
 
 
@@ -115,7 +115,7 @@ def test_log_ends_cost_one_metadata_and_one_request_a_leader() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
         assert len(admin.list_offsets(partitions).succeeded) == 4
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 3}
-        topics = [topic["name"] for topic in cluster.asked("Metadata")[-1].body["topics"]]
+        topics = [topic["name"] for topic in cluster.requests_of("Metadata")[-1].body["topics"]]
         assert topics == ["payments", "refunds"]
 
 
@@ -151,7 +151,7 @@ def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.Monk
             "g3",
             "g4",
         ]
-        sizes = [len(asked.body["groups"]) for asked in cluster.asked("OffsetFetch")]
+        sizes = [len(asked.body["groups"]) for asked in cluster.requests_of("OffsetFetch")]
         assert sizes == [2, 2, 1]
 
 
@@ -161,7 +161,7 @@ def test_more_named_partitions_than_one_fetch_may_carry_are_split(monkeypatch: p
     wanted["huge"] = [("payments", partition) for partition in range(9)]
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         assert sorted(admin.list_consumer_group_offsets(wanted).succeeded) == ["a", "b", "huge"]
-        asked = [[group["group_id"] for group in each.body["groups"]] for each in cluster.asked("OffsetFetch")]
+        asked = [[group["group_id"] for group in each.body["groups"]] for each in cluster.requests_of("OffsetFetch")]
         assert asked == [["a"], ["b"], ["huge"]]
 
 
@@ -170,8 +170,8 @@ def test_more_groups_than_one_describe_may_carry_are_split(monkeypatch: pytest.M
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert len(admin.describe_consumer_groups(groups).succeeded) == 5
-        assert [len(asked.body["groups"]) for asked in cluster.asked("DescribeGroups")] == [2, 2, 1]
-        assert [len(asked.body["group_ids"]) for asked in cluster.asked("ConsumerGroupDescribe")] == [2, 2, 1]
+        assert [len(asked.body["groups"]) for asked in cluster.requests_of("DescribeGroups")] == [2, 2, 1]
+        assert [len(asked.body["group_ids"]) for asked in cluster.requests_of("ConsumerGroupDescribe")] == [2, 2, 1]
 
 
 def test_a_very_large_look_up_is_spread_over_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +179,8 @@ def test_a_very_large_look_up_is_spread_over_the_brokers(monkeypatch: pytest.Mon
     groups = {f"g{number}": Group(coordinator=1) for number in range(9)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(groups)).succeeded) == 9
-        look_ups = {asked.broker: len(asked.body["coordinator_keys"]) for asked in cluster.asked("FindCoordinator")}
+        look_ups = {
+            asked.broker: len(asked.body["coordinator_keys"]) for asked in cluster.requests_of("FindCoordinator")
+        }
         assert look_ups == {1: 3, 2: 3, 3: 3}
         assert cluster.requests()["OffsetFetch"] <= 3

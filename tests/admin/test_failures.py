@@ -43,7 +43,8 @@ def _without(group: str, *, rows: str = "groups", key: str = "group_id") -> Reac
 
 def _fetched(cluster: ScriptedCluster) -> list[tuple[int, list[str]]]:
     return [
-        (asked.broker, [group["group_id"] for group in asked.body["groups"]]) for asked in cluster.asked("OffsetFetch")
+        (asked.broker, [group["group_id"] for group in asked.body["groups"]])
+        for asked in cluster.requests_of("OffsetFetch")
     ]
 
 
@@ -74,7 +75,7 @@ def test_a_group_whose_coordinator_moves_midway_is_looked_up_and_fetched_alone(c
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", _with_error("b", code), brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
-        look_ups = [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")]
+        look_ups = [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")]
         assert look_ups == [["a", "b", "c", "d"], ["b"]]
         assert _fetched(cluster)[-1] == (2, ["b"])
 
@@ -84,7 +85,7 @@ def test_a_group_that_its_coordinator_still_loads_is_asked_for_again_there() -> 
         cluster.script("OffsetFetch", _with_error("c", 14), _with_error("c", 14), brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 5}
-        first, second = [asked.at for asked in cluster.asked("OffsetFetch") if asked.broker == 2][-2:]
+        first, second = [asked.at for asked in cluster.requests_of("OffsetFetch") if asked.broker == 2][-2:]
         assert second - first >= 0.16
 
 
@@ -93,9 +94,9 @@ def test_a_group_without_a_coordinator_yet_is_looked_up_again_while_the_others_g
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", _with_error("a", code, rows="coordinators", key="key"), brokers=[1])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
-        assert cluster.asked("FindCoordinator")[1].body["coordinator_keys"] == ["a"]
+        assert cluster.requests_of("FindCoordinator")[1].body["coordinator_keys"] == ["a"]
         assert _fetched(cluster)[-1] == (1, ["a"])
-        assert cluster.asked("FindCoordinator")[1].at - cluster.asked("FindCoordinator")[0].at >= 0.08
+        assert cluster.requests_of("FindCoordinator")[1].at - cluster.requests_of("FindCoordinator")[0].at >= 0.08
 
 
 def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
@@ -106,7 +107,7 @@ def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
         assert sorted(answers.succeeded) == ["b", "c", "d"]
         assert answers.failed["a"].name == "TIMEOUT"
         assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
-        assert len(cluster.asked("FindCoordinator")) <= 5
+        assert len(cluster.requests_of("FindCoordinator")) <= 5
 
 
 def test_a_group_that_an_answer_lacks_fails_alone() -> None:
@@ -129,7 +130,7 @@ def test_a_broker_that_hangs_up_during_a_fetch_is_looked_up_and_asked_again() ->
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", drops, brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
-        look_ups = [asked.body["coordinator_keys"] for asked in cluster.asked("FindCoordinator")]
+        look_ups = [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")]
         assert look_ups == [["a", "b", "c", "d"], ["b", "c"]]
 
 

@@ -70,7 +70,7 @@ def test_without_stability_required_an_unstable_partition_is_refused_at_once() -
 def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": None, "billing": [("b", 1), ("a", 0), ("b", 0)]})
-        fetch = cluster.asked("OffsetFetch")[0]
+        fetch = cluster.requests_of("OffsetFetch")[0]
         assert fetch.version == 9
         assert fetch.body["groups"] == [
             {"group_id": "orders", "member_id": None, "member_epoch": -1, "topics": None},
@@ -87,7 +87,7 @@ def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> Non
 def test_stability_is_required_of_the_broker_only_when_asked_for(*, required: bool) -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": None}, require_stable=required)
-        assert cluster.asked("OffsetFetch")[0].body["require_stable"] is required
+        assert cluster.requests_of("OffsetFetch")[0].body["require_stable"] is required
 
 
 def test_an_unstable_offset_is_asked_for_again_until_its_transaction_ends() -> None:
@@ -115,4 +115,4 @@ def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_to
         assert {key: failure.code for key, failure in answers.succeeded["stuck"].failed.items()} == {
             ("payments", 0): 88
         }
-        assert [group["group_id"] for group in cluster.asked("OffsetFetch")[1].body["groups"]] == ["stuck"]
+        assert [group["group_id"] for group in cluster.requests_of("OffsetFetch")[1].body["groups"]] == ["stuck"]

@@ -35,13 +35,15 @@ def test_groups_of_every_kind_are_listed_by_name_with_their_coordinators() -> No
 def test_without_filters_none_are_sent() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         admin.list_groups()
-        assert [asked.body for asked in cluster.asked("ListGroups")] == [{"states_filter": [], "types_filter": []}] * 3
+        assert [asked.body for asked in cluster.requests_of("ListGroups")] == [
+            {"states_filter": [], "types_filter": []}
+        ] * 3
 
 
 def test_filters_travel_to_every_broker_in_kafkas_own_spelling() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         admin.list_groups(states=["preparingrebalance", "STABLE", "stable"], types=["consumer", "cLASSIC"])
-        bodies = [asked.body for asked in cluster.asked("ListGroups")]
+        bodies = [asked.body for asked in cluster.requests_of("ListGroups")]
         assert (
             bodies == [{"states_filter": ["PreparingRebalance", "Stable"], "types_filter": ["Consumer", "Classic"]}] * 3
         )
@@ -60,7 +62,7 @@ def test_an_empty_set_of_states_is_refused_before_anything_is_asked() -> None:
             admin.list_groups(states=[])
         with pytest.raises(ValueError, match=r"types: an empty filter .* Classic, Consumer, Share, Streams"):
             admin.list_groups(types=set())
-        assert cluster.asked("ApiVersions") == []
+        assert cluster.requests_of("ApiVersions") == []
 
 
 def test_unknown_states_and_types_are_named_beside_the_valid_ones() -> None:
@@ -89,7 +91,7 @@ def test_a_broker_whose_coordinator_is_starting_is_asked_again(code: int) -> Non
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         cluster.script("ListGroups", changed(error_code=code), brokers=[3])
         assert list(admin.list_groups().all()) == ["billing", "connect-sink", "orders", "share"]
-        assert sorted(asked.broker for asked in cluster.asked("ListGroups")) == [1, 2, 3, 3]
+        assert sorted(asked.broker for asked in cluster.requests_of("ListGroups")) == [1, 2, 3, 3]
 
 
 def test_below_version_5_a_filter_for_classic_groups_is_dropped_and_believed() -> None:

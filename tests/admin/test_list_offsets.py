@@ -51,7 +51,7 @@ def test_a_time_without_records_after_it_has_no_offset() -> None:
         assert admin.list_offsets([("payments", 0)], spec=OffsetSpec.for_timestamp(1_700_000_000_000)).all() == {
             TopicPartition("payments", 0): None
         }
-        asked = cluster.asked("ListOffsets")[0]
+        asked = cluster.requests_of("ListOffsets")[0]
         assert asked.body["topics"][0]["partitions"][0]["timestamp"] == 1_700_000_000_000
         assert asked.body["replica_id"] == -1
 
@@ -60,7 +60,7 @@ def test_looking_for_leaders_never_creates_a_topic() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_offsets([("absent", 0)])
         admin.list_partitions(["absent"])
-        assert [asked.body["allow_auto_topic_creation"] for asked in cluster.asked("Metadata")] == [False] * 3
+        assert [asked.body["allow_auto_topic_creation"] for asked in cluster.requests_of("Metadata")] == [False] * 3
 
 
 @pytest.mark.parametrize("code", [3, 5, 6])
@@ -69,7 +69,7 @@ def test_a_leader_that_moved_is_looked_up_again_for_its_partition_only(code: int
         cluster.script("ListOffsets", _partition_error(code), brokers=[2])
         assert len(admin.list_offsets(PAYMENTS).all()) == 3
         assert cluster.requests() == {"Metadata": 2, "ListOffsets": 4}
-        assert cluster.asked("ListOffsets")[-1].body["topics"][0]["partitions"][0]["partition_index"] == 1
+        assert cluster.requests_of("ListOffsets")[-1].body["topics"][0]["partitions"][0]["partition_index"] == 1
 
 
 def test_a_known_leader_that_moved_is_found_again() -> None:
@@ -169,7 +169,7 @@ def test_every_version_of_the_question_is_answered(version: int) -> None:
         cluster.admin() as admin,
     ):
         assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
-        assert cluster.asked("ListOffsets")[0].version == version
+        assert cluster.requests_of("ListOffsets")[0].version == version
 
 
 @pytest.mark.parametrize("version", [4, 5, 7, 8, 9, 10, 12, 13])
@@ -179,7 +179,7 @@ def test_every_version_of_metadata_finds_leaders(version: int) -> None:
         cluster.admin() as admin,
     ):
         assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
-        assert {asked.version for asked in cluster.asked("Metadata")} == {version}
+        assert {asked.version for asked in cluster.requests_of("Metadata")} == {version}
 
 
 def test_partitions_are_counted_in_ascending_order_and_an_absent_topic_fails_alone() -> None:

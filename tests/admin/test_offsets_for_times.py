@@ -122,7 +122,7 @@ def test_the_last_stable_offset_is_the_end_as_read_committed_sees_it() -> None:
         assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 3}
         told = [
             (each.body["isolation_level"], each.body["topics"][0]["partitions"][0]["timestamp"])
-            for each in cluster.asked("ListOffsets")
+            for each in cluster.requests_of("ListOffsets")
         ]
         assert told == [(1, -1), (0, -1)]
 

@@ -39,8 +39,8 @@ def test_each_group_is_looked_up_and_fetched_by_a_request_of_its_own() -> None:
             "g9": CommittedOffset(9, None, ""),
         }
         assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 10}
-        assert [asked.body["key"] for asked in cluster.asked("FindCoordinator")] == NAMES
-        assert {asked.version for asked in cluster.asked("OffsetFetch")} == {7}
+        assert [asked.body["key"] for asked in cluster.requests_of("FindCoordinator")] == NAMES
+        assert {asked.version for asked in cluster.requests_of("OffsetFetch")} == {7}
 
 
 def test_many_single_requests_are_in_flight_at_once() -> None:
@@ -58,7 +58,7 @@ def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
         cluster.brokers[1].hold("FindCoordinator", until=65)
         answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout=0.8)
         # After half of the time the silent connection is given up, and a second one gets its chance.
-        assert len(cluster.asked("FindCoordinator")) in (64, 2 * 64)
+        assert len(cluster.requests_of("FindCoordinator")) in (64, 2 * 64)
         assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
 
 
@@ -74,7 +74,7 @@ def test_retries_stay_single_and_concern_one_group() -> None:
         cluster.script("OffsetFetch", changed(error_code=14), brokers=[1])
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
         assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 11}
-        first, *_, last = [asked.body["group_id"] for asked in cluster.asked("OffsetFetch") if asked.broker == 1]
+        first, *_, last = [asked.body["group_id"] for asked in cluster.requests_of("OffsetFetch") if asked.broker == 1]
         assert first == last == "g0"
 
 
@@ -82,7 +82,7 @@ def test_a_group_that_an_old_coordinator_disowns_is_looked_up_again_alone() -> N
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", changed(error_code=16), brokers=[2])
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
-        assert [asked.body["key"] for asked in cluster.asked("FindCoordinator")][10:] == ["g1"]
+        assert [asked.body["key"] for asked in cluster.requests_of("FindCoordinator")][10:] == ["g1"]
 
 
 def test_an_error_of_an_old_look_up_is_the_error_of_its_group() -> None:
@@ -105,8 +105,8 @@ def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
     versions = {**OLD, "OffsetFetch": (0, version)}
     with ScriptedCluster(brokers=1, groups=groups, versions=versions) as cluster, cluster.admin() as admin:
         offsets = admin.list_consumer_group_offsets({"orders": None}).all()["orders"]
-        assert cluster.asked("OffsetFetch")[0].version == version
-        assert cluster.asked("OffsetFetch")[0].body["topics"] is None
+        assert cluster.requests_of("OffsetFetch")[0].version == version
+        assert cluster.requests_of("OffsetFetch")[0].body["topics"] is None
         assert {key: commit and commit.offset for key, commit in offsets.rows()} == {("t", 0): 5, ("t", 1): 7}
         told = offsets[TopicPartition("t", 1)]
         assert told is not None
@@ -142,7 +142,7 @@ def test_version_1_cannot_tell_all_offsets_and_says_so_for_every_group() -> None
         assert answers.failed["g0"].message == (
             "all offsets of a group need OffsetFetch version 2 (Kafka 0.10.2); the broker supports up to 1"
         )
-        assert cluster.asked("OffsetFetch") == []
+        assert cluster.requests_of("OffsetFetch") == []
 
 
 def test_version_1_answers_named_partitions() -> None:
@@ -173,7 +173,7 @@ def test_stability_cannot_be_required_below_version_7_and_is_not_silently_droppe
 def test_a_broker_that_offers_topic_ids_is_still_asked_by_name() -> None:
     with ScriptedCluster(brokers=1, versions={"OffsetFetch": (1, 10)}) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": [("t", 0)]}).all()
-        assert cluster.asked("OffsetFetch")[0].version == 9
+        assert cluster.requests_of("OffsetFetch")[0].version == 9
 
 
 def test_an_api_that_the_broker_lacks_is_told_as_unsupported() -> None:
@@ -194,7 +194,7 @@ def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:
     with ScriptedCluster(brokers=2, groups=_groups()) as cluster, cluster.admin() as admin:
         cluster.brokers[2].versions.update(OLD)
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
-        fetches = [(asked.broker, asked.version) for asked in cluster.asked("OffsetFetch")]
+        fetches = [(asked.broker, asked.version) for asked in cluster.requests_of("OffsetFetch")]
         assert sorted(fetches) == [(1, 9), *[(2, 7)] * 5]
 
 
@@ -204,7 +204,7 @@ def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None
         assert answers.succeeded["g0"].type == "Classic"
         assert (answers.failed["absent"].name, answers.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
         assert cluster.requests()["DescribeGroups"] == 1
-        assert cluster.asked("ConsumerGroupDescribe") == []
+        assert cluster.requests_of("ConsumerGroupDescribe") == []
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, 4, 5])

@@ -24,7 +24,7 @@ every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets
 def test_without_a_cluster_the_ways_to_name_one_are_told(cluster: FakeCluster, command: str) -> None:
     told = "Error: no cluster is named; give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER\n"
     assert run(command, "g", bootstrap=None) == (2, "", told)
-    cluster.door.assert_not_called()
+    cluster.client.assert_not_called()
 
 
 @every_command
@@ -62,13 +62,13 @@ def test_settings_that_cannot_be_used_are_exit_2_and_one_line(arguments: tuple[s
 
 def test_flags_beat_the_environment(cluster: FakeCluster) -> None:
     run("list", "-b", "flag:1", "--timeout", "500ms", KAFKA_GROUPS_TIMEOUT="10m")
-    settings = cluster.door.call_args.args[0]
+    settings = cluster.client.call_args.args[0]
     assert (settings.bootstrap, settings.timeout_s) == ((Endpoint(host="flag", port=1),), 0.5)
 
 
 def test_the_environment_names_the_cluster(cluster: FakeCluster) -> None:
     run("list", bootstrap="there:7")
-    assert cluster.door.call_args.args[0].bootstrap == (Endpoint(host="there", port=7),)
+    assert cluster.client.call_args.args[0].bootstrap == (Endpoint(host="there", port=7),)
 
 
 def test_all_that_a_command_asks_shares_one_deadline(cluster: FakeCluster) -> None:
@@ -84,7 +84,7 @@ def test_a_properties_file_names_the_cluster(cluster: FakeCluster, tmp_path: Pat
     file = tmp_path / "client.properties"
     file.write_text("bootstrap.servers=file:3\n")
     run("list", spelling, str(file), bootstrap=None)
-    assert cluster.door.call_args.args[0].bootstrap == (Endpoint(host="file", port=3),)
+    assert cluster.client.call_args.args[0].bootstrap == (Endpoint(host="file", port=3),)
 
 
 @every_command
@@ -99,7 +99,7 @@ def test_a_traceback_is_shown_to_who_asks_for_it(cluster: FakeCluster, arguments
     outcome = run(*arguments)
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert outcome.stderr.startswith("Traceback (most recent call last):\n")
-    assert outcome.stderr.endswith("\nError: no broker answered at b1:9092; is it running?\n")
+    assert outcome.stderr.endswith("\nError: no broker responded at b1:9092; is it running?\n")
 
 
 def test_a_fault_of_the_tool_is_one_line_without_a_traceback(cluster: FakeCluster) -> None:
@@ -150,7 +150,7 @@ from unittest import mock
 from kafka_groups.cli import main
 from tests.fakes.fake_admin import FakeCluster
 
-cluster = FakeCluster(SimpleNamespace(patch=lambda door, autospec: mock.patch(door, autospec=autospec).start()))
+cluster = FakeCluster(SimpleNamespace(patch=lambda target, autospec: mock.patch(target, autospec=autospec).start()))
 for number in range(50_000):
     cluster.add(f"group-{number:05}")
 sys.argv[1:] = ["list", "-b", "b1:9092", *sys.argv[1:]]

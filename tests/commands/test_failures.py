@@ -13,7 +13,7 @@ from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachabl
 
 MISSING = "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
 UNSURE = "Error: group 'elsewhere': no broker lists it, and not every broker responded (MISSING_FROM_RESPONSE)\n"
-UNREACHABLE = "Error: no broker answered at b1:9092; is it running?\n"
+UNREACHABLE = "Error: no broker responded at b1:9092; is it running?\n"
 every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
 
 
@@ -109,7 +109,7 @@ def test_a_cluster_out_of_reach_is_a_failed_document(cluster: FakeCluster, comma
                 "broker": None,
                 "code": None,
                 "name": "CONNECTION_FAILED",
-                "message": "no broker answered at b1:9092; is it running?",
+                "message": "no broker responded at b1:9092; is it running?",
             }
         ],
     }

@@ -1,7 +1,7 @@
-"""A cluster as `GroupAdmin` shows it: what tests put in is what commands are told, through an autospec of the door.
+"""An autospec of `GroupAdmin` that returns to commands what tests put into it.
 
-It answers like the real one: only what was asked, an id that it does not know fails with
-GROUP_ID_NOT_FOUND, and filters leave out what the brokers would leave out.
+It returns results like the real client: only for requested keys, GROUP_ID_NOT_FOUND for an unknown id,
+and without the groups that the filters exclude.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Commits = Mapping[tuple[str, int], int | CommittedOffset | None]
 
 
 class Outcome(NamedTuple):
-    """What a run of the command line left behind."""
+    """The exit code and the output of a run of the command line."""
 
     exit_code: int
     stdout: str
@@ -48,22 +48,22 @@ class Outcome(NamedTuple):
 
 def run(*arguments: str, bootstrap: str | None = "b1:9092", **environment: str | None) -> Outcome:
     """Run `kafka-groups` with these arguments, against `bootstrap` unless it is None."""
-    clean = {f"KAFKA_GROUPS_{name}": None for name in ("CONFIG", "PROFILE", "TIMEOUT")}
-    known = {**clean, "KAFKA_GROUPS_BOOTSTRAP_SERVER": bootstrap, **environment}
-    result = CliRunner().invoke(cli, list(arguments), env=known, prog_name="kafka-groups")
+    unset = {f"KAFKA_GROUPS_{name}": None for name in ("CONFIG", "PROFILE", "TIMEOUT")}
+    variables = {**unset, "KAFKA_GROUPS_BOOTSTRAP_SERVER": bootstrap, **environment}
+    result = CliRunner().invoke(cli, list(arguments), env=variables, prog_name="kafka-groups")
     return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
-def failure(name: str = "GROUP_AUTHORIZATION_FAILED", *, code: int | None = 30, **where: Any) -> Failure:
-    """A failure whose message is `refused`."""
-    return Failure(code=code, name=name, message="refused", **where)
+def failure(name: str = "GROUP_AUTHORIZATION_FAILED", *, code: int | None = 30, **fields: Any) -> Failure:
+    """Return a failure whose message is `refused`."""
+    return Failure(code=code, name=name, message="refused", **fields)
 
 
-def member(member_id: str, assigned: Mapping[str, tuple[int, ...]] | None = None, **more: Any) -> Member:
-    """A member on host /10.0.0.1 whose client id is `client`."""
+def member(member_id: str, assigned: Mapping[str, tuple[int, ...]] | None = None, **fields: Any) -> Member:
+    """Return a member on host /10.0.0.1 whose client id is `client`."""
     assignment = tuple(Assignment(topic=topic, partitions=parts) for topic, parts in (assigned or {}).items())
-    known: dict[str, Any] = {"group_instance_id": None, "client_id": "client", "host": "/10.0.0.1", **more}
-    return Member(member_id=member_id, assignment=assignment, **known)
+    values: dict[str, Any] = {"group_instance_id": None, "client_id": "client", "host": "/10.0.0.1", **fields}
+    return Member(member_id=member_id, assignment=assignment, **values)
 
 
 def committed(group: str, commits: Commits, refused: Mapping[tuple[str, int], int] | None = None) -> GroupOffsets:
@@ -80,7 +80,7 @@ def committed(group: str, commits: Commits, refused: Mapping[tuple[str, int], in
 
 
 class FakeCluster:
-    """Fill it with `add` and the dictionaries of failures; `admin` knows what it was asked."""
+    """A cluster that `add` and the dictionaries of failures fill; `admin` is the mock, `client` its patched class."""
 
     def __init__(self, mocker: MockerFixture) -> None:
         self.brokers = {1: Broker(id=1, host="b1", port=9092)}
@@ -94,8 +94,8 @@ class FakeCluster:
         self.undescribable: dict[str, Failure] = {}
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
-        self.door = mocker.patch("kafka_groups.commands.cluster_session.GroupAdmin", autospec=True)
-        self.admin = self.door.return_value
+        self.client = mocker.patch("kafka_groups.commands.cluster_session.GroupAdmin", autospec=True)
+        self.admin = self.client.return_value
         self.admin.__enter__.return_value = self.admin
         self.admin.__exit__.return_value = None
         self.admin.brokers.side_effect = lambda **_: self.brokers
@@ -105,7 +105,7 @@ class FakeCluster:
         self.admin.describe_with_offsets.side_effect = self._describe_with_offsets
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
-        self.admin.list_partitions.side_effect = self._count_partitions
+        self.admin.list_partitions.side_effect = self._list_partitions
 
     def add(
         self,
@@ -117,23 +117,23 @@ class FakeCluster:
         members: Sequence[Member] = (),
         commits: Commits | None = None,
         refused: Mapping[tuple[str, int], int] | None = None,
-        **described: Any,
+        **description: Any,
     ) -> None:
-        """A group that is listed, described and has these commits; more keywords go to its description."""
-        told: dict[str, Any] = {"group": group, "type": kind, "state": state, "protocol_type": protocol_type}
-        self.listings[group] = GroupListing(**told, coordinator=1)
-        about: dict[str, Any] = {"coordinator": self.brokers[1], "members": tuple(members), **told, **described}
-        self.descriptions[group] = GroupDescription(**about)
+        """Add a group to the listing and the descriptions; more keywords go to its description."""
+        listed: dict[str, Any] = {"group": group, "type": kind, "state": state, "protocol_type": protocol_type}
+        self.listings[group] = GroupListing(**listed, coordinator=1)
+        described: dict[str, Any] = {**listed, "coordinator": self.brokers[1], "members": tuple(members)}
+        self.descriptions[group] = GroupDescription(**{**described, **description})
         self.offsets[group] = committed(group, commits or {}, refused)
 
     def end(self, topic: str, *ends: int, starts: Sequence[int] = ()) -> None:
-        """The topic's partitions, from 0 on, with their log end offsets."""
+        """Set the log end offsets, and the log start offsets, of the topic's partitions from 0 on."""
         self.partitions[topic] = tuple(range(len(ends)))
         self.ends |= {TopicPartition(topic, at): end for at, end in enumerate(ends)}
         self.starts |= {TopicPartition(topic, at): start for at, start in enumerate(starts)}
 
     def refuse(self, error: BaseException) -> None:
-        """Every handler raises this, as the door does when no broker can be reached."""
+        """Raise this error from every operation, as the client does when no broker can be reached."""
         for operation in (
             "brokers",
             "list_groups",
@@ -166,7 +166,7 @@ class FakeCluster:
     def _list_consumer_group_offsets(
         self, groups: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool = False, **_: Any
     ) -> Results[str, GroupOffsets]:
-        # An absent group is not told from one that never committed (KIP-709).
+        # OffsetFetch does not distinguish an absent group from one that never committed (KIP-709).
         found = {g: self._commits(g, wanted) for g, wanted in groups.items() if g not in self.unfetchable}
         return Results(succeeded=found, failed={g: why for g, why in self.unfetchable.items() if g in groups})
 
@@ -182,12 +182,14 @@ class FakeCluster:
     def _list_offsets(
         self, partitions: Iterable[tuple[str, int]], *, spec: OffsetSpec = OffsetSpec.latest(), **_: Any
     ) -> Results[TopicPartition, int | None]:
-        told = self.starts if spec == OffsetSpec.earliest() else self.ends
+        offsets = self.starts if spec == OffsetSpec.earliest() else self.ends
         wanted = [TopicPartition(*partition) for partition in partitions]
         failed = {key: self.leaderless[key] for key in wanted if key in self.leaderless}
-        return Results(succeeded={key: told[key] for key in wanted if key in told and key not in failed}, failed=failed)
+        return Results(
+            succeeded={key: offsets[key] for key in wanted if key in offsets and key not in failed}, failed=failed
+        )
 
-    def _count_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
+    def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
         wanted = list(topics)
         unknown: dict[str, Any] = {
             "code": 3,
@@ -199,12 +201,12 @@ class FakeCluster:
 
 
 def unreachable() -> AdminError:
-    """What the door raises when no broker answers."""
-    return ConnectionFailedError("no broker answered at b1:9092; is it running?")
+    """Return the error that the client raises when no broker responds."""
+    return ConnectionFailedError("no broker responded at b1:9092; is it running?")
 
 
 def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
-    """From now on commands take their stdout for a terminal without colours."""
+    """Let commands treat their stdout as a terminal without colours."""
 
     def look(_colour: str) -> Screen:
         return replace(inspect_streams("never"), out_is_terminal=True, width=width)

@@ -1,4 +1,4 @@
-"""Several scripted brokers that agree on groups, topics and offsets, and answer as Kafka 4 does.
+"""Several scripted brokers that share groups, topics and offsets, and respond as Kafka 4 does.
 
 cluster = ScriptedCluster(brokers=3, groups={"orders": Group(coordinator=2, commits={("payments", 0): 5})})
 """
@@ -26,7 +26,7 @@ _READ_COMMITTED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """A committed offset as the wire has it."""
+    """A committed offset with the fields of an OffsetFetch response."""
 
     offset: int
     epoch: int = -1
@@ -36,7 +36,7 @@ class Commit:
 
 @dataclass(kw_only=True)
 class Group:
-    """A group as its coordinator knows it. `error` is what OffsetFetch and both describes answer for it."""
+    """A group as its coordinator knows it. OffsetFetch and both describe APIs return `error` for it."""
 
     coordinator: int = 1
     type: str = "Classic"
@@ -52,10 +52,10 @@ class Group:
 class ScriptedCluster:
     """Brokers 1 to `brokers`; use it as a context manager, or close it.
 
-    `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` are log offsets,
-    100 and 0 where they say nothing. `advertised` replaces the address that the cluster tells of a broker.
-    What is put into `records` are the timestamps of a partition's records from its start on, which say where
-    it ends; what is put into `stable` are last stable offsets, where they are not the ends.
+    `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` have log end and log start
+    offsets, 100 and 0 by default. `advertised` replaces the address of a broker in Metadata responses.
+    Tests may fill `records` with the timestamps of a partition's records, which also set its log end offset,
+    and `stable` with last stable offsets that differ from the log end offsets.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ScriptedCluster:
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
         self.brokers = {
-            number: ScriptedBroker(self._answer, number=number, versions=versions) for number in range(1, brokers + 1)
+            number: ScriptedBroker(self._respond, number=number, versions=versions) for number in range(1, brokers + 1)
         }
         self.addresses = {number: broker.endpoint for number, broker in self.brokers.items()} | dict(advertised or {})
 
@@ -92,46 +92,46 @@ class ScriptedCluster:
             broker.close()
 
     def stop(self, number: int) -> None:
-        """Let one broker's port refuse connections, though the others still name it."""
+        """Close one broker, which stays in the Metadata responses of the others."""
         self.brokers[number].close()
 
     def script(self, api: str, *reactions: Reaction, brokers: Iterable[int] | None = None) -> None:
-        """How the next requests of an API are answered, at each broker or at some."""
+        """Apply the reactions to the next requests of an API, at each broker or at `brokers`."""
         for number in brokers or self.brokers:
             self.brokers[number].script(api, *reactions)
 
     def settings(self, **values: Any) -> ConnectionSettings:
-        """Connection settings with the first broker as bootstrap server."""
+        """Return connection settings with the first broker as bootstrap server."""
         return self.brokers[1].settings(**values)
 
     def admin(self, **values: Any) -> GroupAdmin:
-        """A door to this cluster."""
+        """Return a client of this cluster."""
         return GroupAdmin(self.settings(**values))
 
-    def asked(self, api: str) -> list[ReceivedRequest]:
-        """Every request of an API, in the order in which they came."""
-        rows = (asked for broker in self.brokers.values() for asked in broker.received if asked.api == api)
-        return sorted(rows, key=lambda asked: asked.at)
+    def requests_of(self, api: str) -> list[ReceivedRequest]:
+        """Return every request of an API that the brokers received, in order of time."""
+        rows = (request for broker in self.brokers.values() for request in broker.received if request.api == api)
+        return sorted(rows, key=lambda request: request.at)
 
     def requests(self) -> Counter[str]:
-        """How many requests of each API came, connection set-up left out."""
+        """Return the number of requests of each API, connection set-up excluded."""
         return Counter(
-            asked.api
+            request.api
             for broker in self.brokers.values()
-            for asked in broker.received
-            if asked.api != "ApiVersions" and not (asked.api == "Metadata" and asked.body["topics"] == [])
+            for request in broker.received
+            if request.api != "ApiVersions" and not (request.api == "Metadata" and request.body["topics"] == [])
         )
 
-    def _answer(self, asked: ReceivedRequest) -> Struct:
-        answer: Struct = getattr(self, f"_answer_{asked.api}")(asked)
-        return answer
+    def _respond(self, request: ReceivedRequest) -> Struct:
+        response: Struct = getattr(self, f"_respond_{request.api}")(request)
+        return response
 
-    def _answer_Metadata(self, asked: ReceivedRequest) -> Struct:
+    def _respond_Metadata(self, request: ReceivedRequest) -> Struct:
         return {
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
             "cluster_id": "scripted",
             "controller_id": 1,
-            "topics": [self._topic(name) for name in self._named(asked.body["topics"])],
+            "topics": [self._topic(name) for name in self._named(request.body["topics"])],
         }
 
     def _named(self, topics: Sequence[Struct] | None) -> list[str]:
@@ -149,8 +149,8 @@ class ScriptedCluster:
             ],
         }
 
-    def _answer_FindCoordinator(self, asked: ReceivedRequest) -> Struct:
-        rows = [self._coordinator(group) for group in asked.body["coordinator_keys"] or [asked.body["key"]]]
+    def _respond_FindCoordinator(self, request: ReceivedRequest) -> Struct:
+        rows = [self._coordinator(group) for group in request.body["coordinator_keys"] or [request.body["key"]]]
         return {**rows[0], "coordinators": rows}
 
     def _coordinator(self, group: str) -> Struct:
@@ -158,9 +158,9 @@ class ScriptedCluster:
         number = self.groups.get(group, Group()).coordinator
         return {"key": group, "node_id": number, **_address(self.addresses[number])}
 
-    def _answer_ListGroups(self, asked: ReceivedRequest) -> Struct:
-        states = {state.lower() for state in asked.body["states_filter"]}
-        types = {kind.lower() for kind in asked.body["types_filter"]}
+    def _respond_ListGroups(self, request: ReceivedRequest) -> Struct:
+        states = {state.lower() for state in request.body["states_filter"]}
+        types = {kind.lower() for kind in request.body["types_filter"]}
         rows = [
             {
                 "group_id": name,
@@ -169,15 +169,15 @@ class ScriptedCluster:
                 "group_type": group.type,
             }
             for name, group in self.groups.items()
-            if group.coordinator == asked.broker
+            if group.coordinator == request.broker
             and (not states or group.state.lower() in states)
             and (not types or group.type.lower() in types)
         ]
         return {"groups": rows}
 
-    def _answer_OffsetFetch(self, asked: ReceivedRequest) -> Struct:
-        wanted = asked.body["groups"] or [asked.body]
-        rows = [self._offsets(asked.broker, group["group_id"], group["topics"]) for group in wanted]
+    def _respond_OffsetFetch(self, request: ReceivedRequest) -> Struct:
+        wanted = request.body["groups"] or [request.body]
+        rows = [self._offsets(request.broker, group["group_id"], group["topics"]) for group in wanted]
         return {**rows[0], "groups": rows}
 
     def _offsets(self, broker: int, name: str, topics: Sequence[Struct] | None) -> Struct:
@@ -192,33 +192,33 @@ class ScriptedCluster:
             rows.setdefault(topic, []).append(_commit_row(partition, commit))
         return {"group_id": name, "topics": [{"name": topic, "partitions": rows[topic]} for topic in rows]}
 
-    def _answer_ConsumerGroupDescribe(self, asked: ReceivedRequest) -> Struct:
-        return {"groups": [self._consumer_group(asked.broker, name) for name in asked.body["group_ids"]]}
+    def _respond_ConsumerGroupDescribe(self, request: ReceivedRequest) -> Struct:
+        return {"groups": [self._consumer_group(request.broker, name) for name in request.body["group_ids"]]}
 
     def _consumer_group(self, broker: int, name: str) -> Struct:
         group = self.groups.get(name)
         fault = self._fault(group, broker, of_type="Consumer")
         row: Struct = {"group_id": name, "error_code": fault}
         if group is None or fault:
-            told = f"Group {name} is not a consumer group." if group else f"Group {name} not found."
-            return {**row, "error_message": told if fault == _GROUP_NOT_FOUND else None}
+            message = f"Group {name} is not a consumer group." if group else f"Group {name} not found."
+            return {**row, "error_message": message if fault == _GROUP_NOT_FOUND else None}
         epochs = {"group_epoch": group.epoch, "assignment_epoch": group.epoch}
         return {**row, **epochs, "group_state": group.state, "assignor_name": group.assignor, "members": group.members}
 
-    def _answer_DescribeGroups(self, asked: ReceivedRequest) -> Struct:
-        return {"groups": [self._classic_group(asked, name) for name in asked.body["groups"]]}
+    def _respond_DescribeGroups(self, request: ReceivedRequest) -> Struct:
+        return {"groups": [self._classic_group(request, name) for name in request.body["groups"]]}
 
-    def _classic_group(self, asked: ReceivedRequest, name: str) -> Struct:
+    def _classic_group(self, request: ReceivedRequest, name: str) -> Struct:
         group = self.groups.get(name)
-        fault = self._fault(group, asked.broker, of_type="Classic")
-        if fault == _GROUP_NOT_FOUND and asked.version < 6:
+        fault = self._fault(group, request.broker, of_type="Classic")
+        if fault == _GROUP_NOT_FOUND and request.version < 6:
             return {"group_id": name, "group_state": "Dead"}
         if group is None or fault:
-            told = f"Group {name} is not a classic group." if group else f"Group {name} not found."
+            message = f"Group {name} is not a classic group." if group else f"Group {name} not found."
             return {
                 "group_id": name,
                 "error_code": fault,
-                "error_message": told if fault == _GROUP_NOT_FOUND else None,
+                "error_message": message if fault == _GROUP_NOT_FOUND else None,
             }
         return {
             "group_id": name,
@@ -235,32 +235,32 @@ class ScriptedCluster:
             return _NOT_COORDINATOR
         return group.error if group.type == of_type else _GROUP_NOT_FOUND
 
-    def _answer_ListOffsets(self, asked: ReceivedRequest) -> Struct:
+    def _respond_ListOffsets(self, request: ReceivedRequest) -> Struct:
         named = Counter(
-            (topic["name"], row["partition_index"]) for topic in asked.body["topics"] for row in topic["partitions"]
+            (topic["name"], row["partition_index"]) for topic in request.body["topics"] for row in topic["partitions"]
         )
         return {
             "topics": [
                 {
                     "name": topic["name"],
                     "partitions": [
-                        self._log(asked, topic["name"], row, times=named[topic["name"], row["partition_index"]])
+                        self._log(request, topic["name"], row, times=named[topic["name"], row["partition_index"]])
                         for row in topic["partitions"]
                     ],
                 }
-                for topic in asked.body["topics"]
+                for topic in request.body["topics"]
             ]
         }
 
-    def _log(self, asked: ReceivedRequest, topic: str, row: Struct, *, times: int) -> Struct:
+    def _log(self, request: ReceivedRequest, topic: str, row: Struct, *, times: int) -> Struct:
         key = (topic, row["partition_index"])
         if times > 1:
             return {"partition_index": key[1], "error_code": _INVALID_REQUEST}
-        if self.topics.get(topic, {}).get(key[1]) != asked.broker:
+        if self.topics.get(topic, {}).get(key[1]) != request.broker:
             return {"partition_index": key[1], "error_code": _NOT_LEADER}
         start = self.starts.get(key, 0)
         end = start + len(self.records[key]) if key in self.records else self.ends.get(key, 100)
-        at = {-1: self.stable.get(key, end) if asked.body["isolation_level"] == _READ_COMMITTED else end, -2: start}
+        at = {-1: self.stable.get(key, end) if request.body["isolation_level"] == _READ_COMMITTED else end, -2: start}
         if row["timestamp"] in at:
             return {"partition_index": key[1], "offset": at[row["timestamp"]]}
         return {"partition_index": key[1], **self._record(key, row["timestamp"])}
@@ -273,7 +273,7 @@ class ScriptedCluster:
 
 
 def topic_id(name: str) -> UUID:
-    """The id that a cluster gives to a topic of this name."""
+    """Return the id that a cluster assigns to a topic of this name."""
     return uuid5(NAMESPACE_OID, name)
 
 
@@ -282,11 +282,11 @@ def _address(endpoint: Endpoint) -> Struct:
 
 
 def _commit_row(partition: int, commit: int | Commit) -> Struct:
-    told = commit if isinstance(commit, Commit) else Commit(offset=commit)
+    row = commit if isinstance(commit, Commit) else Commit(offset=commit)
     return {
         "partition_index": partition,
-        "committed_offset": told.offset,
-        "committed_leader_epoch": told.epoch,
-        "metadata": told.metadata,
-        "error_code": told.error,
+        "committed_offset": row.offset,
+        "committed_leader_epoch": row.epoch,
+        "metadata": row.metadata,
+        "error_code": row.error,
     }

@@ -1,4 +1,4 @@
-"""A handler that is never built nor read: tests that drive a ApiDriver by hand are its brokers."""
+"""A handler without a network, for tests that call an ApiDriver directly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_groups.model import Failure
 
 
 class SilentHandler:
-    """A handler that is never built nor read: the tests are its brokers."""
+    """A handler that builds no requests and handles no responses, because tests pass the results to the driver."""
 
     api = None
 
@@ -29,6 +29,6 @@ def driver_of(*keys: str, known: Mapping[str, int] | None = None, jitter: float 
     return ApiDriver(keys, handler=SilentHandler(), lookup=SilentHandler(), known=known or {}, jitter=lambda: jitter)
 
 
-def only(asks: list[RequestSpec[str]]) -> RequestSpec[str]:
-    assert len(asks) == 1
-    return asks[0]
+def only(specs: list[RequestSpec[str]]) -> RequestSpec[str]:
+    assert len(specs) == 1
+    return specs[0]

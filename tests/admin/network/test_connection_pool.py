@@ -73,7 +73,7 @@ def test_sent_requests_are_counted_and_not_listed_so_that_a_long_run_does_not_gr
 def test_the_bootstrap_connection_is_used_for_its_own_broker_too() -> None:
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
         admin.list_groups().all()
-        assert len(cluster.asked("ApiVersions")) == 1
+        assert len(cluster.requests_of("ApiVersions")) == 1
 
 
 def test_a_refused_connection_is_a_failed_connection() -> None:
@@ -289,4 +289,4 @@ def test_a_client_that_could_not_connect_can_be_used_again() -> None:
             for _ in range(2):
                 with pytest.raises(AdminError, match="connection refused"):
                     admin.list_groups()
-        assert cluster.asked("ListGroups") == []
+        assert cluster.requests_of("ListGroups") == []

@@ -45,7 +45,7 @@ def run(brokers: ScriptedCluster, into: Path, *arguments: str) -> Outcome:
 
 def requested_topics(brokers: ScriptedCluster) -> set[str]:
     """Return the topics in the ListOffsets requests that the brokers received."""
-    return {topic["name"] for request in brokers.asked("ListOffsets") for topic in request.body["topics"]}
+    return {topic["name"] for request in brokers.requests_of("ListOffsets") for topic in request.body["topics"]}
 
 
 def notes(outcome: Outcome) -> list[str]:

@@ -46,7 +46,7 @@ def test_quiet_times_are_not_asked_about(cluster: ScriptedCluster, storage: Stor
 
     asked = [
         (topic["name"], row["partition_index"], row["timestamp"])
-        for each in cluster.asked("ListOffsets")
+        for each in cluster.requests_of("ListOffsets")
         for topic in each.body["topics"]
         for row in topic["partitions"]
         if row["timestamp"] >= 0

@@ -51,7 +51,7 @@ class Configs:
 
 def asked_about(cluster: ScriptedCluster) -> set[str]:
     """The topics whose logs were asked about."""
-    return {topic["name"] for each in cluster.asked("ListOffsets") for topic in each.body["topics"]}
+    return {topic["name"] for each in cluster.requests_of("ListOffsets") for topic in each.body["topics"]}
 
 
 def test_topics_that_are_left_out_have_no_rows_and_nothing_is_asked_about_their_logs(
@@ -69,7 +69,7 @@ def test_it_is_asked_once_about_the_topics_that_would_be_looked_up_before_their_
     given: list[tuple[list[str], int]] = []
 
     def sieve(names: Sequence[str]) -> Sequence[str]:
-        given.append(([*names], len(cluster.asked("ListOffsets"))))
+        given.append(([*names], len(cluster.requests_of("ListOffsets"))))
         return ()
 
     run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=sieve)

@@ -106,11 +106,11 @@ def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_te
 def test_commits_are_asked_for_before_log_ends(cluster: ScriptedCluster, storage: Storage) -> None:
     take(cluster, storage)
 
-    fetched = max(asked.at for asked in cluster.asked("OffsetFetch"))
-    assert fetched < min(asked.at for asked in cluster.asked("ListOffsets"))
+    fetched = max(asked.at for asked in cluster.requests_of("OffsetFetch"))
+    assert fetched < min(asked.at for asked in cluster.requests_of("ListOffsets"))
     at = [
         (asked.body["isolation_level"], asked.body["topics"][0]["partitions"][0]["timestamp"])
-        for asked in cluster.asked("ListOffsets")
+        for asked in cluster.requests_of("ListOffsets")
     ]
     assert at == [(0, -2)] * 3 + [(1, -1)] * 3 + [(0, -1)] * 3
 
