@@ -81,7 +81,7 @@ def describe(
             shape.entries(groups, without_rows),
             total=len(groups.descriptions),
             failures=groups.failures,
-            anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.is_answered),
+            anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
             after_rows=lambda: print_empty_groups(session.screen, without_rows, named=selection.named),
         )
 

@@ -97,7 +97,7 @@ def list_groups(
             (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings),
             total=len(listings),
             failures=failures,
-            anything_succeeded=selection.is_answered,
+            anything_succeeded=selection.anything_listed,
         )
 
 

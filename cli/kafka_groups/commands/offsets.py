@@ -76,7 +76,7 @@ def offsets(
             (_entry(group, found) for group, found in listed.offsets.items()),
             total=len(listed.offsets),
             failures=listed.failures,
-            anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.is_answered),
+            anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.anything_listed),
         )
 
 

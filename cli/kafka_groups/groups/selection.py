@@ -54,7 +54,7 @@ class Selection:
     `named` are the ids that the caller named, `listings` the groups that were listed. `skipped` are listed groups that
     do not support the operation. `absent` are named ids that no broker lists; `unlisted` named ids that were not
     listed while a broker failed to list its groups. `failures` are those brokers' and those of absent ids.
-    `is_answered` says whether anything was listed: a group, or an empty list of a broker.
+    `anything_listed` says whether anything was listed: a group, or an empty list of a broker.
     """
 
     groups: tuple[str, ...]
@@ -63,7 +63,7 @@ class Selection:
     skipped: tuple[GroupListing, ...] = ()
     unlisted: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
-    is_answered: bool = True
+    anything_listed: bool = True
 
     def notes(self) -> list[str]:
         """Return notes on the groups that were skipped, and if nothing matches at all."""
@@ -123,7 +123,7 @@ def list_selected(admin: Admin, selectors: Selectors, *, deadline: Deadline | No
         listings=selected,
         unlisted=tuple(missing) if results.failed and not is_filtered else (),
         failures=(*failures, *map(not_found, absent)),
-        is_answered=bool(selected) or (not absent and len(results.failed) < len(admin.brokers(timeout=deadline))),
+        anything_listed=bool(selected) or (not absent and len(results.failed) < len(admin.brokers(timeout=deadline))),
     )
 
 
