@@ -16,7 +16,12 @@ def test_a_code_has_the_name_and_the_retriability_of_kafka(kafkas: KioErrorCode)
 
 
 @pytest.mark.parametrize(
-    ("number", "name"), [(134, "GROUP_DELETION_FAILED"), (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED")]
+    ("number", "name"),
+    [
+        (134, "GROUP_DELETION_FAILED"),
+        (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED"),
+        (136, "CONTROLLER_ID_NOT_REGISTERED"),
+    ],
 )
 def test_codes_of_kafka_4_4_are_known(number: int, name: str) -> None:
     assert error_code(number) == ErrorCode(number, name, name.lower().replace("_", " "), retriable=False)

@@ -181,6 +181,7 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     133: ("SHARE_SESSION_LIMIT_REACHED", True, None),
     134: ("GROUP_DELETION_FAILED", False, None),
     135: ("STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False, None),
+    136: ("CONTROLLER_ID_NOT_REGISTERED", False, None),
 }
 
 
