@@ -136,3 +136,10 @@ def test_exit_codes_are_the_contracts() -> None:
     assert odd == {"SettingsError": 2}
     assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
     assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1
+
+
+def test_no_module_but_one_has_numbers_of_exit_codes() -> None:
+    calls = [call for name in ("sys.exit", "ctx.exit", "context.exit") for call in calls_of(name)]
+    numbers = [call for call in calls if any(isinstance(getattr(node, "value", None), int) for node in ast.walk(call))]
+    assert calls
+    assert [ast.unparse(call) for call in numbers] == []
