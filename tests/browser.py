@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: headless, and without a way to any network."""
+"""A real browser for tests of pages: headless, and without a network."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Should the page ask for anything after all, it shall not leave this machine.
+    # No host name is resolved, so a request of a page cannot leave this machine.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 
 
 class Browser:
-    """A headless chromium that starts when the first test has found its programs."""
+    """A headless Chromium that the first test starts, once its programs are found."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.driver: Chrome | None = None
 
     def started(self, program: Callable[[str], str]) -> Chrome:
-        """The browser; whichever program is missing is named at the end of the run."""
+        """Return the browser, or skip the test if a program is missing."""
         chromium, driver = program("chromium"), program("chromedriver")
         if self.driver is None:
             options = ChromeOptions()
@@ -51,7 +51,7 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One browser for all tests of this file."""
+    """Yield one browser for all tests of a file."""
     browser = Browser(tmp_path_factory.mktemp("browser"))
     yield browser
     if browser.driver is not None:
@@ -60,7 +60,7 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(program: Callable[[str], str], starter: Browser) -> Chrome:
-    """The browser, with the logs of this test only."""
+    """Return the browser, with empty logs."""
     driver = starter.started(program)
     driver.get("about:blank")
     for log in ("performance", "browser"):
@@ -69,7 +69,7 @@ def browser(program: Callable[[str], str], starter: Browser) -> Chrome:
 
 
 def entries_of(browser: Chrome, log: str) -> list[dict[str, Any]]:
-    """What one of the logs has gained since it was last asked."""
+    """Return the entries of a log since they were last read."""
     entries: list[dict[str, Any]] = browser.get_log(log)
     return entries
 
@@ -87,5 +87,5 @@ def open_at(browser: Chrome, address: str, size: tuple[int, int], **media: str) 
 
 
 def wait_for(browser: Chrome, condition: str) -> None:
-    """Until this script says true."""
+    """Wait until this script returns true."""
     WebDriverWait(browser, 60, poll_frequency=0.05).until(lambda driver: driver.execute_script(condition))

@@ -1,4 +1,4 @@
-"""Self-signed certificates, made by openssl."""
+"""Self-signed certificates, created by openssl."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make_certificate(openssl: str, directory: Path, name: str) -> Path:
-    """A certificate for a name (`IP:…`, `DNS:…`), with its key in the same file, good for two days."""
+    """Create a certificate for a name (`IP:…`, `DNS:…`), valid for two days, and return its file, which has the key."""
     path, key = directory / f"{name[:8]}.pem", directory / "key.pem"
     command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command += ["-nodes", "-days", "2", "-subj", "/CN=test", "-addext", f"subjectAltName={name}"]

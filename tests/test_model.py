@@ -1,4 +1,4 @@
-"""The language of the house: spelling, failures and answers."""
+"""Spelling of states and types, failures, errors and results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OWN_ERRORS = [
 
 
 @pytest.mark.parametrize(
-    ("told", "spelled"),
+    ("text", "spelled"),
     [
         ("stable", "Stable"),
         ("PREPARINGREBALANCE", "PreparingRebalance"),
@@ -50,30 +50,30 @@ OWN_ERRORS = [
         ("", None),
     ],
 )
-def test_states_and_types_are_spelled_as_kafkas_tools_print_them(told: str, spelled: str | None) -> None:
-    assert spell(told) == spelled
+def test_states_and_types_are_spelled_as_in_kafkas_tools(text: str, spelled: str | None) -> None:
+    assert spell(text) == spelled
 
 
 @pytest.mark.parametrize(("kind", "name"), OWN_ERRORS)
-def test_what_happened_on_our_side_has_a_name_and_no_code(kind: type[AdminError], name: str) -> None:
-    failure = Failure.of(kind("told so"), group="g")
-    assert (failure.code, failure.name, failure.message, failure.group) == (None, name, "told so", "g")
+def test_a_failure_on_the_clients_side_has_a_name_and_no_code(kind: type[AdminError], name: str) -> None:
+    failure = Failure.of(kind("the reason"), group="g")
+    assert (failure.code, failure.name, failure.message, failure.group) == (None, name, "the reason", "g")
 
 
 @pytest.mark.parametrize(("kind", "name"), OWN_ERRORS)
-def test_a_failure_of_ours_becomes_the_same_error_again(kind: type[AdminError], name: str) -> None:
-    error = Failure.of(kind("told so")).to_error()
+def test_a_failure_on_the_clients_side_converts_back_to_its_error(kind: type[AdminError], name: str) -> None:
+    error = Failure.of(kind("the reason")).to_error()
     assert type(error) is kind
-    assert (str(error), error.name) == ("told so", name)
+    assert (str(error), error.name) == ("the reason", name)
 
 
-def test_a_name_that_no_request_can_carry_is_called_as_a_broker_would_call_it() -> None:
+def test_an_invalid_request_has_the_code_and_the_name_of_kafkas_error() -> None:
     failure = Failure.of(InvalidRequestError("too long"), group="g")
     assert (failure.code, failure.name) == (42, "INVALID_REQUEST")
     assert error_name(42) == "INVALID_REQUEST"
 
 
-def test_a_brokers_failure_becomes_a_brokers_error_again() -> None:
+def test_a_failure_with_a_kafka_code_converts_back_to_a_broker_error() -> None:
     failure = Failure.of(broker_error(30), group="g", broker=2)
     assert failure == Failure(
         group="g",
@@ -87,17 +87,17 @@ def test_a_brokers_failure_becomes_a_brokers_error_again() -> None:
     assert (error.code, error.name) == (30, "GROUP_AUTHORIZATION_FAILED")
 
 
-def test_the_words_of_a_broker_win_over_ours() -> None:
+def test_the_message_of_a_broker_replaces_the_sentence_of_the_code() -> None:
     assert str(broker_error(69, "Group g was never seen.")) == "Group g was never seen."
     assert str(broker_error(69, "")) == "there is no such group"
     assert str(broker_error(69)) == "there is no such group"
 
 
-def test_a_code_without_a_sentence_is_told_by_its_name() -> None:
+def test_a_code_without_a_sentence_has_its_name_as_text() -> None:
     assert str(broker_error(79)) == "member id required"
 
 
-def test_a_code_that_is_newer_than_our_table_is_told_by_its_number() -> None:
+def test_a_code_newer_than_the_table_has_its_number_as_name() -> None:
     error = broker_error(9999)
     assert (error.code, error.name, str(error)) == (9999, "ERROR_9999", "error 9999")
 
@@ -123,32 +123,32 @@ def test_a_code_that_is_newer_than_our_table_is_told_by_its_number() -> None:
         (113, "STALE_MEMBER_EPOCH"),
     ],
 )
-def test_codes_have_kafkas_names(code: int, name: str) -> None:
+def test_codes_have_the_names_of_kafka(code: int, name: str) -> None:
     assert error_name(code) == name
 
 
-def test_answers_without_failures_are_all_there() -> None:
+def test_all_returns_the_results_if_nothing_failed() -> None:
     assert Results(succeeded={"a": 1}).all() == {"a": 1}
 
 
-def test_all_raises_the_first_failure_though_others_were_found() -> None:
+def test_all_raises_the_first_failure_if_some_keys_succeeded() -> None:
     failed = {"b": Failure.of(TimeoutExceededError("late"), group="b"), "c": Failure.of(broker_error(30), group="c")}
     with pytest.raises(TimeoutExceededError, match="late"):
         Results(succeeded={"a": 1}, failed=failed).all()
 
 
-def test_answers_cannot_be_changed_by_who_gets_them() -> None:
+def test_results_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Results(succeeded={}).succeeded = {}  # type: ignore[misc]  # what mypy forbids is what is tried
+        Results(succeeded={}).succeeded = {}  # type: ignore[misc]  # the assignment that mypy rejects
 
 
-def test_a_members_partitions_are_counted_over_its_topics() -> None:
+def test_the_partition_count_of_a_member_is_over_all_its_topics() -> None:
     topics = (Assignment(topic="a", partitions=(0, 1)), Assignment(topic="b", partitions=(0,)))
     member = Member(member_id="m", group_instance_id=None, client_id="c", host="h", assignment=topics)
     assert member.partition_count() == 3
 
 
-def test_partitions_are_ordered_by_topic_then_number() -> None:
+def test_partitions_are_ordered_by_topic_and_then_by_number() -> None:
     assert sorted([TopicPartition("t", 10), TopicPartition("t", 9), TopicPartition("a", 99)]) == [
         ("a", 99),
         ("t", 9),
@@ -168,5 +168,5 @@ def test_partitions_are_ordered_by_topic_then_number() -> None:
         (IncompleteResultError(anything_succeeded=False), 1),
     ],
 )
-def test_every_error_carries_its_exit_code(error: KafkaGroupsError, exit_code: int) -> None:
+def test_every_error_has_an_exit_code(error: KafkaGroupsError, exit_code: int) -> None:
     assert error.exit_code == exit_code

@@ -1,4 +1,4 @@
-"""Waiting: as long as a broker asks for, never past the deadline, and without spinning."""
+"""Throttle times and deadlines: how long a call waits, and that it waits without using the processor."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def _cluster() -> ScriptedCluster:
     return ScriptedCluster(groups={name: Group(coordinator=at) for name, at in PLACES.items()})
 
 
-def test_a_throttled_client_holds_back_from_that_broker_and_from_no_other() -> None:
+def test_a_throttled_client_delays_requests_to_that_broker_only() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_groups()
         cluster.script("OffsetFetch", throttled(400), brokers=[2])
         admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        asked_again = time.monotonic()
+        second_call = time.monotonic()
         admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()
-        waited = {asked.broker: asked.at - asked_again for asked in cluster.requests_of("OffsetFetch")[3:]}
-        assert waited[1] < 0.2
-        assert waited[3] < 0.2
-        assert 0.3 < waited[2] < 2
-        assert time.monotonic() - asked_again < 2
+        delays = {request.broker: request.at - second_call for request in cluster.requests_of("OffsetFetch")[3:]}
+        assert delays[1] < 0.2
+        assert delays[3] < 0.2
+        assert 0.3 < delays[2] < 2
+        assert time.monotonic() - second_call < 2
 
 
-def test_a_throttle_beyond_the_deadline_times_out() -> None:
+def test_a_throttle_time_beyond_the_deadline_is_a_timeout() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListGroups", throttled(60_000), brokers=[2])
         admin.list_groups()
-        answers = admin.list_groups(timeout=0.6)
-        assert sorted(answers.succeeded) == ["a", "d"]
-        assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "TIMEOUT"}
+        results = admin.list_groups(timeout=0.6)
+        assert sorted(results.succeeded) == ["a", "d"]
+        assert {broker: failure.name for broker, failure in results.failed.items()} == {2: "TIMEOUT"}
 
 
-def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
+def test_waiting_with_many_requests_in_flight_uses_no_processor_time() -> None:
     names = [f"g{number}" for number in range(100)]
     with ScriptedCluster(brokers=1, versions={"FindCoordinator": (0, 3)}) as cluster, cluster.admin() as admin:
         admin.brokers()
@@ -52,7 +52,7 @@ def test_waiting_for_a_full_pipeline_costs_no_processor_time() -> None:
         assert time.thread_time() - before < 0.3
 
 
-def test_calls_that_share_a_deadline_end_by_it() -> None:
+def test_calls_that_share_a_deadline_end_at_it() -> None:
     with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4)) as admin:
         cluster.script("ListGroups", silent, silent, brokers=[2])
         started = time.monotonic()
@@ -82,7 +82,7 @@ def test_a_poll_with_a_renewed_deadline_keeps_connections_coordinators_and_leade
             deadline = deadline.renew()
 
 
-def test_a_share_of_a_deadline_leaves_the_rest_of_the_time_to_later_calls() -> None:
+def test_a_share_of_a_deadline_leaves_the_remaining_time_to_later_calls() -> None:
     now = 100.0
     deadline = Deadline.after(8.0, lambda: now)
     assert (deadline.at, deadline.share(0.5).at, deadline.share(1.0).at) == (108.0, 104.0, 108.0)
@@ -90,7 +90,7 @@ def test_a_share_of_a_deadline_leaves_the_rest_of_the_time_to_later_calls() -> N
     assert (deadline.share(0.5).at, deadline.renew().at, deadline.renew().timeout_s) == (107.0, 114.0, 8.0)
 
 
-def test_a_deadline_of_its_own_bounds_each_call_otherwise() -> None:
+def test_without_a_shared_deadline_each_call_has_its_own() -> None:
     with _cluster() as cluster, cluster.admin(timeout_s=0.3) as admin:
         cluster.script("ListGroups", silent, silent, brokers=[2])
         assert list(admin.list_groups().failed) == [2]

@@ -1,4 +1,4 @@
-"""Descriptions through the door: two APIs, one answer a group."""
+"""Descriptions of groups: two APIs, one result for each group."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_classic_group_is_described_with_members_and_without_epochs() -> None:
         )
 
 
-def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> None:
+def test_a_group_of_the_consumer_protocol_is_described_with_epochs_and_targets() -> None:
     groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER], assignor="uniform", epoch=4)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         description = admin.describe_consumer_groups(["new"]).all()["new"]
@@ -75,85 +75,85 @@ def test_a_group_of_the_new_protocol_is_described_with_epochs_and_targets() -> N
         )
 
 
-@pytest.mark.parametrize(("told", "upgraded"), [(-1, None), (0, False), (1, True), (7, None)])
-def test_whether_a_member_is_upgraded_is_known_where_the_broker_tells(told: int, upgraded: bool | None) -> None:
-    groups = {"new": Group(type="Consumer", members=[{**CONSUMER_MEMBER, "member_type": told}])}
+@pytest.mark.parametrize(("member_type", "upgraded"), [(-1, None), (0, False), (1, True), (7, None)])
+def test_a_member_is_upgraded_according_to_its_member_type(member_type: int, upgraded: bool | None) -> None:
+    groups = {"new": Group(type="Consumer", members=[{**CONSUMER_MEMBER, "member_type": member_type}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert admin.describe_consumer_groups(["new"]).all()["new"].members[0].upgraded is upgraded
 
 
-def test_the_first_version_of_the_new_describe_says_nothing_of_upgrades() -> None:
+def test_consumer_group_describe_version_0_does_not_report_upgrades() -> None:
     groups = {"new": Group(type="Consumer", members=[CONSUMER_MEMBER])}
     versions = {"ConsumerGroupDescribe": (0, 0)}
     with ScriptedCluster(groups=groups, versions=versions) as cluster, cluster.admin() as admin:
         assert admin.describe_consumer_groups(["new"]).all()["new"].members[0].upgraded is None
 
 
-def test_both_kinds_in_one_call_are_answered_in_the_order_asked() -> None:
+def test_groups_of_both_types_are_returned_in_the_order_of_the_call() -> None:
     groups = {"new": Group(type="Consumer"), "old": Group(coordinator=2)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        answers = admin.describe_consumer_groups(["old", "new", "old"])
-        assert [(group.group, group.type, group.group_epoch) for group in answers.all().values()] == [
+        results = admin.describe_consumer_groups(["old", "new", "old"])
+        assert [(group.group, group.type, group.group_epoch) for group in results.all().values()] == [
             ("old", "Classic", None),
             ("new", "Consumer", 4),
         ]
 
 
 @pytest.mark.parametrize(("before", "after"), [("Classic", "Consumer"), ("Consumer", "Classic")])
-def test_a_group_that_changed_its_kind_since_it_was_listed_is_described(before: str, after: str) -> None:
+def test_a_group_that_changed_its_type_since_it_was_listed_is_described(before: str, after: str) -> None:
     groups = {"moves": Group(type=before), "stays": Group(type=before)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         admin.list_groups()
         groups["moves"].type = after
-        answers = admin.describe_consumer_groups(["moves", "stays"])
-        assert [(group.group, group.type) for group in answers.all().values()] == [("moves", after), ("stays", before)]
+        results = admin.describe_consumer_groups(["moves", "stays"])
+        assert [(group.group, group.type) for group in results.all().values()] == [("moves", after), ("stays", before)]
         requests = cluster.requests()
         assert (requests["DescribeGroups"], requests["ConsumerGroupDescribe"]) == (1, 1)
         assert admin.describe_consumer_groups(["moves"]).all()["moves"].type == after
 
 
-def test_a_group_that_went_since_it_was_listed_keeps_the_words_of_the_api_of_its_kind() -> None:
+def test_a_group_that_was_deleted_since_it_was_listed_has_the_error_of_the_api_of_its_type() -> None:
     with ScriptedCluster(groups={"goes": Group()}) as cluster, cluster.admin() as admin:
         admin.list_groups()
         del cluster.groups["goes"]
-        cluster.script("ConsumerGroupDescribe", _says("Group goes is not a consumer group."))
+        cluster.script("ConsumerGroupDescribe", _with_message("Group goes is not a consumer group."))
         assert "not a consumer group" not in admin.describe_consumer_groups(["goes"]).failed["goes"].message
 
 
-def test_a_group_that_neither_api_finds_is_told_in_the_words_of_the_newer() -> None:
+def test_a_group_that_neither_api_finds_has_the_error_of_the_newer_api() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        cluster.script("ConsumerGroupDescribe", _says("Group ghost was never seen."))
+        cluster.script("ConsumerGroupDescribe", _with_message("Group ghost was never seen."))
         failure = admin.describe_consumer_groups(["ghost"]).failed["ghost"]
         assert (failure.code, failure.name) == (69, "GROUP_ID_NOT_FOUND")
         assert failure.message == "Group ghost was never seen."
         assert failure.group == "ghost"
 
 
-def test_a_group_that_only_the_older_api_may_not_describe_fails_with_its_error() -> None:
+def test_an_authorization_error_of_the_older_api_is_the_error_of_the_group() -> None:
     with ScriptedCluster(groups={"old": Group(error=30)}) as cluster, cluster.admin() as admin:
         failure = admin.describe_consumer_groups(["old"]).failed["old"]
         assert (failure.code, failure.name) == (30, "GROUP_AUTHORIZATION_FAILED")
 
 
-def test_a_broker_that_has_the_new_describe_but_not_for_this_group_is_asked_by_the_old_one() -> None:
+def test_a_group_that_consumer_group_describe_does_not_support_is_described_by_describe_groups() -> None:
     with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "old", "error_code": 35}]))
         assert admin.describe_consumer_groups(["old"]).all()["old"].type == "Classic"
 
 
-def test_a_topic_that_may_not_be_described_hides_the_members_of_a_new_group() -> None:
+def test_a_consumer_group_with_an_unauthorized_topic_fails_with_that_error() -> None:
     with ScriptedCluster(groups={"new": Group(type="Consumer", error=29)}) as cluster, cluster.admin() as admin:
         failure = admin.describe_consumer_groups(["new"]).failed["new"]
         assert (failure.code, failure.name) == (29, "TOPIC_AUTHORIZATION_FAILED")
 
 
-def test_a_group_of_kafka_connect_is_no_consumer_group() -> None:
+def test_a_group_of_kafka_connect_is_not_a_consumer_group() -> None:
     groups = {"sink": Group(protocol_type="connect"), "orders": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        answers = admin.describe_consumer_groups(["sink", "orders"])
-        assert list(answers.succeeded) == ["orders"]
-        assert answers.failed["sink"].name == "INCONSISTENT_GROUP_PROTOCOL"
-        assert answers.failed["sink"].message == "it is not a consumer group (connect)"
+        results = admin.describe_consumer_groups(["sink", "orders"])
+        assert list(results.succeeded) == ["orders"]
+        assert results.failed["sink"].name == "INCONSISTENT_GROUP_PROTOCOL"
+        assert results.failed["sink"].message == "it is not a consumer group (connect)"
 
 
 def test_a_simple_group_without_a_protocol_is_described() -> None:
@@ -163,14 +163,14 @@ def test_a_simple_group_without_a_protocol_is_described() -> None:
         assert (description.state, description.assignor, description.members) == ("Empty", None, ())
 
 
-@pytest.mark.parametrize("odd", [b"", b"\x00", b"not an assignment at all", ASSIGNMENT[:9]])
-def test_an_assignment_that_a_client_wrote_in_its_own_way_does_not_hide_its_group(odd: bytes) -> None:
-    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": odd}])}
+@pytest.mark.parametrize("assignment", [b"", b"\x00", b"not an assignment at all", ASSIGNMENT[:9]])
+def test_a_group_with_an_unreadable_assignment_is_described_without_it(assignment: bytes) -> None:
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": assignment}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert admin.describe_consumer_groups(["old"]).all()["old"].members[0].assignment == ()
 
 
-def test_states_are_spelled_as_kafkas_tools_print_them_and_unknown_ones_stay() -> None:
+def test_states_are_spelled_as_in_kafkas_tools_and_unknown_ones_stay_unchanged() -> None:
     groups = {"a": Group(state="PREPARINGREBALANCE"), "b": Group(state="Hibernating")}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         described = admin.describe_consumer_groups(["a", "b"]).all()
@@ -178,35 +178,35 @@ def test_states_are_spelled_as_kafkas_tools_print_them_and_unknown_ones_stay() -
 
 
 @pytest.mark.parametrize("code", [14, 15, 16])
-def test_a_coordinator_that_is_not_ready_is_asked_until_it_is(code: int) -> None:
+def test_a_request_to_a_coordinator_that_is_not_ready_is_retried(code: int) -> None:
     with ScriptedCluster(groups={"new": Group(type="Consumer")}) as cluster, cluster.admin() as admin:
         cluster.script("ConsumerGroupDescribe", changed(groups=[{"group_id": "new", "error_code": code}]))
         assert admin.describe_consumer_groups(["new"]).all()["new"].type == "Consumer"
         assert cluster.requests()["ConsumerGroupDescribe"] == 2
 
 
-def test_a_group_whose_look_up_is_refused_is_not_described_and_the_others_are() -> None:
-    def refuse_first(_asked: ReceivedRequest, answer: Struct) -> Struct:
-        first, *rest = answer["coordinators"]
+def test_a_group_whose_lookup_is_refused_fails_alone() -> None:
+    def refuse_first(_request: ReceivedRequest, response: Struct) -> Struct:
+        first, *rest = response["coordinators"]
         return {"coordinators": [{"key": first["key"], "error_code": 30}, *rest]}
 
     with ScriptedCluster(groups={"orders": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", refuse_first)
-        answers = admin.describe_consumer_groups(["secret", "orders"])
-        assert list(answers.succeeded) == ["orders"]
-        failure = answers.failed["secret"]
+        results = admin.describe_consumer_groups(["secret", "orders"])
+        assert list(results.succeeded) == ["orders"]
+        failure = results.failed["secret"]
         assert (failure.name, failure.broker, failure.group) == ("GROUP_AUTHORIZATION_FAILED", None, "secret")
         assert failure.message == "not allowed: this needs Describe on the group"
 
 
-def test_a_throttled_description_is_still_a_description() -> None:
+def test_a_throttled_response_is_returned() -> None:
     with ScriptedCluster(groups={"old": Group()}) as cluster, cluster.admin() as admin:
         cluster.script("DescribeGroups", throttled(1))
         assert list(admin.describe_consumer_groups(["old"]).all()) == ["old"]
 
 
-def _says(message: str) -> Reaction:
-    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
-        return {"groups": [{**row, "error_message": message} for row in answer["groups"]]}
+def _with_message(message: str) -> Reaction:
+    def react(_request: ReceivedRequest, response: Struct) -> Struct:
+        return {"groups": [{**row, "error_message": message} for row in response["groups"]]}
 
     return react

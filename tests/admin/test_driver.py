@@ -1,4 +1,4 @@
-"""The driver of keys to their answers, driven by hand: no sockets, and a clock that is a number."""
+"""The driver that brings each key to its result, called directly: no sockets, and a clock that is a number."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from kafka_groups.protocol.errors import broker_error
 from tests.fakes.silent_handler import SilentHandler, driver_of, only
 
 
-def _asks(driver: ApiDriver[str, str], now: float) -> list[tuple[int | None, tuple[str, ...]]]:
-    return sorted(((ask.broker, ask.keys) for ask in driver.ready(now)), key=str)
+def _ready(driver: ApiDriver[str, str], now: float) -> list[tuple[int | None, tuple[str, ...]]]:
+    return sorted(((spec.broker, spec.keys) for spec in driver.ready(now)), key=str)
 
 
 def _failures(driver: ApiDriver[str, str]) -> dict[str, tuple[int | None, str]]:
     return {key: (failure.broker, failure.name) for key, failure in driver.failed.items()}
 
 
-def test_one_look_up_carries_all_keys() -> None:
-    assert _asks(driver_of("a", "b", "c"), 0.0) == [(None, ("a", "b", "c"))]
+def test_one_lookup_has_all_keys() -> None:
+    assert _ready(driver_of("a", "b", "c"), 0.0) == [(None, ("a", "b", "c"))]
 
 
-def test_a_key_that_was_given_twice_is_asked_about_once() -> None:
+def test_a_key_that_is_passed_twice_is_requested_once() -> None:
     driver = driver_of("a", "b", "a")
-    assert _asks(driver, 0.0) == [(None, ("a", "b"))]
+    assert _ready(driver, 0.0) == [(None, ("a", "b"))]
     assert driver.key_count() == 2
 
 
-def test_keys_known_beforehand_need_no_look_up() -> None:
+def test_keys_of_known_brokers_need_no_lookup() -> None:
     driver = driver_of("a", "b", "c", known={"a": 1, "c": 1})
-    assert _asks(driver, 0.0) == [(1, ("a", "c")), (None, ("b",))]
+    assert _ready(driver, 0.0) == [(1, ("a", "c")), (None, ("b",))]
 
 
-def test_keys_of_one_coordinator_are_asked_about_in_one_request() -> None:
+def test_keys_of_one_coordinator_share_a_request() -> None:
     driver = driver_of("a", "b", "c")
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"a": 1, "b": 2, "c": 1}), 0.0)
-    assert _asks(driver, 0.0) == [(1, ("a", "c")), (2, ("b",))]
+    assert _ready(driver, 0.0) == [(1, ("a", "c")), (2, ("b",))]
 
 
-def test_keys_looked_up_separately_but_found_at_one_broker_share_a_request() -> None:
+def test_keys_of_separate_lookups_that_are_mapped_to_one_broker_share_a_request() -> None:
     driver = driver_of("a", "b")
     lookup = only(driver.ready(0.0))
     driver.on_response(RequestSpec(broker=None, keys=("a",)), ApiResult(completed={"a": 1}), 0.0)
     driver.on_response(RequestSpec(broker=None, keys=("b",)), ApiResult(completed={"b": 1}), 0.0)
     assert lookup.keys == ("a", "b")
-    assert _asks(driver, 0.0) == [(1, ("a", "b"))]
+    assert _ready(driver, 0.0) == [(1, ("a", "b"))]
 
 
-def test_what_is_out_is_not_asked_again() -> None:
+def test_an_outstanding_request_is_not_sent_again() -> None:
     driver = driver_of("a", known={"a": 1})
     driver.ready(0.0)
     assert driver.ready(100.0) == []
     assert driver.wakes_at() is None
 
 
-def test_answered_keys_are_found_and_settle_the_route() -> None:
+def test_the_driver_is_done_when_all_keys_are_completed() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"a": "A", "b": "B"}), 0.0)
     assert driver.is_done()
@@ -72,19 +72,19 @@ def test_answered_keys_are_found_and_settle_the_route() -> None:
 def test_a_key_whose_coordinator_is_not_available_is_looked_up_again_alone() -> None:
     driver = driver_of("a", "b")
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": 2}, retriable={"a": "no coordinator"}), 0.0)
-    assert _asks(driver, 0.0) == [(2, ("b",))]
-    assert _asks(driver, 0.1) == [(None, ("a",))]
+    assert _ready(driver, 0.0) == [(2, ("b",))]
+    assert _ready(driver, 0.1) == [(None, ("a",))]
 
 
-def test_a_key_refused_at_look_up_fails_alone_and_blames_no_broker() -> None:
+def test_a_key_refused_at_lookup_fails_alone_and_names_no_broker() -> None:
     driver = driver_of("a", "b")
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": 2}, failed={"a": broker_error(30)}), 0.0)
     assert _failures(driver) == {"a": (None, "GROUP_AUTHORIZATION_FAILED")}
     assert driver.failed["a"].group == "a"
-    assert _asks(driver, 0.0) == [(2, ("b",))]
+    assert _ready(driver, 0.0) == [(2, ("b",))]
 
 
-def test_one_answer_can_fail_its_keys_differently_and_answer_others() -> None:
+def test_one_response_can_complete_some_keys_and_fail_others_with_different_errors() -> None:
     driver = driver_of("a", "b", "c", "d", known=dict.fromkeys("abcd", 3))
     refused: dict[str, AdminError] = {"a": broker_error(30), "b": broker_error(24), "c": broker_error(25)}
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"d": "D"}, failed=refused), 0.0)
@@ -97,23 +97,23 @@ def test_one_answer_can_fail_its_keys_differently_and_answer_others() -> None:
     assert driver.is_done()
 
 
-def test_only_the_keys_whose_coordinator_moved_go_back_to_look_up() -> None:
+def test_only_the_keys_whose_coordinator_moved_are_looked_up_again() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": "B"}, unmapped={"a": "not coordinator"}), 0.0)
     lookup = only(driver.ready(0.1))
     assert (lookup.broker, lookup.keys) == (None, ("a",))
     driver.on_response(lookup, ApiResult(completed={"a": 2}), 0.2)
-    assert _asks(driver, 0.2) == [(2, ("a",))]
+    assert _ready(driver, 0.2) == [(2, ("a",))]
     assert driver.locations == {"a": 2, "b": 1}
 
 
-def test_a_loading_coordinator_is_asked_again_without_a_look_up() -> None:
+def test_a_request_to_a_loading_coordinator_is_retried_without_a_lookup() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": "B"}, retriable={"a": "loading"}), 0.0)
-    assert _asks(driver, 0.1) == [(1, ("a",))]
+    assert _ready(driver, 0.1) == [(1, ("a",))]
 
 
-def test_loading_then_moved_then_unavailable_then_answered_takes_its_turns() -> None:
+def test_a_key_is_retried_then_looked_up_then_completed() -> None:
     driver = driver_of("a", known={"a": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(retriable={"a": "loading"}), 0.0)
     driver.on_response(only(driver.ready(1.0)), ApiResult(unmapped={"a": "not coordinator"}), 1.0)
@@ -127,21 +127,21 @@ def test_loading_then_moved_then_unavailable_then_answered_takes_its_turns() -> 
     assert driver.completed == {"a": "A"}
 
 
-def test_a_key_that_an_answer_lacks_fails_alone() -> None:
+def test_a_key_that_is_missing_from_a_response_fails_alone() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": "B"}), 0.0)
     assert _failures(driver) == {"a": (1, "MISSING_FROM_RESPONSE")}
     assert driver.completed == {"b": "B"}
 
 
-def test_a_key_that_a_look_up_lacks_fails_alone() -> None:
+def test_a_key_that_is_missing_from_a_lookup_fails_alone() -> None:
     driver = driver_of("a", "b")
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"b": 1}), 0.0)
     assert _failures(driver) == {"a": (None, "MISSING_FROM_RESPONSE")}
-    assert _asks(driver, 0.0) == [(1, ("b",))]
+    assert _ready(driver, 0.0) == [(1, ("b",))]
 
 
-def test_a_key_that_nobody_asked_about_is_no_answer() -> None:
+def test_a_key_that_was_not_requested_is_ignored() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 2})
     first, _second = driver.ready(0.0)
     driver.on_response(first, ApiResult(completed={"a": "A", "stranger": "S"}, failed={"other": broker_error(3)}), 0.0)
@@ -150,7 +150,7 @@ def test_a_key_that_nobody_asked_about_is_no_answer() -> None:
     assert driver.results().failed == {}
 
 
-def test_an_answer_that_comes_after_the_deadline_changes_nothing() -> None:
+def test_a_response_after_the_deadline_is_ignored() -> None:
     driver = driver_of("a", known={"a": 1})
     late = only(driver.ready(0.0))
     driver.expire(5.0)
@@ -159,24 +159,24 @@ def test_an_answer_that_comes_after_the_deadline_changes_nothing() -> None:
     assert _failures(driver) == {"a": (None, "TIMEOUT")}
 
 
-def test_a_lost_connection_sends_its_keys_back_to_look_up() -> None:
+def test_the_keys_of_a_lost_connection_are_looked_up_again() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 2})
-    asks = {ask.broker: ask for ask in driver.ready(0.0)}
-    driver.on_failure(asks[1], ("a",), ConnectionFailedError("closed the connection"), 0.0)
+    specs = {spec.broker: spec for spec in driver.ready(0.0)}
+    driver.on_failure(specs[1], ("a",), ConnectionFailedError("closed the connection"), 0.0)
     lookup = only(driver.ready(0.1))
     assert (lookup.broker, lookup.keys) == (None, ("a",))
     driver.on_response(lookup, ApiResult(completed={"a": 3}), 0.1)
-    assert _asks(driver, 0.1) == [(3, ("a",))]
+    assert _ready(driver, 0.1) == [(3, ("a",))]
 
 
-def test_a_coordinator_that_takes_no_connection_is_given_up_at_the_sixth_time() -> None:
+def test_a_key_fails_at_the_sixth_lost_connection() -> None:
     driver = driver_of("a", known={"a": 1})
     error = ConnectionFailedError("connection refused")
-    for turn in range(5):
-        ask = only(driver.ready(turn * 10.0))
-        assert ask.broker == 1
-        driver.on_failure(ask, ask.keys, error, turn * 10.0)
-        driver.on_response(only(driver.ready(turn * 10.0 + 5)), ApiResult(completed={"a": 1}), turn * 10.0 + 5)
+    for attempt in range(5):
+        spec = only(driver.ready(attempt * 10.0))
+        assert spec.broker == 1
+        driver.on_failure(spec, spec.keys, error, attempt * 10.0)
+        driver.on_response(only(driver.ready(attempt * 10.0 + 5)), ApiResult(completed={"a": 1}), attempt * 10.0 + 5)
     assert not driver.is_done()
     last = only(driver.ready(90.0))
     driver.on_failure(last, last.keys, error, 90.0)
@@ -186,28 +186,28 @@ def test_a_coordinator_that_takes_no_connection_is_given_up_at_the_sixth_time() 
 @pytest.mark.parametrize(
     "error", [UnsupportedVersionError("old"), MalformedResponseError("odd"), AuthenticationFailedError()]
 )
-def test_an_error_that_a_repetition_cannot_cure_fails_its_keys_at_once(error: AdminError) -> None:
+def test_an_error_that_is_not_retriable_fails_its_keys_at_once(error: AdminError) -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 2})
-    asks = {ask.broker: ask for ask in driver.ready(0.0)}
-    driver.on_failure(asks[1], ("a",), error, 0.0)
+    specs = {spec.broker: spec for spec in driver.ready(0.0)}
+    driver.on_failure(specs[1], ("a",), error, 0.0)
     assert _failures(driver) == {"a": (1, error.name)}
     assert driver.wakes_at() is None
 
 
-def test_a_part_of_an_ask_can_be_lost_while_the_rest_is_answered() -> None:
+def test_a_part_of_a_request_can_fail_while_the_rest_is_completed() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
-    ask = only(driver.ready(0.0))
+    spec = only(driver.ready(0.0))
     driver.on_response(RequestSpec(broker=1, keys=("a",)), ApiResult(completed={"a": "A"}), 0.0)
-    driver.on_failure(ask, ask.keys, MalformedResponseError("odd"), 0.0)
+    driver.on_failure(spec, spec.keys, MalformedResponseError("odd"), 0.0)
     assert driver.completed == {"a": "A"}
     assert _failures(driver) == {"b": (1, "MALFORMED_RESPONSE")}
 
 
-def test_at_the_deadline_open_keys_fail_with_what_a_broker_said_last() -> None:
+def test_at_the_deadline_the_error_of_a_key_has_its_last_error() -> None:
     driver = driver_of("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
-    ask = only(driver.ready(0.0))
+    spec = only(driver.ready(0.0))
     driver.on_response(
-        ask, ApiResult(completed={"c": "C"}, retriable={"a": "still loading"}, unmapped={"b": "not coordinator"}), 0.0
+        spec, ApiResult(completed={"c": "C"}, retriable={"a": "still loading"}, unmapped={"b": "not coordinator"}), 0.0
     )
     driver.expire(30.0)
     assert driver.failed["a"].name == "TIMEOUT"
@@ -217,7 +217,7 @@ def test_at_the_deadline_open_keys_fail_with_what_a_broker_said_last() -> None:
     assert driver.completed == {"c": "C"}
 
 
-def test_at_the_deadline_a_key_of_which_no_broker_spoke_says_only_how_long_it_waited() -> None:
+def test_at_the_deadline_the_error_of_a_key_without_a_response_has_only_the_timeout() -> None:
     driver = driver_of("a", known={"a": 1})
     driver.ready(0.0)
     driver.expire(0.500213)
@@ -225,33 +225,68 @@ def test_at_the_deadline_a_key_of_which_no_broker_spoke_says_only_how_long_it_wa
     assert driver.failed["a"].code is None
 
 
-def test_without_a_look_up_moved_and_lost_keys_stay_with_their_broker() -> None:
+def test_without_a_lookup_strategy_unmapped_and_lost_keys_stay_with_their_broker() -> None:
     driver: ApiDriver[str, str] = ApiDriver(
         "ab", handler=SilentHandler(), lookup=None, known={"a": 1, "b": 2}, jitter=lambda: 0.5
     )
-    asks = {ask.broker: ask for ask in driver.ready(0.0)}
-    driver.on_response(asks[1], ApiResult(unmapped={"a": "not available"}), 0.0)
-    driver.on_failure(asks[2], ("b",), ConnectionFailedError("refused"), 0.0)
-    assert _asks(driver, 0.1) == [(1, ("a",)), (2, ("b",))]
+    specs = {spec.broker: spec for spec in driver.ready(0.0)}
+    driver.on_response(specs[1], ApiResult(unmapped={"a": "not available"}), 0.0)
+    driver.on_failure(specs[2], ("b",), ConnectionFailedError("refused"), 0.0)
+    assert _ready(driver, 0.1) == [(1, ("a",)), (2, ("b",))]
 
 
-def test_a_negative_broker_id_stands_for_any_broker_and_is_not_blamed() -> None:
+def test_a_negative_broker_id_stands_for_any_broker_and_is_not_in_the_failure() -> None:
     driver = driver_of("a", known={"a": -1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(failed={"a": broker_error(3)}), 0.0)
     assert _failures(driver) == {"a": (None, "UNKNOWN_TOPIC_OR_PARTITION")}
 
 
-def test_progress_counts_answered_and_failed_keys() -> None:
+def test_progress_counts_completed_and_failed_keys() -> None:
     driver = driver_of("a", "b", "c", known={"a": 1, "b": 1, "c": 1})
-    outcome: ApiResult[str, str] = ApiResult(
+    result: ApiResult[str, str] = ApiResult(
         completed={"a": "A"}, failed={"b": broker_error(30)}, retriable={"c": "loading"}
     )
-    driver.on_response(only(driver.ready(0.0)), outcome, 0.0)
+    driver.on_response(only(driver.ready(0.0)), result, 0.0)
     assert (driver.done_count(), driver.key_count()) == (2, 3)
     assert not driver.is_done()
 
 
-def test_a_route_without_keys_is_done() -> None:
+def test_a_driver_without_keys_is_done() -> None:
     driver = driver_of()
     assert driver.is_done()
     assert driver.ready(0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("retries", "backoff"), [(1, 0.1), (2, 0.2), (3, 0.4), (4, 0.8), (5, 1.0), (6, 1.0), (200, 1.0)]
+)
+def test_the_backoff_doubles_with_each_retry_from_a_tenth_of_a_second_up_to_one(retries: int, backoff: float) -> None:
+    driver = driver_of("a", known={"a": 1})
+    now = 0.0
+    for _ in range(retries - 1):
+        driver.on_response(only(driver.ready(now)), ApiResult(retriable={"a": "loading"}), now)
+        now += 10.0
+    driver.on_response(only(driver.ready(now)), ApiResult(retriable={"a": "loading"}), now)
+    assert driver.wakes_at() == pytest.approx(now + backoff)
+    assert driver.ready(now + backoff - 0.01) == []
+    assert len(driver.ready(now + backoff)) == 1
+
+
+@pytest.mark.parametrize(("jitter", "backoff"), [(0.0, 0.08), (0.25, 0.09), (1.0, 0.12)])
+def test_the_jitter_changes_the_backoff_by_at_most_a_fifth(jitter: float, backoff: float) -> None:
+    driver = driver_of("a", known={"a": 1}, jitter=jitter)
+    driver.on_response(only(driver.ready(0.0)), ApiResult(retriable={"a": "loading"}), 0.0)
+    assert driver.wakes_at() == pytest.approx(backoff)
+
+
+def test_a_lookup_is_retried_after_a_backoff() -> None:
+    driver = driver_of("a")
+    driver.on_response(only(driver.ready(0.0)), ApiResult(retriable={"a": "no coordinator"}), 0.0)
+    assert driver.ready(0.05) == []
+    assert driver.wakes_at() == pytest.approx(0.1)
+
+
+def test_after_a_lookup_requests_are_ready_without_a_backoff() -> None:
+    driver = driver_of("a", "b")
+    driver.on_response(only(driver.ready(5.0)), ApiResult(completed={"a": 1, "b": 2}), 5.0)
+    assert len(driver.ready(5.0)) == 2

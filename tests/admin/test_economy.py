@@ -1,4 +1,4 @@
-"""The promise of few requests, counted by the brokers that received them."""
+"""The number of requests of each operation, counted by the brokers that received them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def _groups(kind: str = "Classic") -> dict[str, Group]:
 
 
 def _group_ids(requests: Sequence[ReceivedRequest]) -> Mapping[int, list[str]]:
-    return {asked.broker: [group["group_id"] for group in asked.body["groups"]] for asked in requests}
+    return {request.broker: [group["group_id"] for group in request.body["groups"]] for request in requests}
 
 
-def test_offsets_of_named_groups_cost_one_look_up_and_one_fetch_a_coordinator() -> None:
+def test_offsets_of_named_groups_need_one_lookup_and_one_fetch_per_coordinator() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
+        assert sorted(results.succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 3}
         assert cluster.requests_of("FindCoordinator")[0].body["coordinator_keys"] == ["a", "b", "c", "d", "e"]
         assert _group_ids(cluster.requests_of("OffsetFetch")) == {1: ["a", "b"], 2: ["c", "d"], 3: ["e"]}
 
 
-def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_without_topics() -> None:
+def test_connection_set_up_is_one_api_versions_per_broker_and_one_metadata_without_topics() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(asked.broker for asked in cluster.requests_of("ApiVersions")) == [1, 2, 3]
-        assert [asked.body["topics"] for asked in cluster.requests_of("Metadata")] == [[]]
+        assert sorted(request.broker for request in cluster.requests_of("ApiVersions")) == [1, 2, 3]
+        assert [request.body["topics"] for request in cluster.requests_of("Metadata")] == [[]]
         assert sorted(admin.requests_sent.elements()) == [
             ("ApiVersions", 3),
             ("ApiVersions", 3),
@@ -52,14 +52,14 @@ def test_connection_set_up_is_one_version_question_a_broker_and_one_metadata_wit
         ]
 
 
-def test_listing_asks_every_broker_once() -> None:
+def test_a_listing_is_one_request_per_broker() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         assert list(admin.list_groups().succeeded) == ["a", "b", "c", "d", "e"]
         assert cluster.requests() == {"ListGroups": 3}
-        assert sorted(asked.broker for asked in cluster.requests_of("ListGroups")) == [1, 2, 3]
+        assert sorted(request.broker for request in cluster.requests_of("ListGroups")) == [1, 2, 3]
 
 
-def test_groups_that_were_listed_need_no_look_up() -> None:
+def test_groups_that_were_listed_need_no_lookup() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys(admin.list_groups().succeeded))
         assert cluster.requests() == {"ListGroups": 3, "OffsetFetch": 3}
@@ -69,10 +69,12 @@ def test_only_groups_that_were_not_listed_are_looked_up() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_groups()
         admin.list_consumer_group_offsets({"a": None, "stranger": None, "c": None})
-        assert [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")] == [["stranger"]]
+        assert [request.body["coordinator_keys"] for request in cluster.requests_of("FindCoordinator")] == [
+            ["stranger"]
+        ]
 
 
-def test_coordinators_found_for_one_question_serve_the_next() -> None:
+def test_coordinators_are_kept_for_later_operations() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
         admin.describe_consumer_groups("abcde")
@@ -83,34 +85,34 @@ def test_a_group_that_moved_since_it_was_listed_is_looked_up_alone() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_groups()
         cluster.groups["a"].coordinator = 3
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        assert sorted(answers.succeeded) == ["a", "b", "c", "d", "e"]
-        assert [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")] == [["a"]]
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
+        assert sorted(results.succeeded) == ["a", "b", "c", "d", "e"]
+        assert [request.body["coordinator_keys"] for request in cluster.requests_of("FindCoordinator")] == [["a"]]
         assert cluster.requests()["OffsetFetch"] == 4
 
 
-def test_groups_of_unknown_kind_are_described_by_both_apis_once_a_coordinator() -> None:
+def test_groups_of_unknown_type_are_described_by_both_apis_once_per_coordinator() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.describe_consumer_groups("abcde")
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 3, "DescribeGroups": 3}
 
 
 @pytest.mark.parametrize(("kind", "api"), [("Classic", "DescribeGroups"), ("Consumer", "ConsumerGroupDescribe")])
-def test_groups_of_known_kind_are_described_by_one_api(kind: str, api: str) -> None:
+def test_groups_of_known_type_are_described_by_one_api(kind: str, api: str) -> None:
     with ScriptedCluster(groups=_groups(kind)) as cluster, cluster.admin() as admin:
-        answers = admin.describe_consumer_groups(admin.list_groups().succeeded)
-        assert {group.type for group in answers.succeeded.values()} == {kind}
+        results = admin.describe_consumer_groups(admin.list_groups().succeeded)
+        assert {group.type for group in results.succeeded.values()} == {kind}
         assert cluster.requests() == {"ListGroups": 3, api: 3}
 
 
-def test_a_kind_learnt_from_a_description_is_remembered() -> None:
+def test_the_type_of_a_description_is_kept_for_later_descriptions() -> None:
     with ScriptedCluster(groups=_groups("Consumer")) as cluster, cluster.admin() as admin:
         admin.describe_consumer_groups("a")
         admin.describe_consumer_groups("a")
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 2, "DescribeGroups": 1}
 
 
-def test_log_ends_cost_one_metadata_and_one_request_a_leader() -> None:
+def test_log_end_offsets_need_one_metadata_and_one_request_per_leader() -> None:
     partitions = [("payments", 0), ("payments", 1), ("payments", 2), ("refunds", 0)]
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
         assert len(admin.list_offsets(partitions).succeeded) == 4
@@ -119,7 +121,7 @@ def test_log_ends_cost_one_metadata_and_one_request_a_leader() -> None:
         assert topics == ["payments", "refunds"]
 
 
-def test_leaders_found_for_the_ends_serve_the_starts() -> None:
+def test_leaders_are_kept_for_log_start_offsets() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
         admin.list_offsets([("payments", 0), ("payments", 1)])
         admin.list_offsets([("payments", 0), ("payments", 1)], spec=OffsetSpec.earliest())
@@ -132,7 +134,7 @@ def test_partitions_of_many_topics_are_counted_in_one_request() -> None:
         assert cluster.requests() == {"Metadata": 1}
 
 
-def test_a_question_about_nothing_asks_nothing() -> None:
+def test_calls_without_keys_send_no_request() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         assert admin.list_consumer_group_offsets({}).succeeded == {}
         assert admin.describe_consumer_groups([]).succeeded == {}
@@ -140,7 +142,7 @@ def test_a_question_about_nothing_asks_nothing() -> None:
         assert cluster.requests() == {}
 
 
-def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_groups_than_the_maximum_of_one_fetch_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_consumer_group_offsets, "MAX_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
@@ -151,36 +153,36 @@ def test_more_groups_than_one_fetch_may_carry_are_split(monkeypatch: pytest.Monk
             "g3",
             "g4",
         ]
-        sizes = [len(asked.body["groups"]) for asked in cluster.requests_of("OffsetFetch")]
+        sizes = [len(request.body["groups"]) for request in cluster.requests_of("OffsetFetch")]
         assert sizes == [2, 2, 1]
 
 
-def test_more_named_partitions_than_one_fetch_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_named_partitions_than_the_maximum_of_one_fetch_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_consumer_group_offsets, "MAX_NAMED_PARTITIONS", 3)
     wanted = {name: [("payments", 0), ("payments", 1)] for name in ("a", "b", "huge")}
     wanted["huge"] = [("payments", partition) for partition in range(9)]
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         assert sorted(admin.list_consumer_group_offsets(wanted).succeeded) == ["a", "b", "huge"]
-        asked = [[group["group_id"] for group in each.body["groups"]] for each in cluster.requests_of("OffsetFetch")]
-        assert asked == [["a"], ["b"], ["huge"]]
+        groups = [[group["group_id"] for group in each.body["groups"]] for each in cluster.requests_of("OffsetFetch")]
+        assert groups == [["a"], ["b"], ["huge"]]
 
 
-def test_more_groups_than_one_describe_may_carry_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_groups_than_the_maximum_of_one_describe_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(describe_consumer_groups, "MAX_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert len(admin.describe_consumer_groups(groups).succeeded) == 5
-        assert [len(asked.body["groups"]) for asked in cluster.requests_of("DescribeGroups")] == [2, 2, 1]
-        assert [len(asked.body["group_ids"]) for asked in cluster.requests_of("ConsumerGroupDescribe")] == [2, 2, 1]
+        assert [len(request.body["groups"]) for request in cluster.requests_of("DescribeGroups")] == [2, 2, 1]
+        assert [len(request.body["group_ids"]) for request in cluster.requests_of("ConsumerGroupDescribe")] == [2, 2, 1]
 
 
-def test_a_very_large_look_up_is_spread_over_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_large_lookup_is_spread_over_the_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_loop, "MAX_LOOKUP_KEYS", 2)
     groups = {f"g{number}": Group(coordinator=1) for number in range(9)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(groups)).succeeded) == 9
-        look_ups = {
-            asked.broker: len(asked.body["coordinator_keys"]) for asked in cluster.requests_of("FindCoordinator")
+        lookups = {
+            request.broker: len(request.body["coordinator_keys"]) for request in cluster.requests_of("FindCoordinator")
         }
-        assert look_ups == {1: 3, 2: 3, 3: 3}
+        assert lookups == {1: 3, 2: 3, 3: 3}
         assert cluster.requests()["OffsetFetch"] <= 3

@@ -1,4 +1,4 @@
-"""What goes wrong between us and the brokers: each item fails alone, or is asked again where that helps."""
+"""Failures of brokers and connections: each key fails alone, or its request is retried where that can help."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six tries of a broker take half a second instead of two and a half."""
+def short_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the backoff, so that six attempts take half a second instead of two and a half."""
     monkeypatch.setattr(driver, "_MAX_BACKOFF_S", 0.1)
 
 
@@ -29,40 +29,40 @@ def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
 
 
 def _with_error(group: str, code: int, *, rows: str = "groups", key: str = "group_id") -> Reaction:
-    """The answer as it would be, but one of its rows is replaced by an error."""
+    """Return a reaction that replaces one row of the response with an error."""
 
-    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
-        return {rows: [{key: group, "error_code": code} if row[key] == group else row for row in answer[rows]]}
+    def react(_request: ReceivedRequest, response: Struct) -> Struct:
+        return {rows: [{key: group, "error_code": code} if row[key] == group else row for row in response[rows]]}
 
     return react
 
 
 def _without(group: str, *, rows: str = "groups", key: str = "group_id") -> Reaction:
-    return lambda _asked, answer: {rows: [row for row in answer[rows] if row[key] != group]}
+    return lambda _request, response: {rows: [row for row in response[rows] if row[key] != group]}
 
 
 def _fetched(cluster: ScriptedCluster) -> list[tuple[int, list[str]]]:
     return [
-        (asked.broker, [group["group_id"] for group in asked.body["groups"]])
-        for asked in cluster.requests_of("OffsetFetch")
+        (request.broker, [group["group_id"] for group in request.body["groups"]])
+        for request in cluster.requests_of("OffsetFetch")
     ]
 
 
-def test_each_group_of_one_answer_has_its_own_error() -> None:
+def test_each_group_of_one_response_has_its_own_error() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.groups |= {"x": Group(error=30), "y": Group(error=69), "z": Group(error=24), "w": Group(error=113)}
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(["a", "x", "y", "z", "w"]))
-        assert list(answers.succeeded) == ["a"]
-        assert {name: failure.name for name, failure in answers.failed.items()} == {
+        results = admin.list_consumer_group_offsets(dict.fromkeys(["a", "x", "y", "z", "w"]))
+        assert list(results.succeeded) == ["a"]
+        assert {name: failure.name for name, failure in results.failed.items()} == {
             "x": "GROUP_AUTHORIZATION_FAILED",
             "y": "GROUP_ID_NOT_FOUND",
             "z": "INVALID_GROUP_ID",
             "w": "STALE_MEMBER_EPOCH",
         }
-        assert {failure.broker for failure in answers.failed.values()} == {1}
+        assert {failure.broker for failure in results.failed.values()} == {1}
 
 
-def test_all_or_nothing_raises_the_first_failure_as_an_error() -> None:
+def test_all_raises_the_first_failure_as_an_error() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.groups["b"].error = 30
         with pytest.raises(BrokerError, match="not allowed: this needs Describe on the group") as caught:
@@ -71,26 +71,26 @@ def test_all_or_nothing_raises_the_first_failure_as_an_error() -> None:
 
 
 @pytest.mark.parametrize("code", [15, 16])
-def test_a_group_whose_coordinator_moves_midway_is_looked_up_and_fetched_alone(code: int) -> None:
+def test_a_group_whose_coordinator_moved_is_looked_up_and_fetched_alone(code: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", _with_error("b", code), brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
-        look_ups = [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")]
-        assert look_ups == [["a", "b", "c", "d"], ["b"]]
+        lookups = [request.body["coordinator_keys"] for request in cluster.requests_of("FindCoordinator")]
+        assert lookups == [["a", "b", "c", "d"], ["b"]]
         assert _fetched(cluster)[-1] == (2, ["b"])
 
 
-def test_a_group_that_its_coordinator_still_loads_is_asked_for_again_there() -> None:
+def test_a_group_that_its_coordinator_still_loads_is_requested_again_after_a_backoff() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", _with_error("c", 14), _with_error("c", 14), brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 5}
-        first, second = [asked.at for asked in cluster.requests_of("OffsetFetch") if asked.broker == 2][-2:]
+        first, second = [request.at for request in cluster.requests_of("OffsetFetch") if request.broker == 2][-2:]
         assert second - first >= 0.16
 
 
 @pytest.mark.parametrize("code", [14, 15])
-def test_a_group_without_a_coordinator_yet_is_looked_up_again_while_the_others_go_on(code: int) -> None:
+def test_a_group_without_an_available_coordinator_is_looked_up_again_alone(code: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", _with_error("a", code, rows="coordinators", key="key"), brokers=[1])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
@@ -99,59 +99,59 @@ def test_a_group_without_a_coordinator_yet_is_looked_up_again_while_the_others_g
         assert cluster.requests_of("FindCoordinator")[1].at - cluster.requests_of("FindCoordinator")[0].at >= 0.08
 
 
-def test_a_coordinator_that_never_comes_is_told_with_the_timeout() -> None:
+def test_the_timeout_of_a_group_without_a_coordinator_names_that_reason() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         reactions = [_with_error("a", 15, rows="coordinators", key="key")] * 20
         cluster.script("FindCoordinator", *reactions, brokers=[1])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
-        assert sorted(answers.succeeded) == ["b", "c", "d"]
-        assert answers.failed["a"].name == "TIMEOUT"
-        assert answers.failed["a"].message.endswith("; last: no coordinator is available for this group")
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
+        assert sorted(results.succeeded) == ["b", "c", "d"]
+        assert results.failed["a"].name == "TIMEOUT"
+        assert results.failed["a"].message.endswith("; last: no coordinator is available for this group")
         assert len(cluster.requests_of("FindCoordinator")) <= 5
 
 
-def test_a_group_that_an_answer_lacks_fails_alone() -> None:
+def test_a_group_that_is_missing_from_a_response_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", _without("b"), brokers=[2])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.succeeded) == ["a", "c", "d"]
-        assert (answers.failed["b"].name, answers.failed["b"].broker) == ("MISSING_FROM_RESPONSE", 2)
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(results.succeeded) == ["a", "c", "d"]
+        assert (results.failed["b"].name, results.failed["b"].broker) == ("MISSING_FROM_RESPONSE", 2)
 
 
-def test_a_group_that_a_look_up_lacks_fails_alone() -> None:
+def test_a_group_that_is_missing_from_a_lookup_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", _without("b", rows="coordinators", key="key"), brokers=[1])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.succeeded) == ["a", "c", "d"]
-        assert answers.failed["b"].name == "MISSING_FROM_RESPONSE"
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(results.succeeded) == ["a", "c", "d"]
+        assert results.failed["b"].name == "MISSING_FROM_RESPONSE"
 
 
-def test_a_broker_that_hangs_up_during_a_fetch_is_looked_up_and_asked_again() -> None:
+def test_groups_of_a_broker_that_closes_the_connection_are_looked_up_and_fetched_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", drops, brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
-        look_ups = [asked.body["coordinator_keys"] for asked in cluster.requests_of("FindCoordinator")]
-        assert look_ups == [["a", "b", "c", "d"], ["b", "c"]]
+        lookups = [request.body["coordinator_keys"] for request in cluster.requests_of("FindCoordinator")]
+        assert lookups == [["a", "b", "c", "d"], ["b", "c"]]
 
 
-def test_groups_of_a_broker_that_hangs_up_reach_the_coordinator_that_took_over() -> None:
-    def takes_over(_asked: ReceivedRequest, _answer: Struct) -> None:
+def test_groups_of_a_broker_that_closes_the_connection_are_fetched_from_their_new_coordinator() -> None:
+    def move_groups(_request: ReceivedRequest, _response: Struct) -> None:
         cluster.groups["b"].coordinator = cluster.groups["c"].coordinator = 3
 
     with _cluster() as cluster, cluster.admin() as admin:
-        cluster.script("OffsetFetch", takes_over, brokers=[2])
+        cluster.script("OffsetFetch", move_groups, brokers=[2])
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("abcd")).all()) == ["a", "b", "c", "d"]
         assert _fetched(cluster)[-1] == (3, ["b", "c"])
 
 
-def test_a_bootstrap_broker_that_hangs_up_later_is_replaced_by_another() -> None:
+def test_a_lookup_uses_another_broker_when_the_bootstrap_broker_stopped() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.stop(1)
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys("bcd")).all()) == ["b", "c", "d"]
 
 
-def test_every_broker_has_its_turn_before_a_look_up_is_given_up() -> None:
+def test_a_lookup_is_tried_at_every_broker() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.stop(1)
@@ -160,46 +160,46 @@ def test_every_broker_has_its_turn_before_a_look_up_is_given_up() -> None:
 
 
 @pytest.mark.timed
-@pytest.mark.usefixtures("impatient")
-def test_the_groups_of_a_broker_that_takes_no_connection_fail_and_the_others_are_answered() -> None:
+@pytest.mark.usefixtures("short_backoff")
+def test_the_groups_of_a_broker_that_refuses_connections_fail_and_the_others_succeed() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stop(3)
         started = time.monotonic()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
         assert time.monotonic() - started < 3
-        assert sorted(answers.succeeded) == ["a", "b", "c"]
-        assert (answers.failed["d"].name, answers.failed["d"].broker) == ("CONNECTION_FAILED", 3)
-        assert answers.failed["d"].message == (
+        assert sorted(results.succeeded) == ["a", "b", "c"]
+        assert (results.failed["d"].name, results.failed["d"].broker) == ("CONNECTION_FAILED", 3)
+        assert results.failed["d"].message == (
             f"cannot connect to broker 3 ({cluster.brokers[3].endpoint}): connection refused; "
             f"check advertised.listeners: {cluster.brokers[1].endpoint} returned this address"
         )
 
 
 @pytest.mark.timed
-@pytest.mark.usefixtures("impatient")
-def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_bounded_time() -> None:
+@pytest.mark.usefixtures("short_backoff")
+def test_a_listing_without_one_broker_has_the_groups_of_the_others_within_seconds() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stop(2)
         started = time.monotonic()
-        answers = admin.list_groups()
+        results = admin.list_groups()
         assert time.monotonic() - started < 3
-        assert sorted(answers.succeeded) == ["a", "d"]
-        assert {broker: failure.name for broker, failure in answers.failed.items()} == {2: "CONNECTION_FAILED"}
+        assert sorted(results.succeeded) == ["a", "d"]
+        assert {broker: failure.name for broker, failure in results.failed.items()} == {2: "CONNECTION_FAILED"}
 
 
 @pytest.mark.timed
-def test_a_broker_that_never_answers_costs_its_groups_and_no_more_than_the_deadline() -> None:
+def test_the_groups_of_a_broker_that_never_responds_time_out_and_the_others_succeed() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", silent, silent, brokers=[2])
         started = time.monotonic()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
-        # It has half of the time to say something, and then one more chance.
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"), timeout=0.8)
+        # The first connection has half of the time, and a second one has the rest.
         assert 0.4 <= time.monotonic() - started < 2
-        assert sorted(answers.succeeded) == ["a", "d"]
-        assert {name: failure.name for name, failure in answers.failed.items()} == {"b": "TIMEOUT", "c": "TIMEOUT"}
+        assert sorted(results.succeeded) == ["a", "d"]
+        assert {name: failure.name for name, failure in results.failed.items()} == {"b": "TIMEOUT", "c": "TIMEOUT"}
 
 
-def test_an_answer_that_comes_too_late_does_not_disturb_the_next_question() -> None:
+def test_a_late_response_does_not_disturb_the_next_call() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", delayed(0.4), delayed(0.4), brokers=[2])
         late = admin.list_consumer_group_offsets({"b": None}, timeout=0.2)
@@ -208,27 +208,29 @@ def test_an_answer_that_comes_too_late_does_not_disturb_the_next_question() -> N
         assert list(next_.all()) == ["c"]
 
 
-def test_an_answer_that_cannot_be_read_fails_the_groups_of_that_request_only() -> None:
+def test_a_malformed_response_fails_only_the_groups_of_its_request() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", garbage, brokers=[2])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert sorted(answers.succeeded) == ["a", "d"]
-        assert {name: failure.name for name, failure in answers.failed.items()} == {
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert sorted(results.succeeded) == ["a", "d"]
+        assert {name: failure.name for name, failure in results.failed.items()} == {
             "b": "MALFORMED_RESPONSE",
             "c": "MALFORMED_RESPONSE",
         }
-        assert answers.failed["b"].message.startswith("the broker's OffsetFetch response is malformed: ")
+        assert results.failed["b"].message.startswith("the broker's OffsetFetch response is malformed: ")
 
 
-def test_an_unreadable_part_of_a_split_question_leaves_the_other_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_response_to_one_part_of_a_request_does_not_fail_the_other_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(list_consumer_group_offsets, "MAX_GROUPS", 1)
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", plain, garbage, brokers=[2])
-        answers = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
-        assert (sorted(answers.succeeded), list(answers.failed)) == (["a", "b", "d"], ["c"])
+        results = admin.list_consumer_group_offsets(dict.fromkeys("abcd"))
+        assert (sorted(results.succeeded), list(results.failed)) == (["a", "b", "d"], ["c"])
 
 
-def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:
+def test_a_connection_that_was_reset_between_two_calls_is_opened_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_groups()
         for broker in cluster.brokers.values():
@@ -239,7 +241,7 @@ def test_a_connection_that_was_reset_between_two_calls_is_opened_anew() -> None:
         assert sorted(admin.list_consumer_group_offsets(dict.fromkeys(["a", "x"])).all()) == ["a", "x"]
 
 
-def test_nothing_reachable_is_raised_and_not_answered() -> None:
+def test_an_unreachable_cluster_is_an_error_and_not_a_result() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         for number in cluster.brokers:
             cluster.stop(number)
@@ -249,8 +251,8 @@ def test_nothing_reachable_is_raised_and_not_answered() -> None:
         assert str(cluster.brokers[1].endpoint) in str(caught.value)
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
+@pytest.mark.usefixtures("short_backoff")
+def test_a_lookup_without_a_reachable_broker_names_an_address() -> None:
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.stop(1)
@@ -259,7 +261,7 @@ def test_a_look_up_that_nobody_answers_any_more_names_an_address() -> None:
         assert failure.message == f"cannot connect to {cluster.brokers[1].endpoint}: connection refused"
 
 
-def test_a_leader_that_is_none_of_the_brokers_is_told_as_such() -> None:
+def test_a_leader_that_is_not_in_the_metadata_is_reported() -> None:
     with ScriptedCluster(brokers=1, topics={"t": {0: 9}}) as cluster, cluster.admin() as admin:
         failure = admin.list_offsets([("t", 0)], timeout=0.3).failed[TopicPartition("t", 0)]
         assert failure.message.endswith("; last: broker 9 is not in the cluster's metadata")

@@ -1,4 +1,4 @@
-"""Brokers before the batches of KIP-699 and KIP-709: one group a request, many requests in flight."""
+"""Brokers without the batched requests of KIP-699 and KIP-709: one group per request, many requests in flight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 NAMES = [f"g{number}" for number in range(10)]
-# Kafka 2.8: the last before both batches.
+# The versions of Kafka 2.8, the last release before both KIPs.
 OLD = {"FindCoordinator": (0, 3), "OffsetFetch": (0, 7), "ConsumerGroupDescribe": (0, -1), "DescribeGroups": (0, 5)}
 
 
@@ -23,10 +23,10 @@ def _cluster(**versions: tuple[int, int]) -> ScriptedCluster:
     return ScriptedCluster(brokers=2, groups=_groups(), topics={"t": {0: 1}}, versions={**OLD, **versions})
 
 
-def test_each_group_is_looked_up_and_fetched_by_a_request_of_its_own() -> None:
+def test_each_group_is_looked_up_and_fetched_by_its_own_request() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
-        assert {name: dict(offsets)[TopicPartition("t", 0)] for name, offsets in answers.all().items()} == {
+        results = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert {name: dict(offsets)[TopicPartition("t", 0)] for name, offsets in results.all().items()} == {
             "g0": CommittedOffset(0, None, ""),
             "g1": CommittedOffset(1, None, ""),
             "g2": CommittedOffset(2, None, ""),
@@ -39,13 +39,13 @@ def test_each_group_is_looked_up_and_fetched_by_a_request_of_its_own() -> None:
             "g9": CommittedOffset(9, None, ""),
         }
         assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 10}
-        assert [asked.body["key"] for asked in cluster.requests_of("FindCoordinator")] == NAMES
-        assert {asked.version for asked in cluster.requests_of("OffsetFetch")} == {7}
+        assert [request.body["key"] for request in cluster.requests_of("FindCoordinator")] == NAMES
+        assert {request.version for request in cluster.requests_of("OffsetFetch")} == {7}
 
 
 def test_many_single_requests_are_in_flight_at_once() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        # A broker that answers nothing before it has seen all: asked one by one, it would never answer.
+        # These brokers respond only after all requests have arrived, so sequential requests would never get a response.
         cluster.brokers[1].hold("FindCoordinator", until=10)
         cluster.brokers[1].hold("OffsetFetch", until=5)
         cluster.brokers[2].hold("OffsetFetch", until=5)
@@ -56,46 +56,48 @@ def test_no_more_than_64_requests_are_in_flight_on_a_connection() -> None:
     names = [f"g{number}" for number in range(200)]
     with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
         cluster.brokers[1].hold("FindCoordinator", until=65)
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout=0.8)
-        # After half of the time the silent connection is given up, and a second one gets its chance.
+        results = admin.list_consumer_group_offsets(dict.fromkeys(names), timeout=0.8)
+        # After half of the time the idle connection is closed, and a second one is tried.
         assert len(cluster.requests_of("FindCoordinator")) in (64, 2 * 64)
-        assert {failure.name for failure in answers.failed.values()} == {"TIMEOUT"}
+        assert {failure.name for failure in results.failed.values()} == {"TIMEOUT"}
 
 
-def test_more_requests_than_may_be_in_flight_are_all_answered_in_the_end() -> None:
+def test_more_requests_than_may_be_in_flight_all_get_a_response() -> None:
     names = [f"g{number}" for number in range(200)]
     with ScriptedCluster(brokers=1, versions=OLD) as cluster, cluster.admin() as admin:
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(names)).all()) == 200
         assert cluster.requests() == {"FindCoordinator": 200, "OffsetFetch": 200}
 
 
-def test_retries_stay_single_and_concern_one_group() -> None:
+def test_a_retry_has_only_the_group_that_failed() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", changed(error_code=14), brokers=[1])
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
         assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 11}
-        first, *_, last = [asked.body["group_id"] for asked in cluster.requests_of("OffsetFetch") if asked.broker == 1]
+        first, *_, last = [
+            request.body["group_id"] for request in cluster.requests_of("OffsetFetch") if request.broker == 1
+        ]
         assert first == last == "g0"
 
 
-def test_a_group_that_an_old_coordinator_disowns_is_looked_up_again_alone() -> None:
+def test_a_group_whose_coordinator_moved_is_looked_up_again_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("OffsetFetch", changed(error_code=16), brokers=[2])
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
-        assert [asked.body["key"] for asked in cluster.requests_of("FindCoordinator")][10:] == ["g1"]
+        assert [request.body["key"] for request in cluster.requests_of("FindCoordinator")][10:] == ["g1"]
 
 
-def test_an_error_of_an_old_look_up_is_the_error_of_its_group() -> None:
+def test_an_error_of_a_lookup_without_batches_is_the_error_of_its_group() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("FindCoordinator", changed(error_code=30, error_message=None))
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
-        assert list(answers.failed) == ["g0"]
-        assert answers.failed["g0"].name == "GROUP_AUTHORIZATION_FAILED"
-        assert len(answers.succeeded) == 9
+        results = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert list(results.failed) == ["g0"]
+        assert results.failed["g0"].name == "GROUP_AUTHORIZATION_FAILED"
+        assert len(results.succeeded) == 9
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5, 6, 7])
-def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
+def test_every_version_that_supports_all_topics_is_read(version: int) -> None:
     commits: dict[tuple[str, int], int | Commit] = {
         ("t", 0): 5,
         ("t", 1): Commit(offset=7, epoch=3, metadata="by hand"),
@@ -107,15 +109,15 @@ def test_every_old_fetch_that_knows_all_topics_is_read(version: int) -> None:
         offsets = admin.list_consumer_group_offsets({"orders": None}).all()["orders"]
         assert cluster.requests_of("OffsetFetch")[0].version == version
         assert cluster.requests_of("OffsetFetch")[0].body["topics"] is None
-        assert {key: commit and commit.offset for key, commit in offsets.rows()} == {("t", 0): 5, ("t", 1): 7}
-        told = offsets[TopicPartition("t", 1)]
-        assert told is not None
-        assert told.metadata == "by hand"
+        assert {key: row and row.offset for key, row in offsets.rows()} == {("t", 0): 5, ("t", 1): 7}
+        commit = offsets[TopicPartition("t", 1)]
+        assert commit is not None
+        assert commit.metadata == "by hand"
         assert {key: failure.code for key, failure in offsets.failed.items()} == {("u", 0): 29}
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(4, None), (5, 3), (6, 3)])
-def test_leader_epochs_are_told_since_version_5(version: int, epoch: int | None) -> None:
+def test_leader_epochs_are_returned_since_version_5(version: int, epoch: int | None) -> None:
     groups = {"orders": Group(commits={("t", 0): Commit(offset=7, epoch=3)})}
     versions = {**OLD, "OffsetFetch": (0, version)}
     with ScriptedCluster(brokers=1, groups=groups, versions=versions) as cluster, cluster.admin() as admin:
@@ -124,28 +126,28 @@ def test_leader_epochs_are_told_since_version_5(version: int, epoch: int | None)
 
 
 @pytest.mark.parametrize("version", [2, 7])
-def test_an_error_at_the_top_of_an_old_fetch_is_its_groups_error(version: int) -> None:
+def test_the_top_level_error_of_an_old_response_is_the_error_of_its_group(version: int) -> None:
     with _cluster(OffsetFetch=(0, version)) as cluster, cluster.admin() as admin:
         cluster.groups["g3"].error = 30
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
-        assert {name: failure.name for name, failure in answers.failed.items()} == {"g3": "GROUP_AUTHORIZATION_FAILED"}
-        assert len(answers.succeeded) == 9
+        results = admin.list_consumer_group_offsets(dict.fromkeys(NAMES))
+        assert {name: failure.name for name, failure in results.failed.items()} == {"g3": "GROUP_AUTHORIZATION_FAILED"}
+        assert len(results.succeeded) == 9
 
 
-def test_version_1_cannot_tell_all_offsets_and_says_so_for_every_group() -> None:
+def test_version_1_does_not_support_all_offsets_and_every_group_fails() -> None:
     with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets({"g0": None, "g1": None})
-        assert {name: failure.name for name, failure in answers.failed.items()} == {
+        results = admin.list_consumer_group_offsets({"g0": None, "g1": None})
+        assert {name: failure.name for name, failure in results.failed.items()} == {
             "g0": "UNSUPPORTED_VERSION",
             "g1": "UNSUPPORTED_VERSION",
         }
-        assert answers.failed["g0"].message == (
+        assert results.failed["g0"].message == (
             "all offsets of a group need OffsetFetch version 2 (Kafka 0.10.2); the broker supports up to 1"
         )
         assert cluster.requests_of("OffsetFetch") == []
 
 
-def test_version_1_answers_named_partitions() -> None:
+def test_version_1_returns_named_partitions() -> None:
     with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
         offsets = admin.list_consumer_group_offsets({"g4": [("t", 0), ("t", 1)]}).all()["g4"]
         assert dict(offsets) == {
@@ -154,73 +156,73 @@ def test_version_1_answers_named_partitions() -> None:
         }
 
 
-def test_version_1_hides_a_groups_error_in_its_partitions_where_it_is_found() -> None:
+def test_version_1_has_the_error_of_a_group_in_its_partitions() -> None:
     with _cluster(OffsetFetch=(0, 1)) as cluster, cluster.admin() as admin:
         cluster.groups["g0"].commits = {("t", 0): Commit(offset=-1, error=30)}
         cluster.groups["g2"].commits = {("t", 0): Commit(offset=-1, error=3)}
-        answers = admin.list_consumer_group_offsets({"g0": [("t", 0)], "g2": [("t", 0)]})
-        assert {name: failure.name for name, failure in answers.failed.items()} == {"g0": "GROUP_AUTHORIZATION_FAILED"}
-        assert {key: failure.code for key, failure in answers.succeeded["g2"].failed.items()} == {("t", 0): 3}
+        results = admin.list_consumer_group_offsets({"g0": [("t", 0)], "g2": [("t", 0)]})
+        assert {name: failure.name for name, failure in results.failed.items()} == {"g0": "GROUP_AUTHORIZATION_FAILED"}
+        assert {key: failure.code for key, failure in results.succeeded["g2"].failed.items()} == {("t", 0): 3}
 
 
-def test_stability_cannot_be_required_below_version_7_and_is_not_silently_dropped() -> None:
+def test_require_stable_is_an_error_below_version_7() -> None:
     with _cluster(OffsetFetch=(0, 6)) as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets({"g0": None}, require_stable=True)
-        assert answers.failed["g0"].name == "UNSUPPORTED_VERSION"
-        assert "OffsetFetch version 7 (Kafka 2.5)" in answers.failed["g0"].message
+        results = admin.list_consumer_group_offsets({"g0": None}, require_stable=True)
+        assert results.failed["g0"].name == "UNSUPPORTED_VERSION"
+        assert "OffsetFetch version 7 (Kafka 2.5)" in results.failed["g0"].message
 
 
-def test_a_broker_that_offers_topic_ids_is_still_asked_by_name() -> None:
+def test_topics_are_requested_by_name_from_a_broker_that_supports_topic_ids() -> None:
     with ScriptedCluster(brokers=1, versions={"OffsetFetch": (1, 10)}) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": [("t", 0)]}).all()
         assert cluster.requests_of("OffsetFetch")[0].version == 9
 
 
-def test_an_api_that_the_broker_lacks_is_told_as_unsupported() -> None:
+def test_an_api_that_the_broker_does_not_have_is_unsupported() -> None:
     with _cluster(ListGroups=(0, -1)) as cluster, cluster.admin() as admin:
         failure = admin.list_groups().failed[1]
         assert failure.name == "UNSUPPORTED_VERSION"
         assert failure.message == "the broker does not support ListGroups; this tool needs version 0 to 5"
 
 
-def test_a_broker_too_new_or_too_old_for_an_api_is_told_with_both_ranges() -> None:
+def test_without_a_common_version_the_error_has_both_ranges() -> None:
     with _cluster(ListOffsets=(20, 22)) as cluster, cluster.admin() as admin:
         failure = admin.list_offsets([("t", 0)]).failed[TopicPartition("t", 0)]
         assert failure.name == "UNSUPPORTED_VERSION"
         assert failure.message == "the broker supports ListOffsets versions 20 to 22; this tool needs version 1 to 10"
 
 
-def test_brokers_of_different_age_are_each_asked_in_their_own_way() -> None:
+def test_brokers_of_different_versions_get_requests_of_their_versions() -> None:
     with ScriptedCluster(brokers=2, groups=_groups()) as cluster, cluster.admin() as admin:
         cluster.brokers[2].versions.update(OLD)
         assert len(admin.list_consumer_group_offsets(dict.fromkeys(NAMES)).all()) == 10
-        fetches = [(asked.broker, asked.version) for asked in cluster.requests_of("OffsetFetch")]
+        fetches = [(request.broker, request.version) for request in cluster.requests_of("OffsetFetch")]
         assert sorted(fetches) == [(1, 9), *[(2, 7)] * 5]
 
 
-def test_a_broker_without_the_newer_describe_is_asked_by_the_older_one() -> None:
+def test_a_broker_without_consumer_group_describe_gets_only_describe_groups() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        answers = admin.describe_consumer_groups(["g0", "absent"])
-        assert answers.succeeded["g0"].type == "Classic"
-        assert (answers.failed["absent"].name, answers.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
+        results = admin.describe_consumer_groups(["g0", "absent"])
+        assert results.succeeded["g0"].type == "Classic"
+        assert (results.failed["absent"].name, results.failed["absent"].code) == ("GROUP_ID_NOT_FOUND", 69)
         assert cluster.requests()["DescribeGroups"] == 1
         assert cluster.requests_of("ConsumerGroupDescribe") == []
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, 4, 5])
-def test_an_absent_group_is_dead_to_an_old_describe_and_not_found_to_us(version: int) -> None:
+def test_an_absent_group_that_an_old_broker_describes_as_dead_is_not_found(version: int) -> None:
     with _cluster(DescribeGroups=(0, version)) as cluster, cluster.admin() as admin:
         failure = admin.describe_consumer_groups(["absent"]).failed["absent"]
         assert (failure.name, failure.message) == ("GROUP_ID_NOT_FOUND", "there is no such group")
 
 
-def test_a_broker_without_any_describe_is_unsupported() -> None:
+def test_a_broker_without_both_describe_apis_is_unsupported() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin() as admin:
         assert admin.describe_consumer_groups(["g0"]).failed["g0"].name == "UNSUPPORTED_VERSION"
 
 
 @pytest.mark.timed
-def test_what_a_known_broker_cannot_be_asked_is_told_at_once_and_not_at_the_deadline() -> None:
+def test_an_unsupported_api_of_a_connected_broker_fails_at_once() -> None:
     with _cluster(DescribeGroups=(0, -1)) as cluster, cluster.admin(timeout_s=10.0) as admin:
         admin.list_groups()
         started = time.monotonic()

@@ -21,19 +21,19 @@ class Golden(NamedTuple):
     data: bytes
 
 
-def _revive(found: dict[str, Any]) -> Any:
-    match found:
+def _decode_object(value: dict[str, Any]) -> Any:
+    match value:
         case {"$bytes": text}:
             return bytes.fromhex(text)
         case {"$uuid": text}:
             return UUID(text)
-    return found
+    return value
 
 
 def _read(line: str) -> Golden:
-    found = json.loads(line, object_hook=_revive)
-    found["data"] = bytes.fromhex(found.pop("hex"))
-    return Golden(**found)
+    values = json.loads(line, object_hook=_decode_object)
+    values["data"] = bytes.fromhex(values.pop("hex"))
+    return Golden(**values)
 
 
 _FILE = Path(__file__).with_name("golden") / "messages.jsonl"

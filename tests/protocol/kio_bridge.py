@@ -38,33 +38,33 @@ class Line(NamedTuple):
 
 
 def kio_class(api: Api, kind: str, version: int) -> Any:
-    """The class of kio for a request or a response."""
+    """Return the class of kio for a request or a response."""
     return _class(f"{_snake(api.name)}.v{version}.{kind}", f"{api.name}{kind.capitalize()}")
 
 
 def assignment_class(version: int) -> Any:
-    """The class of kio for the bytes of a member's assignment."""
+    """Return the class of kio for the bytes of a member's assignment."""
     return _class(f"consumer_protocol_assignment.v{version}.data", "ConsumerProtocolAssignment")
 
 
 def kio_bytes(cls: Any, values: Struct) -> bytes:
-    """What kio writes for these values."""
+    """Return the bytes that kio writes for these values."""
     out = io.BytesIO()
     entity_writer(cls)(out, _to_kio(cls, values))
     return out.getvalue()
 
 
 def kio_values(cls: Any, data: bytes) -> Struct:
-    """What kio reads from these bytes, all of which it must use."""
+    """Return the values that kio reads from these bytes. AssertionError if it does not read all of them."""
     entity, size = entity_reader(cls)(data, 0)
     assert size == len(data)
     return _from_kio(entity)
 
 
 def kio_outline(cls: Any, path: str = "") -> Iterator[Line]:
-    """Every untagged field of a class and of those within, in wire order."""
+    """Yield every untagged field of a class and of those within, in the order of the bytes."""
     for field in _untagged(cls):
-        name = path + _our_name(field)
+        name = path + _schema_name(field)
         kafka_type = field.metadata.get("kafka_type", "struct")
         # kio's UUIDs are always optional; None stands for zero, not for null.
         yield Line(name, _PLAIN_TYPES.get(kafka_type, kafka_type), is_optional(field) and kafka_type != "uuid")
@@ -72,30 +72,30 @@ def kio_outline(cls: Any, path: str = "") -> Iterator[Line]:
 
 
 def kio_defaults(cls: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The default of every field within that is not an array and has one in Kafka's schema."""
+    """Yield the default of every field within that is not an array and has one in Kafka's schema."""
     for field in _untagged(cls):
-        name = path + _our_name(field)
+        name = path + _schema_name(field)
         if field.default not in (dataclasses.MISSING, ()):
-            yield name, _undress(field, field.default)
+            yield name, _to_plain_value(field, field.default)
         yield from kio_defaults(inner, f"{name}.") if (inner := _inner_class(field)) else ()
 
 
-def our_outline(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[Line]:
-    """Every untagged field of one of our tables in a version, in wire order."""
+def schema_outline(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[Line]:
+    """Yield every untagged field of a schema of the package in a version, in the order of the bytes."""
     for field in _present(fields, version):
-        yield Line(path + field.name, _our_type(field), field.is_nullable(version))
-        yield from our_outline(_inner_fields(field), version, f"{path}{field.name}.")
+        yield Line(path + field.name, _type_name(field), field.is_nullable(version))
+        yield from schema_outline(_inner_fields(field), version, f"{path}{field.name}.")
 
 
-def our_defaults(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the value of each field within that is left out."""
+def schema_defaults(fields: tuple[Field, ...], version: int, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the value of each field within that a caller omits."""
     for field in _present(fields, version):
         yield path + field.name, field.absent_value()
-        yield from our_defaults(_inner_fields(field), version, f"{path}{field.name}.")
+        yield from schema_defaults(_inner_fields(field), version, f"{path}{field.name}.")
 
 
 def present_values(fields: tuple[Field, ...], version: int, struct: Struct) -> Struct:
-    """A struct as we read it, without the stand-ins for what its version lacks."""
+    """Return a struct without the defaults of fields that its version does not have."""
     return {field.name: _present_value(field, version, struct[field.name]) for field in _present(fields, version)}
 
 
@@ -120,7 +120,7 @@ def _inner_fields(field: Field) -> tuple[Field, ...]:
     return ()
 
 
-def _our_type(field: Field) -> str:
+def _type_name(field: Field) -> str:
     kind = field.type.element if isinstance(field.type, Array) else field.type
     return kind.name if isinstance(kind, Primitive) else "struct"
 
@@ -137,7 +137,7 @@ def _untagged(cls: Any) -> list[Any]:
     return [field for field in dataclasses.fields(cls) if get_field_tag(field) is None]
 
 
-def _our_name(field: Any) -> str:
+def _schema_name(field: Any) -> str:
     return f"{field.name}_ms" if field.metadata.get("kafka_type") in _DURATIONS else str(field.name)
 
 
@@ -147,12 +147,12 @@ def _inner_class(field: Any) -> Any:
 
 
 def _to_kio(cls: Any, values: Struct) -> Any:
-    """Tagged fields may be given too; keys that kio does not know are a TypeError."""
-    fields = {_our_name(field): field for field in dataclasses.fields(cls)}
-    return cls(**{fields[name].name: _dress(fields[name], value) for name, value in values.items()})
+    """Return the kio object of these values, which may include tagged fields. TypeError if kio does not know a key."""
+    fields = {_schema_name(field): field for field in dataclasses.fields(cls)}
+    return cls(**{fields[name].name: _to_kio_value(fields[name], value) for name, value in values.items()})
 
 
-def _dress(field: Any, value: Any) -> Any:
+def _to_kio_value(field: Any, value: Any) -> Any:
     inner = _inner_class(field)
     match value, field.metadata.get("kafka_type"):
         case list(), _:
@@ -167,10 +167,12 @@ def _dress(field: Any, value: Any) -> Any:
 
 
 def _from_kio(entity: Any) -> Struct:
-    return {_our_name(field): _undress(field, getattr(entity, field.name)) for field in _untagged(type(entity))}
+    return {
+        _schema_name(field): _to_plain_value(field, getattr(entity, field.name)) for field in _untagged(type(entity))
+    }
 
 
-def _undress(field: Any, value: Any) -> Any:
+def _to_plain_value(field: Any, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_from_kio(element) if dataclasses.is_dataclass(element) else element for element in value]
     if dataclasses.is_dataclass(value):

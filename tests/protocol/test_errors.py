@@ -9,10 +9,10 @@ from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.errors import ErrorCode, broker_error, error_code, error_name
 
 
-@pytest.mark.parametrize("kafkas", KioErrorCode, ids=lambda code: code.name)
-def test_a_code_has_the_name_and_the_retriability_of_kafka(kafkas: KioErrorCode) -> None:
-    code = error_code(int(kafkas))
-    assert (code.number, code.name, code.retriable) == (int(kafkas), kafkas.name.upper(), kafkas.retriable)
+@pytest.mark.parametrize("kafka_code", KioErrorCode, ids=lambda code: code.name)
+def test_a_code_has_the_name_and_the_retriability_of_kafka(kafka_code: KioErrorCode) -> None:
+    code = error_code(int(kafka_code))
+    assert (code.number, code.name, code.retriable) == (int(kafka_code), kafka_code.name.upper(), kafka_code.retriable)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_code_newer_than_the_table_is_named_by_its_number_and_is_not_retriable
     assert error_name(32_000) == "ERROR_32000"
 
 
-def test_an_error_carries_the_message_of_the_broker_or_else_the_sentence_of_its_code() -> None:
+def test_an_error_has_the_message_of_the_broker_or_else_the_sentence_of_its_code() -> None:
     with_message, without = broker_error(134, "the plugin failed"), broker_error(3)
     assert (str(with_message), with_message.code, with_message.name) == (
         "the plugin failed",

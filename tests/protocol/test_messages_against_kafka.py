@@ -1,4 +1,4 @@
-"""The schemas against Kafka's own classes, by golden bytes; and the defaults of fields that old versions lack."""
+"""The schemas against Kafka's own classes, by golden bytes; the defaults of fields that an old version does not have."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MESSAGES = [golden for golden in GOLDEN if golden.api in BY_API]
 
 
 def test_golden_bytes_have_every_supported_version() -> None:
-    spoken = {(api.name, kind, version, "full") for api, version in SUPPORTED for kind in ("request", "response")}
-    assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == spoken
+    supported = {(api.name, kind, version, "full") for api, version in SUPPORTED for kind in ("request", "response")}
+    assert {key for key in BY_NAME if key[0] != "ConsumerProtocol" and key[3] == "full"} == supported
 
 
 @pytest.mark.parametrize("golden", MESSAGES, ids=id_of)
@@ -52,7 +52,7 @@ def test_a_response_begins_with_its_throttle_time_from_the_version_of_the_schema
     assert (next(iter(golden.values)) == "throttle_time_ms") == is_named
 
 
-def test_fields_that_an_old_version_lacks_are_read_as_their_defaults() -> None:
+def test_fields_that_an_old_version_does_not_have_are_read_as_their_defaults() -> None:
     oldest = {
         api.name: api.response_reader(api.lowest)(Cursor(BY_NAME[api.name, "response", api.lowest, "full"].data))
         for api in ALL

@@ -33,9 +33,9 @@ from tests.protocol.kio_bridge import (
     kio_defaults,
     kio_outline,
     kio_values,
-    our_defaults,
-    our_outline,
     present_values,
+    schema_defaults,
+    schema_outline,
 )
 from tests.protocol.values import VALUES, integers, structs
 
@@ -63,7 +63,7 @@ def _write_raw(out: Writable, data: bytes) -> None:
 @EVERY_VERSION
 def test_a_version_has_the_fields_of_kio_and_the_same_ones_are_nullable(api: Api, version: int, kind: str) -> None:
     theirs = kio_class(api, kind, version)
-    assert list(our_outline(getattr(api, kind), version)) == list(kio_outline(theirs))
+    assert list(schema_outline(getattr(api, kind), version)) == list(kio_outline(theirs))
     assert api.is_flexible(version) == theirs.__flexible__
     assert api.key == theirs.__api_key__
 
@@ -73,8 +73,8 @@ def test_a_version_has_the_fields_of_kio_and_the_same_ones_are_nullable(api: Api
 def test_a_missing_field_is_written_as_kafkas_default_except_automatic_topic_creation(
     api: Api, version: int, kind: str
 ) -> None:
-    ours = dict(our_defaults(getattr(api, kind), version))
-    others = {path: value for path, value in kio_defaults(kio_class(api, kind, version)) if ours[path] != value}
+    written = dict(schema_defaults(getattr(api, kind), version))
+    others = {path: value for path, value in kio_defaults(kio_class(api, kind, version)) if written[path] != value}
     assert others in ({}, {"allow_auto_topic_creation": True})
 
 
@@ -116,10 +116,10 @@ def test_messages_have_the_bytes_of_kio_and_each_reads_those_of_the_other(
 ) -> None:
     fields = getattr(api, kind)
     values = data.draw(structs(fields, version))
-    ours = encoded_body(api, kind, version, values)
+    written = encoded_body(api, kind, version, values)
     theirs = kio_bytes(kio_class(api, kind, version), values)
-    assert ours == theirs
-    assert kio_values(kio_class(api, kind, version), ours) == values
+    assert written == theirs
+    assert kio_values(kio_class(api, kind, version), written) == values
     cursor = Cursor(theirs)
     read = compile_reader(fields, version=version, flexible=api.is_flexible(version))(cursor)
     assert (present_values(fields, version, read), cursor.remaining()) == (values, 0)
@@ -211,9 +211,9 @@ def test_tagged_fields_have_the_bytes_of_kio_and_are_skipped_by_schemas_without_
     values: Struct,
 ) -> None:
     theirs = kio_bytes(kio_class(API_VERSIONS, "response", 3), values)
-    ours = bytearray()
-    compile_writer(_FEATURES, version=3, flexible=True)(ours, values)
-    assert bytes(ours) == theirs
+    written = bytearray()
+    compile_writer(_FEATURES, version=3, flexible=True)(written, values)
+    assert bytes(written) == theirs
     read = compile_reader(_FEATURES, version=3, flexible=True)(Cursor(theirs))
     assert read == values | {"finalized_features": read["finalized_features"]}
     assert list(read["finalized_features"]) == values["finalized_features"]

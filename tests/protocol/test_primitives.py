@@ -122,11 +122,11 @@ def test_a_variable_length_number_of_more_than_32_bits_is_refused(data: str) -> 
 @given(value=st.integers(0, 2**32 - 1))
 @example(value=2**31)
 def test_variable_length_numbers_are_those_of_kio(value: int) -> None:
-    ours, theirs = bytearray(), io.BytesIO()
-    write_unsigned_varint(ours, value)
+    written_bytes, theirs = bytearray(), io.BytesIO()
+    write_unsigned_varint(written_bytes, value)
     kio_writers.write_unsigned_varint(theirs, uvarint(value))
-    assert bytes(ours) == theirs.getvalue()
-    assert read_unsigned_varint(Cursor(bytes(ours))) == value
+    assert bytes(written_bytes) == theirs.getvalue()
+    assert read_unsigned_varint(Cursor(bytes(written_bytes))) == value
 
 
 # ---- strings and bytes

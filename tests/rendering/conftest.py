@@ -1,4 +1,4 @@
-"""What the tests of rendering share: screens made of strings."""
+"""Fixtures of the rendering tests: screens whose streams are strings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from typing import Any
 import pytest
 
 from kafka_groups.rendering.screen import Screen
-
-
-class Tty(io.StringIO):
-    """A string that says that it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.rendering.streams import Tty
 
 
 @pytest.fixture
 def make_screen() -> Callable[..., Screen]:
-    """A pipe, unless told otherwise; `written(screen.out)` is what stands there."""
+    """Return a function that makes a screen with these values; its stdout is a pipe by default."""
 
-    def make(**told: Any) -> Screen:
-        known: dict[str, Any] = {
+    def make(**values: Any) -> Screen:
+        defaults: dict[str, Any] = {
             "out": io.StringIO(),
             "err": Tty(),
             "out_is_terminal": False,
@@ -31,6 +25,6 @@ def make_screen() -> Callable[..., Screen]:
             "colour": False,
             "width": 120,
         }
-        return Screen(**(known | told))
+        return Screen(**(defaults | values))
 
     return make

@@ -1,4 +1,4 @@
-"""What a test finds in the streams that it gave to a screen."""
+"""Streams of screens in tests: a string as a terminal, and the text of a stream."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import io
 from typing import TextIO
 
 
+class Tty(io.StringIO):
+    """A string that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def written(stream: TextIO) -> str:
-    """All that was written, if the stream is a string."""
+    """Return all that was written to a stream, which must be a string."""
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()

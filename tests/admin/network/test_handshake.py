@@ -81,8 +81,8 @@ def test_a_broker_without_sasl_authenticate_is_unsupported() -> None:
 def scram_server() -> Any:
     """Return a broker's side of SCRAM, which stores only a salted hash of the password."""
     mechanism = ScramMechanism("SCRAM-SHA-256")
-    kept = mechanism.make_auth_info("geheim", iteration_count=4096)
-    users = {"a,b=c": kept}
+    stored = mechanism.make_auth_info("geheim", iteration_count=4096)
+    users = {"a,b=c": stored}
     return mechanism.make_server(users.__getitem__)
 
 

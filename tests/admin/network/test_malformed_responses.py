@@ -14,9 +14,9 @@ from kafka_groups.protocol import SchemaError, Struct
 from kafka_groups.protocol.messages import ALL, FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
 from tests.protocol.golden_messages import BY_NAME, Golden
 
-SPOKEN = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
+SUPPORTED = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
 EVERY_VERSION = pytest.mark.parametrize(
-    ("api", "version"), SPOKEN, ids=[f"{api.name}-v{version}" for api, version in SPOKEN]
+    ("api", "version"), SUPPORTED, ids=[f"{api.name}-v{version}" for api, version in SUPPORTED]
 )
 STABLE = settings(derandomize=True, deadline=None, max_examples=60, database=None)
 MEGABYTE = 2**20

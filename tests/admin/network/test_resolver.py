@@ -43,13 +43,13 @@ def test_localhost_is_resolved_with_the_port_of_the_endpoint() -> None:
 def _resolution(outcome: object) -> tuple[Resolution, threading.Event]:
     woken = threading.Event()
 
-    def look_up(_endpoint: Endpoint) -> list[Address]:
+    def resolve_host(_endpoint: Endpoint) -> list[Address]:
         if isinstance(outcome, Exception):
             raise outcome
         assert isinstance(outcome, list)
         return outcome
 
-    return Resolution(Endpoint(host="broker", port=9092), resolve=look_up, wakeup=woken.set), woken
+    return Resolution(Endpoint(host="broker", port=9092), resolve=resolve_host, wakeup=woken.set), woken
 
 
 def test_a_lookup_that_ends_calls_wakeup() -> None:

@@ -1,4 +1,4 @@
-"""Tables on a terminal: drawn while they are a screenful, coloured if wanted, folded where a window is narrow."""
+"""Tables on a terminal: drawn by rich while they are small, coloured on request, folded in a narrow window."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ OFFSETS = DESCRIBE.table(verbose=False)
 
 @pytest.fixture
 def screen(make_screen: MakeScreen) -> Screen:
-    """A terminal of 80 columns without colours."""
+    """Return a terminal of 80 columns without colours."""
     return make_screen(out_is_terminal=True, width=80)
 
 
 def listing(group: str = "orders", state: str | None = "Stable") -> GroupListing:
-    """A group of `list`."""
+    """Return a row of `list`."""
     return GroupListing(group=group, type="Classic", state=state, protocol_type="consumer", coordinator=1)
 
 
 def offset_row(member_id: str | None = "m", lag: int | None = 4, group: str = "orders") -> OffsetRow:
-    """A row of `describe`."""
+    """Return a row of `describe`."""
     return OffsetRow(group, "payments", 0, None, 5, 9, lag, member_id, "/10.0.0.1", "client", None, "")
 
 
 def entry(rows: list[Any], columns: Any = OFFSETS) -> Entry:
-    """One group."""
+    """Return the entry of one group."""
     return Entry(columns=columns, rows=rows, document=dict)
 
 
 def text_of(screen: Screen) -> str:
-    """What was drawn, without the blanks that end its lines."""
+    """Return the output without the blanks at the ends of its lines."""
     drawn = written(screen.out)
     return "\n".join(line.rstrip() for line in drawn.split("\n"))
 
 
-def test_a_table_has_no_frame_and_numbers_stand_right(screen: Screen) -> None:
+def test_a_table_has_no_frame_and_numbers_are_right_aligned(screen: Screen) -> None:
     write_table(screen, OFFSETS, [offset_row(), offset_row(member_id=None, lag=None)])
     assert text_of(screen).split("\n")[1:3] == [
         "orders  payments          0               5               9    4  m            /10.0.0.1  client",
@@ -61,12 +61,12 @@ def test_a_table_has_no_frame_and_numbers_stand_right(screen: Screen) -> None:
     ]
 
 
-def test_without_colour_there_is_no_escape_at_all(screen: Screen) -> None:
+def test_without_colour_the_output_has_no_escape_sequence(screen: Screen) -> None:
     write_table(screen, LIST, [listing(), listing(state="Dead"), listing(state=None)])
     assert text_of(screen) == "GROUP   STATE\norders  Stable\norders  Dead\norders  -\n"
 
 
-def test_colour_tells_states_lag_and_what_is_missing(make_screen: MakeScreen) -> None:
+def test_states_lag_and_missing_values_are_coloured(make_screen: MakeScreen) -> None:
     screen = make_screen(out_is_terminal=True, colour=True, width=200)
     write_table(screen, LIST, [listing(), listing(state="Empty"), listing(state="Dead"), listing(state=None)])
     write_table(screen, OFFSETS, [offset_row(lag=0), offset_row(lag=7)])
@@ -85,12 +85,14 @@ def test_colour_tells_states_lag_and_what_is_missing(make_screen: MakeScreen) ->
         ("\\[bold]", "\\[bold]"),
     ],
 )
-def test_names_are_neither_markup_nor_commands(screen: Screen, group: str, shown: str) -> None:
+def test_names_are_neither_interpreted_as_markup_nor_as_terminal_commands(
+    screen: Screen, group: str, shown: str
+) -> None:
     write_table(screen, LIST, [listing(group)])
     assert [line.split()[0] for line in text_of(screen).split("\n")[1:2]] == [shown]
 
 
-def test_a_narrow_window_cuts_ids_of_members_and_keeps_the_rest(make_screen: MakeScreen) -> None:
+def test_a_narrow_window_truncates_member_ids_only(make_screen: MakeScreen) -> None:
     screen = make_screen(out_is_terminal=True, width=100)
     write_table(screen, OFFSETS, [offset_row(member_id="consumer-1-0123456789abcdef")])
     head, row, end = text_of(screen).split("\n")
@@ -100,7 +102,7 @@ def test_a_narrow_window_cuts_ids_of_members_and_keeps_the_rest(make_screen: Mak
     assert "…" in row
 
 
-def test_a_narrow_window_folds_metadata_and_loses_nothing_of_it(make_screen: MakeScreen) -> None:
+def test_a_narrow_window_folds_metadata_without_loss(make_screen: MakeScreen) -> None:
     screen = make_screen(out_is_terminal=True, width=80)
     metadata = "".join(map(str, range(40)))
     write_table(screen, COMMITS.columns, [CommitRow("orders", "payments", 0, 5, None, metadata)])
@@ -109,7 +111,7 @@ def test_a_narrow_window_folds_metadata_and_loses_nothing_of_it(make_screen: Mak
     assert "".join(line[head.index("METADATA") :] for line in lines) == metadata
 
 
-def test_in_a_window_that_is_too_narrow_nothing_is_cut(make_screen: MakeScreen) -> None:
+def test_in_a_window_that_is_too_narrow_nothing_is_truncated(make_screen: MakeScreen) -> None:
     screen = make_screen(out_is_terminal=True, width=40)
     write_table(screen, OFFSETS, [offset_row(member_id="consumer-1-0123456789abcdef", group="g" * 40)])
     row = "g" * 40 + "  payments          0               5               9    4  consumer-1-0123456789abcdef"
@@ -125,7 +127,7 @@ def test_a_name_wider_than_the_window_stays_on_its_line(make_screen: MakeScreen,
 
 @pytest.fixture
 def drawn(mocker: MockerFixture) -> Any:
-    """Rich's table, counted."""
+    """Return a mock that counts the tables of rich."""
     return mocker.patch("kafka_groups.rendering.writers.terminal.Table", wraps=Table)
 
 
@@ -138,7 +140,7 @@ def test_big_tables_do_not_go_through_rich(screen: Screen, drawn: Any, rows: int
     assert text_of(screen).count("\n") == rows + 1
 
 
-def test_many_small_blocks_do_not_all_go_through_rich(make_screen: MakeScreen, drawn: Any) -> None:
+def test_of_many_small_blocks_only_the_first_go_through_rich(make_screen: MakeScreen, drawn: Any) -> None:
     screen = make_screen(out_is_terminal=True)
     writer = BlockWriter(screen)
     for _ in range(50):
@@ -163,20 +165,20 @@ def test_one_long_name_does_not_widen_the_other_rows_of_a_big_table(screen: Scre
     assert (lines[1], lines[2]) == ("g" * 240 + "  Stable", "g" + " " * 59 + "  Stable")
 
 
-def test_big_tables_on_a_terminal_escape_controls_and_line_up_wide_names(screen: Screen) -> None:
+def test_big_tables_on_a_terminal_escape_control_characters_and_align_wide_names(screen: Screen) -> None:
     rows = [listing("注文"), listing("a\nb"), *[listing("g")] * 200]
     write_table(screen, LIST, rows)
     assert text_of(screen).split("\n")[:4] == ["GROUP  STATE", "注文   Stable", "a\\nb   Stable", "g      Stable"]
 
 
-def test_a_pipe_gets_full_width_and_no_escapes(make_screen: MakeScreen, drawn: Any) -> None:
+def test_a_table_in_a_pipe_has_its_full_width_and_no_escape_sequence(make_screen: MakeScreen, drawn: Any) -> None:
     screen = make_screen(width=20)
     write_table(screen, LIST, [listing("g" * 300)])
     assert text_of(screen).split("\n")[1] == "g" * 300 + "  Stable"
     drawn.assert_not_called()
 
 
-def test_colour_that_is_wanted_always_is_drawn_in_a_pipe_at_full_width(make_screen: MakeScreen) -> None:
+def test_colour_always_is_drawn_in_a_pipe_at_full_width(make_screen: MakeScreen) -> None:
     screen = make_screen(colour=True, width=20)
     write_table(screen, OFFSETS, [offset_row(member_id="m" * 200, group="g" * 300)])
     head, row, end = text_of(screen).split("\n")
@@ -185,7 +187,7 @@ def test_colour_that_is_wanted_always_is_drawn_in_a_pipe_at_full_width(make_scre
     assert "m" * 200 in row
 
 
-def test_a_csv_has_its_header_with_its_first_rows_or_at_an_end_that_answered(make_screen: MakeScreen) -> None:
+def test_a_csv_has_one_header_unless_everything_failed(make_screen: MakeScreen) -> None:
     failed, empty, full = make_screen(), make_screen(), make_screen()
     CsvWriter(failed, LIST).end([], status="failed")
     CsvWriter(empty, LIST).end([], status="complete")

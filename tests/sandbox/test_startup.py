@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def broken_java(tmp_path: Path, mocker: MockerFixture) -> Path:
-    """A Java that prints an error and exits, instead of the real one."""
+    """Replace Java with a program that prints an error and exits."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho starting\necho 'Error: cannot reserve the heap'\necho bye\nexit 1\n")
     java.chmod(0o755)

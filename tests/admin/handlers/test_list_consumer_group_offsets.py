@@ -1,4 +1,4 @@
-"""Committed offsets through the door: what is asked on the wire, and what is made of the answer."""
+"""Committed offsets: the OffsetFetch requests, and the results for each partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _offsets_of(group: Group, partitions: list[tuple[str, int]] | None = None) -
         return admin.list_consumer_group_offsets({"orders": partitions}).all()["orders"]
 
 
-def test_all_offsets_of_a_group_are_told_by_partition() -> None:
+def test_all_offsets_of_a_group_are_returned_by_partition() -> None:
     assert dict(_offsets_of(Group(commits=COMMITS))) == {
         TopicPartition("payments", 0): CommittedOffset(offset=5, leader_epoch=None, metadata=""),
         TopicPartition("payments", 1): CommittedOffset(offset=7, leader_epoch=3, metadata="by hand"),
@@ -28,7 +28,7 @@ def test_all_offsets_of_a_group_are_told_by_partition() -> None:
     }
 
 
-def test_only_the_partitions_that_were_named_are_told() -> None:
+def test_only_the_named_partitions_are_returned() -> None:
     offsets = _offsets_of(Group(commits=COMMITS), [("payments", 1), ("payments", 9), ("absent", 0)])
     assert dict(offsets) == {
         TopicPartition("payments", 1): CommittedOffset(offset=7, leader_epoch=3, metadata="by hand"),
@@ -38,21 +38,21 @@ def test_only_the_partitions_that_were_named_are_told() -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, -2, -(2**63)])
-def test_a_negative_offset_is_no_commit(offset: int) -> None:
+def test_a_negative_offset_is_not_a_commit(offset: int) -> None:
     assert dict(_offsets_of(Group(commits={("payments", 0): offset}))) == {TopicPartition("payments", 0): None}
 
 
-def test_a_group_that_does_not_exist_has_no_commits_and_is_no_failure() -> None:
+def test_a_group_that_does_not_exist_has_no_commits_and_does_not_fail() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
-        answers = admin.list_consumer_group_offsets({"absent": None, "named": [("payments", 0)]})
-        assert answers.failed == {}
-        assert len(answers.succeeded["absent"]) == 0
-        assert dict(answers.succeeded["named"]) == {TopicPartition("payments", 0): None}
-        assert not answers.succeeded["named"].has_commits()
+        results = admin.list_consumer_group_offsets({"absent": None, "named": [("payments", 0)]})
+        assert results.failed == {}
+        assert len(results.succeeded["absent"]) == 0
+        assert dict(results.succeeded["named"]) == {TopicPartition("payments", 0): None}
+        assert not results.succeeded["named"].has_commits()
 
 
 @pytest.mark.parametrize(("code", "name"), [(3, "UNKNOWN_TOPIC_OR_PARTITION"), (29, "TOPIC_AUTHORIZATION_FAILED")])
-def test_a_partition_that_is_refused_is_told_beside_the_others(code: int, name: str) -> None:
+def test_a_refused_partition_is_a_failure_beside_the_commits_of_the_others(code: int, name: str) -> None:
     refused = Commit(offset=-1, error=code)
     offsets = _offsets_of(Group(commits={("payments", 0): 5, ("secret", 1): refused}))
     assert list(offsets) == [TopicPartition("payments", 0)]
@@ -62,12 +62,12 @@ def test_a_partition_that_is_refused_is_told_beside_the_others(code: int, name: 
     assert (failure.code, failure.name) == (code, name)
 
 
-def test_without_stability_required_an_unstable_partition_is_refused_at_once() -> None:
+def test_without_require_stable_an_unstable_partition_fails_at_once() -> None:
     offsets = _offsets_of(Group(commits={("payments", 0): Commit(offset=-1, error=88)}))
     assert {key: failure.code for key, failure in offsets.failed.items()} == {("payments", 0): 88}
 
 
-def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> None:
+def test_requests_have_no_member_id_and_epoch_minus_1() -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": None, "billing": [("b", 1), ("a", 0), ("b", 0)]})
         fetch = cluster.requests_of("OffsetFetch")[0]
@@ -84,35 +84,35 @@ def test_a_group_of_the_newest_protocol_is_asked_about_without_a_member() -> Non
 
 
 @pytest.mark.parametrize("required", [False, True])
-def test_stability_is_required_of_the_broker_only_when_asked_for(*, required: bool) -> None:
+def test_require_stable_is_sent_to_the_broker(*, required: bool) -> None:
     with ScriptedCluster() as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets({"orders": None}, require_stable=required)
         assert cluster.requests_of("OffsetFetch")[0].body["require_stable"] is required
 
 
-def test_an_unstable_offset_is_asked_for_again_until_its_transaction_ends() -> None:
+def test_an_unstable_offset_is_requested_again_until_its_transaction_ends() -> None:
     group = Group(commits={("payments", 0): Commit(offset=-1, error=88)})
     with ScriptedCluster(groups={"orders": group}) as cluster, cluster.admin() as admin:
 
-        def settles(_asked: object, answer: dict[str, object]) -> dict[str, object]:
+        def end_transaction(_request: object, response: dict[str, object]) -> dict[str, object]:
             group.commits = {("payments", 0): 5}
-            return answer
+            return response
 
-        cluster.script("OffsetFetch", plain, settles, brokers=[1])
+        cluster.script("OffsetFetch", plain, end_transaction, brokers=[1])
         offsets = admin.list_consumer_group_offsets({"orders": None}, require_stable=True).all()["orders"]
         assert dict(offsets) == {TopicPartition("payments", 0): CommittedOffset(5, None, "")}
         assert cluster.requests() == {"FindCoordinator": 1, "OffsetFetch": 3}
 
 
-def test_what_stays_unstable_is_refused_at_the_deadline_and_what_is_stable_is_told() -> None:
+def test_at_the_deadline_unstable_partitions_fail_and_stable_ones_are_returned() -> None:
     unstable: dict[tuple[str, int], int | Commit] = {("payments", 0): Commit(offset=-1, error=88), ("payments", 1): 7}
     groups = {"stuck": Group(commits=unstable), "fine": Group()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         admin.brokers()
-        answers = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout=0.5)
-        assert sorted(answers.succeeded) == ["fine", "stuck"]
-        assert dict(answers.succeeded["stuck"]) == {TopicPartition("payments", 1): CommittedOffset(7, None, "")}
-        assert {key: failure.code for key, failure in answers.succeeded["stuck"].failed.items()} == {
+        results = admin.list_consumer_group_offsets(dict.fromkeys(groups), require_stable=True, timeout=0.5)
+        assert sorted(results.succeeded) == ["fine", "stuck"]
+        assert dict(results.succeeded["stuck"]) == {TopicPartition("payments", 1): CommittedOffset(7, None, "")}
+        assert {key: failure.code for key, failure in results.succeeded["stuck"].failed.items()} == {
             ("payments", 0): 88
         }
         assert [group["group_id"] for group in cluster.requests_of("OffsetFetch")[1].body["groups"]] == ["stuck"]

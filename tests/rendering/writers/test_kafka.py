@@ -1,4 +1,4 @@
-"""Kafka's own padding, for scripts that parse its output."""
+"""The padding of Kafka's own tool, for scripts that parse its output."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kafka_groups.rendering.writers.kafka import kafka_lines
 
 def offset_row(**values: Any) -> OffsetRow:
     """Return a row of `describe` with these values."""
-    known = OffsetRow("g", "t", 0, 3, 5, 9, 4, "m", "/10.0.0.1", "client", 0, "note")
-    return known._replace(**values)
+    row = OffsetRow("g", "t", 0, 3, 5, 9, 4, "m", "/10.0.0.1", "client", 0, "note")
+    return row._replace(**values)
 
 
 # %-15s+ %-15s+ %-10s %-15s %-15s %-15s %-15s+ %-15s+ %s, where s+ widens to the longest value.
@@ -45,11 +45,11 @@ VERBOSE_LINES = [
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(False, LINES), (True, VERBOSE_LINES)])
-def test_offsets_are_padded_as_kafkas_printf_does(verbose: bool, lines: list[str]) -> None:
+def test_offsets_are_padded_as_by_kafkas_printf(verbose: bool, lines: list[str]) -> None:
     assert kafka_lines(OFFSETS.table(verbose=verbose, as_kafka=True), [offset_row()]) == lines
 
 
-def test_names_widen_their_column_and_numbers_push_their_row() -> None:
+def test_long_names_widen_their_column_and_long_numbers_move_only_their_row() -> None:
     rows = [offset_row(group="a-group-of-22-characters", lag=1234567890123456), offset_row()]
     assert kafka_lines(OFFSETS.table(verbose=False), rows) == [
         (
@@ -67,7 +67,7 @@ def test_names_widen_their_column_and_numbers_push_their_row() -> None:
     ]
 
 
-def test_states_are_padded_as_kafkas_printf_does() -> None:
+def test_states_are_padded_as_by_kafkas_printf() -> None:
     broker = Broker(id=1, host="broker-1.example.org", port=9092)
     row = StateRow("g", "Classic", "Stable", "consumer", broker, "range", None, None, 2)
     # %-15s+ %-25s+ %-20s %-20s %s
@@ -94,7 +94,7 @@ MEMBER = MemberRow("g", "m", "i", "/10.0.0.1", "client", 2, 1, OWNED, 2, TARGET,
 DYNAMIC = MEMBER._replace(group_instance_id=None)
 
 
-def test_members_are_padded_as_kafkas_printf_does() -> None:
+def test_members_are_padded_as_by_kafkas_printf() -> None:
     # %-15s+ %-15s+ %-15s+ %-15s+ %-15s and a blank
     assert kafka_lines(member_columns([DYNAMIC], verbose=False), [DYNAMIC]) == [
         "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ",
@@ -107,7 +107,7 @@ def test_members_are_padded_as_kafkas_printf_does() -> None:
     ]
 
 
-def test_verbose_members_are_padded_as_kafkas_printf_does() -> None:
+def test_verbose_members_are_padded_as_by_kafkas_printf() -> None:
     # … %-15s %-15s %-20s+ %-15s %-20s+ [%s]
     both = [DYNAMIC, DYNAMIC._replace(upgraded=False)]
     head, row, _ = kafka_lines(member_columns(both, verbose=True), both)
@@ -123,7 +123,7 @@ LISTED = GroupListing(group="g", type="Classic", state="Stable", protocol_type="
 LONG = GroupListing(group="a-group-of-22-characters", type="Consumer", state=None, protocol_type="", coordinator=1)
 
 
-def test_a_list_leaves_ten_blanks_more_than_its_longest_id() -> None:
+def test_the_group_column_of_a_list_has_ten_more_blanks_than_its_longest_id() -> None:
     columns = list_columns(types=True, states=True, protocols=False)
     # %-(max(15, longest) + 10)s %-20s %-20s
     assert kafka_lines(columns, [LISTED], spare=10) == [

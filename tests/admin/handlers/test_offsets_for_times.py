@@ -1,4 +1,4 @@
-"""Times, ids and topics through the door: many times a partition, few requests, each item answered for itself."""
+"""Offsets for times, cluster ids and topics: several times per partition, few requests, a result for each key."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def _cluster(versions: Mapping[str, tuple[int, int]] | None = None) -> ScriptedC
 
 
 def _partition_error(code: int) -> Reaction:
-    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
+    def react(_request: ReceivedRequest, response: Struct) -> Struct:
         return {
             "topics": [
                 {**topic, "partitions": [{**row, "error_code": code} for row in topic["partitions"]]}
-                for topic in answer["topics"]
+                for topic in response["topics"]
             ]
         }
 
     return react
 
 
-def test_a_time_is_answered_with_the_first_record_at_or_after_it_and_that_records_own_time() -> None:
+def test_the_result_of_a_time_is_the_offset_and_the_timestamp_of_the_first_record_at_or_after_it() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         assert admin.offsets_for_times([("payments", 0, 100), ("payments", 0, 101), ("payments", 1, 0)]).all() == {
             PartitionTime("payments", 0, 100): OffsetAndTimestamp(0, 100),
@@ -45,7 +45,7 @@ def test_a_time_is_answered_with_the_first_record_at_or_after_it_and_that_record
         }
 
 
-def test_a_time_after_the_last_record_has_no_point() -> None:
+def test_a_time_after_the_last_record_has_no_offset() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         assert admin.offsets_for_times([("payments", 0, 301), ("payments", 2, 0)]).all() == {
             PartitionTime("payments", 0, 301): None,
@@ -53,7 +53,7 @@ def test_a_time_after_the_last_record_has_no_point() -> None:
         }
 
 
-def test_a_request_names_each_partition_once_and_there_are_no_more_than_the_times_of_one_partition() -> None:
+def test_a_request_has_each_partition_once_so_a_leader_gets_one_request_per_time() -> None:
     times = [(topic, partition, time) for topic in TOPICS for partition in TOPICS[topic] for time in range(0, 500, 100)]
     with _cluster() as cluster, cluster.admin() as admin:
         assert len(admin.offsets_for_times(times).all()) == 20
@@ -76,58 +76,58 @@ def test_leaders_that_are_known_are_not_looked_up() -> None:
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 5}
 
 
-@pytest.mark.parametrize(("code", "look_ups"), [(6, 2), (78, 1)])
-def test_a_leader_that_moved_or_is_not_ready_is_asked_again(code: int, look_ups: int) -> None:
+@pytest.mark.parametrize(("code", "lookups"), [(6, 2), (78, 1)])
+def test_a_request_to_a_leader_that_moved_or_is_not_ready_is_retried(code: int, lookups: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(code), brokers=[2])
         assert admin.offsets_for_times([("payments", 1, 0), ("payments", 0, 0)]).all() == {
             PartitionTime("payments", 0, 0): OffsetAndTimestamp(0, 100),
             PartitionTime("payments", 1, 0): OffsetAndTimestamp(7, 150),
         }
-        assert cluster.requests() == {"Metadata": look_ups, "ListOffsets": 3}
+        assert cluster.requests() == {"Metadata": lookups, "ListOffsets": 3}
 
 
-def test_a_time_that_cannot_be_looked_up_fails_alone_and_names_its_partition() -> None:
+def test_a_time_whose_partition_is_refused_fails_alone_and_names_the_partition() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(29), brokers=[2])
-        answers = admin.offsets_for_times([("payments", 1, 0), ("payments", 0, 0), ("absent", 4, 0)])
-        assert list(answers.succeeded) == [("payments", 0, 0)]
-        assert {(failure.topic, failure.partition, failure.name) for failure in answers.failed.values()} == {
+        results = admin.offsets_for_times([("payments", 1, 0), ("payments", 0, 0), ("absent", 4, 0)])
+        assert list(results.succeeded) == [("payments", 0, 0)]
+        assert {(failure.topic, failure.partition, failure.name) for failure in results.failed.values()} == {
             ("payments", 1, "TOPIC_AUTHORIZATION_FAILED"),
             ("absent", 4, "UNKNOWN_TOPIC_OR_PARTITION"),
         }
 
 
-def test_a_lost_connection_costs_a_second_request_and_no_answer() -> None:
+def test_requests_of_a_lost_connection_are_sent_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", drops, brokers=[1])
         assert len(admin.offsets_for_times([("payments", 0, time) for time in range(0, 300, 100)]).all()) == 3
 
 
-def test_the_deadline_is_kept() -> None:
+def test_a_time_without_a_response_fails_at_the_deadline() -> None:
     with _cluster() as cluster, cluster.admin(timeout_s=0.4) as admin:
         admin.brokers()
         cluster.script("ListOffsets", *[silent] * 9, brokers=[2])
-        answers = admin.offsets_for_times([("payments", 0, 0), ("payments", 1, 0)])
-        assert (list(answers.succeeded), list(answers.failed)) == ([("payments", 0, 0)], [("payments", 1, 0)])
-        assert answers.failed[PartitionTime("payments", 1, 0)].name == TimeoutExceededError.name
+        results = admin.offsets_for_times([("payments", 0, 0), ("payments", 1, 0)])
+        assert (list(results.succeeded), list(results.failed)) == ([("payments", 0, 0)], [("payments", 1, 0)])
+        assert results.failed[PartitionTime("payments", 1, 0)].name == TimeoutExceededError.name
 
 
-def test_the_last_stable_offset_is_the_end_as_read_committed_sees_it() -> None:
+def test_with_read_committed_the_log_end_offset_is_the_last_stable_offset() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.stable["payments", 0] = 1
         assert admin.list_offsets([("payments", 0)], isolation_level=IsolationLevel.READ_COMMITTED).all() == {
             TopicPartition("payments", 0): 1
         }
         assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 3}
-        told = [
+        requested = [
             (each.body["isolation_level"], each.body["topics"][0]["partitions"][0]["timestamp"])
             for each in cluster.requests_of("ListOffsets")
         ]
-        assert told == [(1, -1), (0, -1)]
+        assert requested == [(1, -1), (0, -1)]
 
 
-def test_a_broker_that_knows_no_isolation_is_not_asked_for_the_last_stable_offset() -> None:
+def test_a_last_stable_offset_is_not_requested_from_a_broker_without_isolation_levels() -> None:
     with _cluster(versions={"ListOffsets": (0, 1)}) as cluster, cluster.admin() as admin:
         failure = admin.list_offsets([("payments", 0)], isolation_level=IsolationLevel.READ_COMMITTED).failed[
             TopicPartition("payments", 0)
@@ -135,12 +135,12 @@ def test_a_broker_that_knows_no_isolation_is_not_asked_for_the_last_stable_offse
         assert failure.name == "UNSUPPORTED_VERSION"
 
 
-def test_the_cluster_tells_its_id() -> None:
+def test_the_id_of_the_cluster_is_returned() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         assert admin.cluster_id() == "scripted"
 
 
-def test_a_cluster_without_an_id_is_told_as_what_it_is() -> None:
+def test_a_cluster_without_an_id_is_a_malformed_response() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("Metadata", changed(cluster_id=None), brokers=[1])
         with pytest.raises(MalformedResponseError, match="no cluster id"):
@@ -156,20 +156,20 @@ def test_all_topics_are_listed_with_ids_and_partitions() -> None:
         assert cluster.requests() == {"Metadata": 1}
 
 
-def test_a_broker_before_2_8_tells_no_topic_ids() -> None:
+def test_a_broker_before_2_8_returns_no_topic_ids() -> None:
     with _cluster(versions={"Metadata": (0, 9)}) as cluster, cluster.admin() as admin:
         assert {topic.topic_id for topic in admin.list_topics().all().values()} == {None}
 
 
 def test_a_topic_with_an_error_fails_alone() -> None:
-    def spoil(_asked: ReceivedRequest, answer: Struct) -> Struct:
-        return {**answer, "topics": [{**answer["topics"][0], "error_code": 29}, *answer["topics"][1:]]}
+    def fail_first(_request: ReceivedRequest, response: Struct) -> Struct:
+        return {**response, "topics": [{**response["topics"][0], "error_code": 29}, *response["topics"][1:]]}
 
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
-        cluster.script("Metadata", spoil, brokers=[1])
-        answers = admin.list_topics()
-        assert (list(answers.succeeded), answers.failed["payments"].name) == (["refunds"], "TOPIC_AUTHORIZATION_FAILED")
+        cluster.script("Metadata", fail_first, brokers=[1])
+        results = admin.list_topics()
+        assert (list(results.succeeded), results.failed["payments"].name) == (["refunds"], "TOPIC_AUTHORIZATION_FAILED")
 
 
 def test_topics_that_cannot_be_listed_are_an_error() -> None:

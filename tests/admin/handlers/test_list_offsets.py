@@ -1,4 +1,4 @@
-"""Log ends and partition counts through the door: leaders are looked up, each partition fails alone."""
+"""Log offsets and partitions of topics: leaders are looked up, and each partition fails alone."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _cluster() -> ScriptedCluster:
 
 
 def _partition_error(code: int) -> Reaction:
-    def react(_asked: ReceivedRequest, answer: Struct) -> Struct:
-        topic = answer["topics"][0]
+    def react(_request: ReceivedRequest, response: Struct) -> Struct:
+        topic = response["topics"][0]
         rows = [{"partition_index": row["partition_index"], "error_code": code} for row in topic["partitions"]]
         return {"topics": [{"name": topic["name"], "partitions": rows}]}
 
@@ -31,10 +31,13 @@ def _partition_error(code: int) -> Reaction:
 
 
 def _topic_error(code: int) -> Reaction:
-    return lambda _asked, answer: {**answer, "topics": [{**topic, "error_code": code} for topic in answer["topics"]]}
+    return lambda _request, response: {
+        **response,
+        "topics": [{**topic, "error_code": code} for topic in response["topics"]],
+    }
 
 
-def test_ends_and_starts_are_told_by_partition() -> None:
+def test_log_end_and_log_start_offsets_are_returned_by_partition() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         assert admin.list_offsets(PAYMENTS).all() == {
             TopicPartition("payments", 0): 10,
@@ -51,20 +54,20 @@ def test_a_time_without_records_after_it_has_no_offset() -> None:
         assert admin.list_offsets([("payments", 0)], spec=OffsetSpec.for_timestamp(1_700_000_000_000)).all() == {
             TopicPartition("payments", 0): None
         }
-        asked = cluster.requests_of("ListOffsets")[0]
-        assert asked.body["topics"][0]["partitions"][0]["timestamp"] == 1_700_000_000_000
-        assert asked.body["replica_id"] == -1
+        request = cluster.requests_of("ListOffsets")[0]
+        assert request.body["topics"][0]["partitions"][0]["timestamp"] == 1_700_000_000_000
+        assert request.body["replica_id"] == -1
 
 
-def test_looking_for_leaders_never_creates_a_topic() -> None:
+def test_a_lookup_of_leaders_does_not_create_topics() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_offsets([("absent", 0)])
         admin.list_partitions(["absent"])
-        assert [asked.body["allow_auto_topic_creation"] for asked in cluster.requests_of("Metadata")] == [False] * 3
+        assert [request.body["allow_auto_topic_creation"] for request in cluster.requests_of("Metadata")] == [False] * 3
 
 
 @pytest.mark.parametrize("code", [3, 5, 6])
-def test_a_leader_that_moved_is_looked_up_again_for_its_partition_only(code: int) -> None:
+def test_a_partition_whose_leader_moved_is_looked_up_again_alone(code: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(code), brokers=[2])
         assert len(admin.list_offsets(PAYMENTS).all()) == 3
@@ -72,7 +75,7 @@ def test_a_leader_that_moved_is_looked_up_again_for_its_partition_only(code: int
         assert cluster.requests_of("ListOffsets")[-1].body["topics"][0]["partitions"][0]["partition_index"] == 1
 
 
-def test_a_known_leader_that_moved_is_found_again() -> None:
+def test_a_leader_that_moved_since_the_last_call_is_looked_up_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_offsets(PAYMENTS)
         cluster.topics["payments"] = {0: 3, 1: 2, 2: 3}
@@ -82,7 +85,7 @@ def test_a_known_leader_that_moved_is_found_again() -> None:
 
 
 @pytest.mark.parametrize("code", [7, 9, 13, 56, 74, 75, 78])
-def test_a_leader_that_is_not_ready_is_asked_again_without_a_look_up(code: int) -> None:
+def test_a_request_to_a_leader_that_is_not_ready_is_retried_without_a_lookup(code: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(code), brokers=[3])
         assert len(admin.list_offsets(PAYMENTS).all()) == 3
@@ -90,12 +93,12 @@ def test_a_leader_that_is_not_ready_is_asked_again_without_a_look_up(code: int) 
 
 
 @pytest.mark.parametrize(("code", "name"), [(29, "TOPIC_AUTHORIZATION_FAILED"), (-1, "UNKNOWN_SERVER_ERROR")])
-def test_a_partition_that_is_refused_fails_alone(code: int, name: str) -> None:
+def test_a_refused_partition_fails_alone(code: int, name: str) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", _partition_error(code), brokers=[2])
-        answers = admin.list_offsets(PAYMENTS)
-        assert sorted(answers.succeeded) == [("payments", 0), ("payments", 2)]
-        failure = answers.failed[TopicPartition("payments", 1)]
+        results = admin.list_offsets(PAYMENTS)
+        assert sorted(results.succeeded) == [("payments", 0), ("payments", 2)]
+        failure = results.failed[TopicPartition("payments", 1)]
         assert (failure.topic, failure.partition, failure.broker, failure.name) == ("payments", 1, 2, name)
 
 
@@ -104,42 +107,44 @@ def test_a_partition_without_a_leader_fails_at_once() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
         started = time.monotonic()
-        answers = admin.list_offsets(PAYMENTS)
+        results = admin.list_offsets(PAYMENTS)
         assert time.monotonic() - started < 1
-        assert sorted(answers.succeeded) == [("payments", 0), ("payments", 2)]
-        failure = answers.failed[TopicPartition("payments", 1)]
+        assert sorted(results.succeeded) == [("payments", 0), ("payments", 2)]
+        failure = results.failed[TopicPartition("payments", 1)]
         assert (failure.name, failure.message) == ("LEADER_NOT_AVAILABLE", "the partition has no leader")
 
 
 def test_unknown_topics_and_partitions_fail_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        answers = admin.list_offsets([("absent", 0), ("payments", 0), ("payments", 77)])
-        assert list(answers.succeeded) == [("payments", 0)]
-        assert {key: failure.name for key, failure in answers.failed.items()} == {
+        results = admin.list_offsets([("absent", 0), ("payments", 0), ("payments", 77)])
+        assert list(results.succeeded) == [("payments", 0)]
+        assert {key: failure.name for key, failure in results.failed.items()} == {
             ("absent", 0): "UNKNOWN_TOPIC_OR_PARTITION",
             ("payments", 77): "UNKNOWN_TOPIC_OR_PARTITION",
         }
 
 
-def test_a_topic_that_metadata_does_not_mention_fails_alone() -> None:
+def test_a_topic_that_is_missing_from_the_metadata_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
-        cluster.script("Metadata", lambda _asked, answer: {**answer, "topics": answer["topics"][1:]}, brokers=[1])
-        answers = admin.list_offsets([("payments", 0), ("refunds", 0)])
-        assert list(answers.succeeded) == [("refunds", 0)]
-        assert answers.failed[TopicPartition("payments", 0)].name == "MISSING_FROM_RESPONSE"
+        cluster.script(
+            "Metadata", lambda _request, response: {**response, "topics": response["topics"][1:]}, brokers=[1]
+        )
+        results = admin.list_offsets([("payments", 0), ("refunds", 0)])
+        assert list(results.succeeded) == [("refunds", 0)]
+        assert results.failed[TopicPartition("payments", 0)].name == "MISSING_FROM_RESPONSE"
 
 
-def test_a_partition_that_a_leader_does_not_mention_fails_alone() -> None:
+def test_a_partition_that_is_missing_from_a_response_fails_alone() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        cluster.script("ListOffsets", lambda _asked, _answer: {"topics": []}, brokers=[2])
-        answers = admin.list_offsets(PAYMENTS)
-        assert {key: failure.name for key, failure in answers.failed.items()} == {
+        cluster.script("ListOffsets", lambda _request, _response: {"topics": []}, brokers=[2])
+        results = admin.list_offsets(PAYMENTS)
+        assert {key: failure.name for key, failure in results.failed.items()} == {
             ("payments", 1): "MISSING_FROM_RESPONSE"
         }
 
 
-def test_a_topic_that_is_being_made_is_asked_for_again() -> None:
+def test_a_topic_without_a_leader_yet_is_looked_up_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.script("Metadata", _topic_error(5), _topic_error(5), brokers=[1])
@@ -147,7 +152,7 @@ def test_a_topic_that_is_being_made_is_asked_for_again() -> None:
         assert cluster.requests() == {"Metadata": 3, "ListOffsets": 1}
 
 
-def test_a_topic_that_may_not_be_described_fails_with_its_error() -> None:
+def test_a_topic_with_an_error_in_the_metadata_fails_with_that_error() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.script("Metadata", _topic_error(29), _topic_error(17), brokers=[1])
@@ -155,7 +160,7 @@ def test_a_topic_that_may_not_be_described_fails_with_its_error() -> None:
         assert admin.list_partitions(["payments"]).failed["payments"].message == "the topic's name is not valid"
 
 
-def test_a_leader_that_hangs_up_is_looked_up_again() -> None:
+def test_the_partitions_of_a_leader_that_closes_the_connection_are_looked_up_again() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script("ListOffsets", drops, brokers=[3])
         assert len(admin.list_offsets(PAYMENTS).all()) == 3
@@ -163,7 +168,7 @@ def test_a_leader_that_hangs_up_is_looked_up_again() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, 4, 5, 6, 7, 10])
-def test_every_version_of_the_question_is_answered(version: int) -> None:
+def test_every_version_of_list_offsets_returns_offsets(version: int) -> None:
     with (
         ScriptedCluster(topics=TOPICS, ends=ENDS, versions={"ListOffsets": (0, version)}) as cluster,
         cluster.admin() as admin,
@@ -173,19 +178,19 @@ def test_every_version_of_the_question_is_answered(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 5, 7, 8, 9, 10, 12, 13])
-def test_every_version_of_metadata_finds_leaders(version: int) -> None:
+def test_every_version_of_metadata_returns_leaders(version: int) -> None:
     with (
         ScriptedCluster(topics=TOPICS, ends=ENDS, versions={"Metadata": (0, version)}) as cluster,
         cluster.admin() as admin,
     ):
         assert admin.list_offsets([("payments", 0)]).all() == {TopicPartition("payments", 0): 10}
-        assert {asked.version for asked in cluster.requests_of("Metadata")} == {version}
+        assert {request.version for request in cluster.requests_of("Metadata")} == {version}
 
 
-def test_partitions_are_counted_in_ascending_order_and_an_absent_topic_fails_alone() -> None:
+def test_partitions_are_returned_in_ascending_order_and_an_absent_topic_fails_alone() -> None:
     with ScriptedCluster(topics={"odd": {7: 1, 0: 2, 3: -1}}) as cluster, cluster.admin() as admin:
-        answers = admin.list_partitions(["odd", "absent", "odd"])
-        assert answers.succeeded == {"odd": (0, 3, 7)}
-        assert answers.failed["absent"].topic == "absent"
-        assert answers.failed["absent"].name == "UNKNOWN_TOPIC_OR_PARTITION"
-        assert answers.failed["absent"].broker is None
+        results = admin.list_partitions(["odd", "absent", "odd"])
+        assert results.succeeded == {"odd": (0, 3, 7)}
+        assert results.failed["absent"].topic == "absent"
+        assert results.failed["absent"].name == "UNKNOWN_TOPIC_OR_PARTITION"
+        assert results.failed["absent"].broker is None

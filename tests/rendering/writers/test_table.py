@@ -1,4 +1,4 @@
-"""Padded text: columns that only grow, and numbers on the right."""
+"""Padded text: columns that only widen, and numbers that are aligned to the right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 COLUMNS = (Column("NAME", "name"), Column("SIZE", "size", is_number=True))
 
 
-def test_columns_take_the_width_of_their_widest_cell_and_numbers_stand_right() -> None:
+def test_columns_have_the_width_of_their_widest_cell_and_numbers_are_right_aligned() -> None:
     text = Grid(COLUMNS).text_of([Row("a", 5), Row("longer", 12345)])
     assert text == dedent("""\
         NAME     SIZE
@@ -31,7 +31,7 @@ def test_columns_take_the_width_of_their_widest_cell_and_numbers_stand_right() -
 
 
 def test_a_number_with_a_sign_in_front_is_as_wide_as_its_text() -> None:
-    """Whichever way texts and numbers would sort."""
+    # Numbers and texts have no common order, so both are tried as the widest cell.
     both: tuple[list[int | str | None], ...] = (["≥1234", 5, None], ["9", "≥1234", "-"])
     for sizes in both:
         lines = Grid(COLUMNS).text_of([Row("a", size) for size in sizes]).splitlines()
@@ -43,7 +43,7 @@ def test_the_last_column_is_not_padded() -> None:
     assert text == "SIZE  NAME\n   5  a\n   5  longer\n"
 
 
-def test_the_header_stands_once_and_widths_only_grow() -> None:
+def test_the_header_is_printed_once_and_widths_only_grow() -> None:
     grid = Grid(COLUMNS)
     assert grid.text_of([Row("long-name", 1)]) == "NAME       SIZE\nlong-name     1\n"
     assert grid.text_of([Row("a", 1)]) == "a             1\n"
@@ -51,27 +51,27 @@ def test_the_header_stands_once_and_widths_only_grow() -> None:
     assert grid.text_of([Row("a", 1)]) == "a                 1\n"
 
 
-def test_no_rows_are_a_header() -> None:
+def test_without_rows_only_the_header_is_printed() -> None:
     assert Grid(COLUMNS).text_of([]) == "NAME  SIZE\n"
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_a_missing_value_is_a_dash_and_zero_is_none(value: str | None) -> None:
+def test_a_missing_value_is_a_dash_and_zero_is_not_missing(value: str | None) -> None:
     assert cells_of(COLUMNS[0], [Row(value, 0)]) == ["-"]
     assert cells_of(COLUMNS[1], [Row(value, 0), Row(value, None), Row(value, -3)]) == ["0", "-", "-3"]
 
 
-def test_cells_may_be_measured_as_a_terminal_does() -> None:
+def test_cells_can_be_measured_by_their_width_on_a_terminal() -> None:
     text = Grid(COLUMNS, width_of=lambda text: 2 * len(text) if text == "注文" else len(text)).text_of(
         [Row("注文", 1), Row("abcdef", 1)]
     )
     assert text == "NAME    SIZE\n注文       1\nabcdef     1\n"
 
 
-def test_a_cell_beyond_the_most_pushes_its_own_row_only() -> None:
+def test_a_cell_beyond_the_maximum_width_moves_only_its_own_row() -> None:
     text = Grid(COLUMNS, max_width=6).text_of([Row("a" * 9, 1), Row("b", 1)])
     assert text == "NAME    SIZE\naaaaaaaaa     1\nb          1\n"
 
 
-def test_escaped_cells_are_measured_as_they_are_shown() -> None:
+def test_escaped_cells_are_measured_after_the_escape() -> None:
     assert Grid(COLUMNS, escaped=True).text_of([Row("a\nb", 1)]) == "NAME  SIZE\na\\nb     1\n"
