@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: all scenarios, then what was reached. Exit code 1 if a target was missed."""
+"""The benchmark, `python -m tests.bench`: all scenarios, then the targets. Exit code 1 if a target was missed."""
 
 from __future__ import annotations
 
@@ -6,46 +6,54 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .cluster import tell, three_brokers
-from .report import conclusion, machine, section, verdicts
-from .scenarios import Outcome, Patience, Scenario, big_scenarios, large_scenarios, play, small_scenarios
+from .cluster import print_progress, start_three_brokers
+from .report import describe_machine, format_section, format_verdicts, judge_targets
+from .scenarios import (
+    Outcome,
+    RunPlan,
+    Scenario,
+    list_big_scenarios,
+    list_large_scenarios,
+    list_small_scenarios,
+    measure_scenario,
+)
 
 _SMALL, _BIG, _LARGE = 1_000, 10_000, 65_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play, print, judge."""
+    """Measure all scenarios, print the report, and return the exit code."""
     options = _parser().parse_args(arguments)
     if options.large:
-        scenarios = large_scenarios(options.groups or _LARGE)
+        scenarios = list_large_scenarios(options.groups or _LARGE)
     else:
         big = options.groups or _BIG
-        scenarios = [*small_scenarios(min(big, _SMALL)), *big_scenarios(big)]
-    outcomes = _play_all(scenarios, Patience(runs=options.runs, slow_runs=options.slow_runs, tell=tell))
-    reached = verdicts(outcomes)
-    _print(conclusion(reached))
-    return 0 if all(verdict.is_reached for verdict in reached) else 1
+        scenarios = [*list_small_scenarios(min(big, _SMALL)), *list_big_scenarios(big)]
+    plan = RunPlan(runs=options.runs, slow_runs=options.slow_runs, report=print_progress)
+    verdicts = judge_targets(_measure_all(scenarios, plan))
+    _print(format_verdicts(verdicts))
+    return 0 if all(verdict.is_reached for verdict in verdicts) else 1
 
 
-def _play_all(scenarios: Sequence[Scenario], patience: Patience) -> list[Outcome]:
+def _measure_all(scenarios: Sequence[Scenario], plan: RunPlan) -> list[Outcome]:
     outcomes: list[Outcome] = []
-    with three_brokers(patience.tell) as (filling, scratch):
-        _print(machine() + "\n")
+    with start_three_brokers(plan.report) as (cluster, scratch):
+        _print(describe_machine() + "\n")
         for scenario in scenarios:
-            filling.reach(scenario.groups)
-            outcomes.append(play(scenario, filling.bootstrap, patience, scratch=scratch))
-            _print(section(outcomes[-1]))
+            cluster.create_groups(scenario.groups)
+            outcomes.append(measure_scenario(scenario, cluster.bootstrap, plan, scratch=scratch))
+            _print(format_section(outcomes[-1]))
     return outcomes
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--large", action="store_true", help=f"describe {_LARGE:,} groups instead")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each contender (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each program (default: %(default)s)")
     parser.add_argument(
         "--slow-runs", type=int, default=1, help="runs where Kafka's tool takes minutes (default: %(default)s)"
     )
-    parser.add_argument("--groups", type=int, help="so many groups, to try the bench out; no target holds for it")
+    parser.add_argument("--groups", type=int, help="number of groups, to try the bench out; targets do not apply")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The three brokers of a run: started on free ports, filled, and gone at its end."""
+"""The three brokers of a run, on free ports. They and their data are deleted at its end."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from typing import Final
 
 from kafka_groups import sandbox
 
-from .fill import make_groups, make_topic
+from .workload import create_groups, create_topic
 
 _NAME: Final = "bench"
 _BROKERS: Final = 3
 _HEAP_MB: Final = 1536
 
 
-class Filling:
-    """A cluster and how many groups it has; it only ever gets more."""
+class BenchCluster:
+    """A cluster and its number of groups, which only grows."""
 
-    def __init__(self, bootstrap: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, bootstrap: str, report: Callable[[str], None]) -> None:
         self.bootstrap = bootstrap
-        self._tell = tell
+        self._report = report
         self._groups = 0
 
-    def reach(self, groups: int) -> None:
-        """Make groups until there are so many."""
+    def create_groups(self, total: int) -> None:
+        """Create groups until there are `total`."""
         start = time.perf_counter()
-        made = range(self._groups, groups)
-        if made:
-            make_groups(self.bootstrap, made)
-            self._groups = groups
-            self._tell(f"{len(made):,} groups made in {time.perf_counter() - start:.1f} s")
+        missing = range(self._groups, total)
+        if missing:
+            create_groups(self.bootstrap, missing)
+            self._groups = total
+            self._report(f"{len(missing):,} groups created in {time.perf_counter() - start:.1f} s")
 
 
 @contextmanager
-def three_brokers(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]:
-    """A cluster with the topic and no groups, and a directory for scratch files."""
-    # Told to terminate, it ends as with Ctrl-C: what it started ends first.
+def start_three_brokers(report: Callable[[str], None]) -> Iterator[tuple[BenchCluster, Path]]:
+    """Yield a cluster with the topic and no groups, and a directory for scratch files."""
+    # SIGTERM ends the bench as Ctrl-C does: the processes that it started end first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
@@ -57,15 +57,15 @@ def three_brokers(tell: Callable[[str], None]) -> Iterator[tuple[Filling, Path]]
                     profile=False,
                     home=home,
                 ),
-                report=tell,
+                report=report,
             )
-            make_topic(started.bootstrap)
-            yield Filling(started.bootstrap, tell), home
+            create_topic(started.bootstrap)
+            yield BenchCluster(started.bootstrap, report), home
         finally:
             sandbox.down(_NAME, home=home)
 
 
-def tell(text: str) -> None:
-    """What is going on, on stderr, so that stdout is the report."""
+def print_progress(text: str) -> None:
+    """Print a line of progress to stderr, because stdout is the report."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
     sys.stderr.flush()

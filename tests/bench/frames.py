@@ -1,4 +1,4 @@
-"""What the proxy does to bytes: cuts them into frames, counts requests, puts its own ports into answers. Pure."""
+"""Frames of Kafka's protocol: split from bytes, counted by API, with the proxy's ports in responses. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _REQUEST_HEAD: Final = struct.Struct(">ihhi")
 _CORRELATION: Final = struct.Struct(">ii")
 _HOST: Final = b"127.0.0.1"
 _METADATA, _FIND_COORDINATOR, _DESCRIBE_CLUSTER = 3, 10, 60
-# The answers of these APIs name brokers by host and port.
-_ADDRESSING: Final = frozenset({_METADATA, _FIND_COORDINATOR, _DESCRIBE_CLUSTER})
+# The responses of these APIs name brokers by host and port.
+_WITH_ADDRESSES: Final = frozenset({_METADATA, _FIND_COORDINATOR, _DESCRIBE_CLUSTER})
 
 
 class Splitter:
-    """Bytes as they come in, whole frames (their size in front) out."""
+    """A buffer that takes bytes as they arrive and returns whole frames, each with its size in front."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The frames that this piece completes."""
+        """Return the frames that this piece completes."""
         self._rest += piece
         frames: list[bytes] = []
         at = 0
@@ -37,31 +37,31 @@ class Splitter:
         return frames
 
 
-class Conversation:
+class ProxiedConnection:
     """One connection of a client to a broker. `tally` counts its requests by API key.
 
-    `ports` maps the ports of brokers to those of the proxy that stand in front of them, so that a client
-    that is told where a broker is stays on the proxy.
+    `ports` maps the ports of brokers to ports of the proxy, so that a client that receives the address of a broker
+    connects to the proxy.
     """
 
     def __init__(self, tally: Counter[int], ports: Mapping[int, int]) -> None:
         self._tally = tally
         self._addresses = {_address(broker): _address(proxy) for broker, proxy in ports.items()}
-        self._addressing: set[int] = set()
+        self._with_addresses: set[int] = set()
 
-    def note_request(self, frame: bytes) -> None:
-        """Count a request, and remember it if its answer is to be changed."""
+    def record_request(self, frame: bytes) -> None:
+        """Count a request, and remember its correlation id if its response names brokers."""
         _, api_key, _, correlation = _REQUEST_HEAD.unpack_from(frame)
         self._tally[api_key] += 1
-        if api_key in _ADDRESSING:
-            self._addressing.add(correlation)
+        if api_key in _WITH_ADDRESSES:
+            self._with_addresses.add(correlation)
 
     def redirect(self, frame: bytes) -> bytes:
-        """The answer with the proxy's ports in the place of the brokers', which has the same length."""
+        """Return the response with the proxy's ports instead of the brokers'; its length is the same."""
         _, correlation = _CORRELATION.unpack_from(frame)
-        if correlation not in self._addressing:
+        if correlation not in self._with_addresses:
             return frame
-        self._addressing.remove(correlation)
+        self._with_addresses.remove(correlation)
         for broker, proxy in self._addresses.items():
             frame = frame.replace(broker, proxy)
         return frame

@@ -1,4 +1,4 @@
-"""The report: a table a scenario, and for every target whether it was reached. Pure but for `machine`."""
+"""The report: a table for each scenario and a verdict on each target. All but `describe_machine` is pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Final
 
 from kafka_groups import sandbox
 
-from .contenders import CONFLUENT, KAFKAS, OURS
-from .measure import Measured
+from .measurement import Measurement
+from .programs import CONFLUENT, KAFKAS, OURS
 from .scenarios import DESCRIBE, LIST, Outcome
 
 _HEADER: Final = ("", "requests", "wall time, median (min to max)", "runs", "peak memory", "times ours")
@@ -23,7 +23,7 @@ _HEADER: Final = ("", "requests", "wall time, median (min to max)", "runs", "pea
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What came of a target."""
+    """A target, the measured value, and whether the target was reached."""
 
     target: str
     measured: str
@@ -32,26 +32,26 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Something that this tool must reach in one scenario."""
+    """A condition that this tool must meet in one scenario."""
 
     text: str
-    question: str
+    command: str
     groups: int
     delayed: bool
     judge: Callable[[Outcome], tuple[bool, str]]
 
     def verdict(self, outcomes: Sequence[Outcome]) -> Verdict | None:
-        """Reached or not; None if its scenario was not played."""
+        """Return the verdict, or None if the scenario was not measured."""
         for outcome in outcomes:
             scenario = outcome.scenario
-            if (scenario.question, scenario.groups, scenario.delayed) == (self.question, self.groups, self.delayed):
+            if (scenario.command, scenario.groups, scenario.delayed) == (self.command, self.groups, self.delayed):
                 is_reached, measured = self.judge(outcome)
                 return Verdict(target=self.text, measured=measured, is_reached=is_reached)
         return None
 
 
 def at_most(share: int, name: str) -> Callable[[Outcome], tuple[bool, str]]:
-    """Our median is no more than one `share`-th of that contender's."""
+    """Require that our median is at most one `share`-th of that program's."""
 
     def judge(outcome: Outcome) -> tuple[bool, str]:
         ratio = _part(outcome, name).median_s() / _part(outcome, OURS).median_s()
@@ -61,7 +61,7 @@ def at_most(share: int, name: str) -> Callable[[Outcome], tuple[bool, str]]:
 
 
 def less_than(name: str) -> Callable[[Outcome], tuple[bool, str]]:
-    """Our median is below that contender's."""
+    """Require that our median is below that program's."""
 
     def judge(outcome: Outcome) -> tuple[bool, str]:
         ours, theirs = _part(outcome, OURS).median_s(), _part(outcome, name).median_s()
@@ -71,7 +71,7 @@ def less_than(name: str) -> Callable[[Outcome], tuple[bool, str]]:
 
 
 def fewer_requests(limit: int) -> Callable[[Outcome], tuple[bool, str]]:
-    """We send fewer than that, connection set-up included."""
+    """Require that we send fewer requests than `limit`, connection set-up included."""
 
     def judge(outcome: Outcome) -> tuple[bool, str]:
         requests = _part(outcome, OURS).requests
@@ -82,7 +82,7 @@ def fewer_requests(limit: int) -> Callable[[Outcome], tuple[bool, str]]:
 
 
 def less_memory(limit_mib: int) -> Callable[[Outcome], tuple[bool, str]]:
-    """Our peak memory is below that."""
+    """Require that our peak memory is below `limit_mib`."""
 
     def judge(outcome: Outcome) -> tuple[bool, str]:
         peak = _part(outcome, OURS).peak_mib()
@@ -94,49 +94,49 @@ def less_memory(limit_mib: int) -> Callable[[Outcome], tuple[bool, str]]:
 TARGETS: Final = (
     Target(
         text=f"describe 10,000 groups on loopback: at most 1/25 of {KAFKAS}'s time",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=10_000,
         delayed=False,
         judge=at_most(25, KAFKAS),
     ),
     Target(
         text=f"describe 10,000 groups on loopback: less than a call a group through {CONFLUENT}",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=10_000,
         delayed=False,
         judge=less_than(CONFLUENT),
     ),
     Target(
         text=f"describe 1,000 groups at 20 ms: at most 1/100 of {KAFKAS}'s time",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=1_000,
         delayed=True,
         judge=at_most(100, KAFKAS),
     ),
     Target(
         text="describe 1,000 groups at 20 ms: under 25 requests",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=1_000,
         delayed=True,
         judge=fewer_requests(25),
     ),
     Target(
         text=f"list 1,000 groups on loopback: at most 1/5 of {KAFKAS}'s time",
-        question=LIST,
+        command=LIST,
         groups=1_000,
         delayed=False,
         judge=at_most(5, KAFKAS),
     ),
     Target(
         text=f"describe 65,000 groups on loopback: at most 1/20 of {KAFKAS}'s time",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=65_000,
         delayed=False,
         judge=at_most(20, KAFKAS),
     ),
     Target(
         text="describe 65,000 groups on loopback: peak memory under 300 MiB",
-        question=DESCRIBE,
+        command=DESCRIBE,
         groups=65_000,
         delayed=False,
         judge=less_memory(300),
@@ -144,27 +144,27 @@ TARGETS: Final = (
 )
 
 
-def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
-    """What came of the targets that were played for."""
+def judge_targets(outcomes: Sequence[Outcome]) -> list[Verdict]:
+    """Return the verdicts on the targets whose scenario was measured."""
     return [verdict for target in TARGETS if (verdict := target.verdict(outcomes)) is not None]
 
 
-def section(outcome: Outcome) -> str:
-    """A heading, a table, and which requests were ours."""
+def format_section(outcome: Outcome) -> str:
+    """Return a heading, a table, and the requests of this tool by API."""
     scenario = outcome.scenario
     over = "with a round trip added" if scenario.delayed else "on loopback"
-    heading = f"{scenario.question}, {scenario.groups:,} groups, {over} (a round trip: {outcome.round_trip_ms:.1f} ms)"
+    heading = f"{scenario.command}, {scenario.groups:,} groups, {over} (a round trip: {outcome.round_trip_ms:.1f} ms)"
     ours = _part(outcome, OURS)
-    rows = [_HEADER, *(_cells(measured, ours) for measured in outcome.measured)]
-    told = [f"### {heading}", "", *table(rows)]
+    rows = [_HEADER, *(_cells(measurement, ours) for measurement in outcome.measurements)]
+    lines = [f"### {heading}", "", *format_table(rows)]
     if ours.requests is not None:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(ours.requests.items()))
-        told += ["", f"Requests of {OURS}: {counts}."]
-    return "\n".join([*told, ""])
+        lines += ["", f"Requests of {OURS}: {counts}."]
+    return "\n".join([*lines, ""])
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A markdown table; the first row is its header, and all but the first column stand to the right."""
+def format_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a Markdown table; the first row is its header, and all columns after the first are right-aligned."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     rule = ["-" * width if at == 0 else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
     return [
@@ -173,17 +173,17 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def conclusion(reached: Sequence[Verdict]) -> str:
-    """A line a target."""
+def format_verdicts(verdicts: Sequence[Verdict]) -> str:
+    """Return a line for each target."""
     lines = [
         f"- {'reached' if verdict.is_reached else 'MISSED'}: {verdict.target} ({verdict.measured})"
-        for verdict in reached
+        for verdict in verdicts
     ]
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def machine(brokers: str = "three brokers") -> str:
-    """What it was measured on and with."""
+def describe_machine(brokers: str = "three brokers") -> str:
+    """Return a sentence on the machine and the versions of the measured programs."""
     java = subprocess.run([sandbox.java(), "-version"], capture_output=True, check=True, text=True).stderr
     found = re.search(r'"(.+?)"', java)
     memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
@@ -194,15 +194,15 @@ def machine(brokers: str = "three brokers") -> str:
     )
 
 
-def _cells(measured: Measured, ours: Measured) -> tuple[str, ...]:
-    low, high = measured.spread_s()
-    median = measured.median_s()
+def _cells(measurement: Measurement, ours: Measurement) -> tuple[str, ...]:
+    low, high = measurement.spread_s()
+    median = measurement.median_s()
     return (
-        f"{measured.name} ({measured.about})",
-        "not counted" if measured.requests is None else f"{measured.requests.total():,}",
-        f"{median:.2f} s" if len(measured.runs) == 1 else f"{median:.2f} s ({low:.2f} to {high:.2f})",
-        str(len(measured.runs)),
-        f"{measured.peak_mib():.0f} MiB",
+        f"{measurement.name} ({measurement.about})",
+        "not counted" if measurement.requests is None else f"{measurement.requests.total():,}",
+        f"{median:.2f} s" if len(measurement.runs) == 1 else f"{median:.2f} s ({low:.2f} to {high:.2f})",
+        str(len(measurement.runs)),
+        f"{measurement.peak_mib():.0f} MiB",
         f"{median / ours.median_s():.1f}",
     )
 
@@ -211,7 +211,7 @@ def _padded(cell: str, width: int, at: int) -> str:
     return cell.ljust(width) if at == 0 else cell.rjust(width)
 
 
-def _part(outcome: Outcome, name: str) -> Measured:
-    measured = outcome.of(name)
-    assert measured is not None
-    return measured
+def _part(outcome: Outcome, name: str) -> Measurement:
+    measurement = outcome.measurement_of(name)
+    assert measurement is not None
+    return measurement

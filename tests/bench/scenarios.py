@@ -1,4 +1,4 @@
-"""What is asked, of how many groups, over which line."""
+"""Scenarios: a command, a number of groups, and whether a round trip is added."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from .contenders import KAFKAS, Contender, Digest, describing, listing
-from .fill import expected_ids, expected_rows
-from .measure import Measured, Run, interleave, run_checked
-from .proxied import proxy_before, round_trip_ms
+from .measurement import Measurement, Run, interleave, run_checked
+from .programs import KAFKAS, Digest, Program, programs_for_describe, programs_for_list
+from .proxy_process import measure_round_trip_ms, start_proxy
+from .workload import expected_ids, expected_rows
 
 ROUND_TRIP_MS: Final = 20
 LIST: Final = "list"
@@ -22,105 +22,111 @@ _FEW: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One table of the report. `left_out` are contenders that would take too long."""
+    """One table of the report. `excluded` are programs that would take too long."""
 
-    question: str
+    command: str
     groups: int
     delayed: bool = False
-    left_out: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     uncounted: frozenset[str] = frozenset()
 
-    def contenders(self) -> list[Contender]:
-        """Who takes part."""
-        everyone = listing() if self.question == LIST else describing()
-        return [contender for contender in everyone if contender.name not in self.left_out]
+    def programs(self) -> list[Program]:
+        """Return the programs that are compared."""
+        programs = programs_for_list() if self.command == LIST else programs_for_describe()
+        return [program for program in programs if program.name not in self.excluded]
 
-    def is_slow_for(self, contender: Contender) -> bool:
-        """Whether a run takes minutes rather than seconds."""
-        return contender.is_slow and (self.delayed or self.groups > _FEW)
+    def is_slow_for(self, program: Program) -> bool:
+        """Return whether a run takes minutes rather than seconds."""
+        return program.is_slow and (self.delayed or self.groups > _FEW)
 
     def expected(self) -> Digest:
-        """What a right answer adds up to."""
-        return expected_ids(self.groups) if self.question == LIST else expected_rows(self.groups)
+        """Return the sums of a correct output."""
+        return expected_ids(self.groups) if self.command == LIST else expected_rows(self.groups)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A scenario with what was measured; the round trip is that of the cheapest request, as it was."""
+    """A scenario with its measurements; the round trip is the measured time of the cheapest request."""
 
     scenario: Scenario
     round_trip_ms: float
-    measured: Sequence[Measured]
+    measurements: Sequence[Measurement]
 
-    def of(self, name: str) -> Measured | None:
-        """One contender's part."""
-        return next((each for each in self.measured if each.name == name), None)
+    def measurement_of(self, name: str) -> Measurement | None:
+        """Return the measurement of one program."""
+        return next((each for each in self.measurements if each.name == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How often contenders run, and who is told what is going on."""
+class RunPlan:
+    """The number of runs of each program, and a function that reports progress."""
 
     runs: int
     slow_runs: int
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
 
-    def times(self, scenario: Scenario, contender: Contender) -> int:
-        """Runs of one contender."""
-        return self.slow_runs if scenario.is_slow_for(contender) else self.runs
+    def runs_of(self, scenario: Scenario, program: Program) -> int:
+        """Return the number of runs of one program."""
+        return self.slow_runs if scenario.is_slow_for(program) else self.runs
 
 
-def small_scenarios(groups: int) -> list[Scenario]:
-    """Everything, on loopback and with a round trip."""
+def list_small_scenarios(groups: int) -> list[Scenario]:
+    """Return both commands, on loopback and with a round trip."""
     return [
-        Scenario(question=question, groups=groups, delayed=delayed)
+        Scenario(command=command, groups=groups, delayed=delayed)
         for delayed in (False, True)
-        for question in (LIST, DESCRIBE)
+        for command in (LIST, DESCRIBE)
     ]
 
 
-def big_scenarios(groups: int) -> list[Scenario]:
-    """The same with more groups; Kafka's tool asks seven times a group, 25 minutes with the round trip."""
+def list_big_scenarios(groups: int) -> list[Scenario]:
+    """Return the same with more groups, without Kafka's tool where a round trip is added.
+
+    It sends seven requests a group, which takes 25 minutes with the round trip.
+    """
     return [
-        Scenario(question=LIST, groups=groups),
-        Scenario(question=DESCRIBE, groups=groups),
-        Scenario(question=DESCRIBE, groups=groups, delayed=True, left_out=frozenset({KAFKAS})),
+        Scenario(command=LIST, groups=groups),
+        Scenario(command=DESCRIBE, groups=groups),
+        Scenario(command=DESCRIBE, groups=groups, delayed=True, excluded=frozenset({KAFKAS})),
     ]
 
 
-def large_scenarios(groups: int) -> list[Scenario]:
-    """As many groups as large clusters have. Kafka's tool is not run a second time to count its requests."""
-    return [Scenario(question=DESCRIBE, groups=groups, uncounted=frozenset({KAFKAS}))]
+def list_large_scenarios(groups: int) -> list[Scenario]:
+    """Return a scenario with as many groups as large clusters have.
+
+    Kafka's tool is not run a second time to count its requests.
+    """
+    return [Scenario(command=DESCRIBE, groups=groups, uncounted=frozenset({KAFKAS}))]
 
 
-def play(scenario: Scenario, bootstrap: str, patience: Patience, *, scratch: Path) -> Outcome:
-    """Measure all contenders: their requests through a proxy, and their times without one unless it is to delay."""
+def measure_scenario(scenario: Scenario, bootstrap: str, plan: RunPlan, *, scratch: Path) -> Outcome:
+    """Measure all programs: their requests through a proxy, and their times without one unless it adds a delay."""
     requests: dict[str, Counter[str]] = {}
     expected = scenario.expected()
-    contenders = scenario.contenders()
-    with proxy_before(bootstrap, delay_ms=ROUND_TRIP_MS if scenario.delayed else 0) as proxy:
-        timed_over = proxy.bootstrap if scenario.delayed else bootstrap
+    programs = scenario.programs()
+    with start_proxy(bootstrap, delay_ms=ROUND_TRIP_MS if scenario.delayed else 0) as proxy:
+        timed_bootstrap = proxy.bootstrap if scenario.delayed else bootstrap
 
-        def count(contender: Contender) -> Run:
-            patience.tell(f"{contender.name} through the proxy")
-            run = run_checked(contender, proxy.bootstrap, expected=expected, scratch=scratch)
-            requests[contender.name] = proxy.take_tally()
+        def count(program: Program) -> Run:
+            plan.report(f"{program.name} through the proxy")
+            run = run_checked(program, proxy.bootstrap, expected=expected, scratch=scratch)
+            requests[program.name] = proxy.take_tally()
             return run
 
-        def time(contender: Contender) -> Run:
-            patience.tell(contender.name)
-            return run_checked(contender, timed_over, expected=expected, scratch=scratch)
+        def time(program: Program) -> Run:
+            plan.report(program.name)
+            return run_checked(program, timed_bootstrap, expected=expected, scratch=scratch)
 
         if not scenario.delayed:
             # This run warms the brokers up as well.
-            for contender in contenders:
-                if contender.name not in scenario.uncounted:
-                    count(contender)
-        once = count if scenario.delayed else time
-        runs = interleave(contenders, once, times=partial(patience.times, scenario))
-        round_trip = round_trip_ms(timed_over)
-    measured = [
-        Measured(name=each.name, about=each.about, runs=runs[each.name], requests=requests.get(each.name))
-        for each in contenders
+            for program in programs:
+                if program.name not in scenario.uncounted:
+                    count(program)
+        run_once = count if scenario.delayed else time
+        runs = interleave(programs, run_once, times=partial(plan.runs_of, scenario))
+        round_trip_ms = measure_round_trip_ms(timed_bootstrap)
+    measurements = [
+        Measurement(name=each.name, about=each.about, runs=runs[each.name], requests=requests.get(each.name))
+        for each in programs
     ]
-    return Outcome(scenario=scenario, round_trip_ms=round_trip, measured=measured)
+    return Outcome(scenario=scenario, round_trip_ms=round_trip_ms, measurements=measurements)

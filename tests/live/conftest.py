@@ -1,6 +1,6 @@
-"""Real clusters for the live tests: each is started once a run, when the first test needs it.
+"""Real clusters for the live tests. Each is started once a run, when the first test needs it.
 
-They are in the run's directory, on free ports, and are shared by all workers.
+They are in the run's directory and on free ports. All workers share them.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ class Cluster:
     version: str
 
     def stop_broker(self, number: int) -> None:
-        """End one broker cleanly."""
+        """Stop one broker cleanly."""
         sandbox.stop_broker(number, self.name, home=self.home)
 
     def start_broker(self, number: int) -> None:
-        """Start it again on its old port and data, and wait until it is in the cluster."""
+        """Start a stopped broker on its old port and data, and wait until it is in the cluster."""
         sandbox.start_broker(number, self.name, home=self.home)
 
 
 class KafkaTool(Protocol):
-    """Runs Kafka's own kafka-consumer-groups.sh, in the cluster's version, on the same machine."""
+    """A function that runs Kafka's own kafka-consumer-groups.sh in the cluster's version, on the same machine."""
 
     def __call__(self, cluster: Cluster, *arguments: str) -> tuple[str, str, int]:
-        """Return what it wrote to stdout and stderr, and its exit code."""
+        """Return the tool's stdout, its stderr and its exit code."""
         ...
 
 
 @pytest.fixture(scope="session")
 def cluster(run_directory: Path) -> Cluster:
-    """Three brokers of the newest Kafka, without any topic or group."""
-    return _started(run_directory, "cluster", brokers=3, kafka_version="4.3.1")
+    """Return three brokers of the newest Kafka, without any topic or group."""
+    return _start_once(run_directory, "cluster", brokers=3, kafka_version="4.3.1")
 
 
 @pytest.fixture(scope="session")
 def kafka_2_8(run_directory: Path) -> Cluster:
-    """One broker whose OffsetFetch and FindCoordinator take one group a request."""
-    return _started(run_directory, "kafka-2-8", kafka_version="2.8.2")
+    """Return one broker whose OffsetFetch and FindCoordinator take one group a request."""
+    return _start_once(run_directory, "kafka-2-8", kafka_version="2.8.2")
 
 
 @pytest.fixture(scope="session")
 def kafka_2_5(run_directory: Path) -> Cluster:
-    """One broker with ZooKeeper, from before ListGroups returned states."""
-    return _started(run_directory, "kafka-2-5", kafka_version="2.5.1")
+    """Return one broker with ZooKeeper, of a version whose ListGroups returns no states."""
+    return _start_once(run_directory, "kafka-2-5", kafka_version="2.5.1")
 
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """A broker on which only the operator may read `__consumer_offsets`; the user `describer` may describe it."""
+    """Yield a broker on which only the operator may read `__consumer_offsets`; the user `describer` may describe it."""
     with run_secured_broker(tmp_path_factory.mktemp("secured")) as broker:
         broker.allow("describer", AclOperation.DESCRIBE, "__consumer_offsets")
         yield broker
@@ -76,22 +76,22 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 
 @pytest.fixture(scope="session")
 def kafka_tool() -> KafkaTool:
-    """Kafka's own tool, to compare with."""
+    """Return a function that runs Kafka's own tool."""
 
     def run(cluster: Cluster, *arguments: str) -> tuple[str, str, int]:
         command = sandbox.groups_tool_command(
             "--bootstrap-server", cluster.bootstrap, *arguments, version=cluster.version
         )
-        done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_TOOL_TIMEOUT_S)
-        return done.stdout, done.stderr, done.returncode
+        completed = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_TOOL_TIMEOUT_S)
+        return completed.stdout, completed.stderr, completed.returncode
 
     return run
 
 
-def _started(directory: Path, name: str, *, kafka_version: str, brokers: int = 1) -> Cluster:
-    """Return a cluster of the run, which is started by the first worker that needs it.
+def _start_once(directory: Path, name: str, *, kafka_version: str, brokers: int = 1) -> Cluster:
+    """Return a cluster of the run; the first worker that needs it starts it.
 
-    The run ends it: see tests/runs.py.
+    It is stopped at the end of the run: see tests/runs.py.
     """
     with lock(directory / f"{name}.starting", timeout_s=_START_TIMEOUT_S):
         started = sandbox.up(

@@ -1,4 +1,4 @@
-"""A broker with users and ACLs. An anonymous client may do anything that no ACL allows to others only."""
+"""A broker with users and ACLs. An anonymous client may do everything that no ACL allows to other users only."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from confluent_kafka.admin import (
 from kafka_groups import sandbox
 from kafka_groups.sandbox.ports import HOST, free_ports
 from tests.certificates import make_certificate
-from tests.live.groups.topics import quiet
+from tests.live.groups.topics import client_properties
 
 SECRET = "hunter2-of-the-operator"
 _TIMEOUT_S = 30
 _NAME = "secured"
 _SCRAM = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
-_SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-_ROUNDS = 4096
-_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+_SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+_ITERATIONS = 4096
+_PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _PASSWORDS = {"operator": SECRET, "describer": "hunter2-of-the-describer"}
 
 
@@ -87,21 +87,21 @@ class SecuredBroker:
         """Create the same users and passwords for SCRAM, which the cluster stores."""
         admin = self._admin()
         for mechanism in _SCRAM.values():
-            info = ScramCredentialInfo(mechanism, _ROUNDS)
-            wanted: list[UserScramCredentialAlteration] = [
+            info = ScramCredentialInfo(mechanism, _ITERATIONS)
+            credentials: list[UserScramCredentialAlteration] = [
                 UserScramCredentialUpsertion(user, info, password.encode()) for user, password in _PASSWORDS.items()
             ]
-            for done in admin.alter_user_scram_credentials(wanted).values():
-                done.result(_TIMEOUT_S)
+            for future in admin.alter_user_scram_credentials(credentials).values():
+                future.result(_TIMEOUT_S)
 
-    def _alter(self, topic: str, settings: Mapping[str, str], how: AlterConfigOpType) -> None:
-        entries = [ConfigEntry(name, value, incremental_operation=how) for name, value in settings.items()]
+    def _alter(self, topic: str, settings: Mapping[str, str], operation: AlterConfigOpType) -> None:
+        entries = [ConfigEntry(name, value, incremental_operation=operation) for name, value in settings.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
         admin = self._admin()
         admin.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
 
     def _admin(self) -> AdminClient:
-        return AdminClient({**quiet(self.sasl_listener), **self.client("operator")})
+        return AdminClient({**client_properties(self.sasl_listener), **self.client("operator")})
 
 
 @contextmanager
@@ -111,12 +111,12 @@ def run_secured_broker(home: Path) -> Iterator[SecuredBroker]:
     openssl = shutil.which("openssl")
     certificate = make_certificate(openssl, home, f"IP:{HOST}") if openssl else None
     properties = _properties(sasl) | (_tls_properties(sasl, sasl_ssl, certificate) if certificate else {})
-    wanted = sandbox.SandboxSpec(
+    spec = sandbox.SandboxSpec(
         name=_NAME, port=0, heap_mb=512, seed=False, profile=False, home=home, properties=properties
     )
     try:
         broker = SecuredBroker(
-            bootstrap=sandbox.up(wanted).bootstrap,
+            bootstrap=sandbox.up(spec).bootstrap,
             sasl_listener=sasl,
             sasl_ssl_listener=sasl_ssl if certificate else None,
             certificate=certificate,
@@ -134,8 +134,8 @@ def _properties(secured: str) -> dict[str, str]:
         "advertised.listeners": f"SECURED://{secured}",
         "listener.security.protocol.map": "SECURED:SASL_PLAINTEXT",
         "listener.name.secured.sasl.enabled.mechanisms": ",".join(("PLAIN", *_SCRAM)),
-        "listener.name.secured.plain.sasl.jaas.config": f"{_LOGIN} {users};",
-        **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": _SCRAM_LOGIN for name in _SCRAM},
+        "listener.name.secured.plain.sasl.jaas.config": f"{_PLAIN_MODULE} {users};",
+        **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": _SCRAM_MODULE for name in _SCRAM},
         # Credentials are valid for two seconds (KIP-368).
         "connections.max.reauth.ms": "2000",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -154,7 +154,7 @@ def _tls_properties(secured: str, encrypted: str, certificate: Path) -> dict[str
         "advertised.listeners": listeners,
         "listener.security.protocol.map": "SECURED:SASL_PLAINTEXT,ENCRYPTED:SASL_SSL",
         "listener.name.encrypted.sasl.enabled.mechanisms": "SCRAM-SHA-512",
-        "listener.name.encrypted.scram-sha-512.sasl.jaas.config": _SCRAM_LOGIN,
+        "listener.name.encrypted.scram-sha-512.sasl.jaas.config": _SCRAM_MODULE,
         "listener.name.encrypted.ssl.keystore.type": "PEM",
         "listener.name.encrypted.ssl.keystore.location": str(certificate),
     }

@@ -1,4 +1,4 @@
-"""The clusters that the live tests stand on."""
+"""The clusters of the live tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kafka-groups describe` does about groups that it cannot describe, and what it leaves untouched."""
+"""`kafka-groups describe` of groups that it cannot describe, and its lack of side effects."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.groups.asking import ask, member_ids
+from tests.live.groups.clients import list_member_ids, run_command
+from tests.live.groups.contexts import enter_concurrently
 from tests.live.groups.members import delete_group, simple, stable
 from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.raw_members import connect
-from tests.live.groups.together import together
 from tests.live.groups.topics import delete_topic, make_topic
 
 if TYPE_CHECKING:
@@ -26,34 +26,36 @@ def topic(cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="module")
-def held(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
-    where, commits = cluster.bootstrap, [(topic, 0, 3)]
-    with together(
-        classic=stable(where, topic, commits=commits),
-        consumer=stable(where, topic, commits=commits, consumer_protocol=True),
-        simple=simple(where, commits=commits),
+def groups(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
+    bootstrap, commits = cluster.bootstrap, [(topic, 0, 3)]
+    with enter_concurrently(
+        classic=stable(bootstrap, topic, commits=commits),
+        consumer=stable(bootstrap, topic, commits=commits, consumer_protocol=True),
+        simple=simple(bootstrap, commits=commits),
     ) as groups:
         yield groups
 
 
 @pytest.fixture(scope="module")
 def other_kinds(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
-    where = cluster.bootstrap
-    with together(connect=connect(where), share=share(where, topic), streams=streams(where, topic)) as groups:
+    bootstrap = cluster.bootstrap
+    with enter_concurrently(
+        connect=connect(bootstrap), share=share(bootstrap, topic), streams=streams(bootstrap, topic)
+    ) as groups:
         yield groups
 
 
 def test_a_group_that_does_not_exist_is_an_error(cluster: Cluster) -> None:
-    answer = ask(cluster.bootstrap, "describe", "no-such-group")
+    result = run_command(cluster.bootstrap, "describe", "no-such-group")
 
-    assert (answer.out, answer.code) == ("", 1)
-    assert answer.err == "Error: group 'no-such-group': Group no-such-group not found. (GROUP_ID_NOT_FOUND)\n"
+    assert (result.out, result.code) == ("", 1)
+    assert result.err == "Error: group 'no-such-group': Group no-such-group not found. (GROUP_ID_NOT_FOUND)\n"
 
 
 @pytest.mark.parametrize("view", [[], ["--members"], ["--state", "--verbose"], ["--format", "kafka"]])
-def test_a_missing_group_does_not_hide_the_other(cluster: Cluster, held: dict[str, str], view: list[str]) -> None:
-    alone = ask(cluster.bootstrap, "describe", held["consumer"], *view)
-    both = ask(cluster.bootstrap, "describe", held["consumer"], "no-such-group", *view)
+def test_a_missing_group_does_not_hide_another_group(cluster: Cluster, groups: dict[str, str], view: list[str]) -> None:
+    alone = run_command(cluster.bootstrap, "describe", groups["consumer"], *view)
+    both = run_command(cluster.bootstrap, "describe", groups["consumer"], "no-such-group", *view)
 
     assert both.out == alone.out
     assert both.err.startswith("Error: group 'no-such-group'")
@@ -63,32 +65,32 @@ def test_a_missing_group_does_not_hide_the_other(cluster: Cluster, held: dict[st
 def test_a_deleted_group_is_not_found(cluster: Cluster, topic: str) -> None:
     with simple(cluster.bootstrap, commits=[(topic, 0, 1)]) as group:
         delete_group(cluster.bootstrap, group)
-        answer = ask(cluster.bootstrap, "describe", group, "--format", "json")
+        result = run_command(cluster.bootstrap, "describe", group, "--format", "json")
 
-    assert [(each["group"], each["code"], each["name"]) for each in answer.json["errors"]] == [
+    assert [(each["group"], each["code"], each["name"]) for each in result.json["errors"]] == [
         (group, 69, "GROUP_ID_NOT_FOUND")
     ]
-    assert (answer.json["status"], answer.json["groups"], answer.code) == ("failed", [], 1)
+    assert (result.json["status"], result.json["groups"], result.code) == ("failed", [], 1)
 
 
-def test_a_topic_that_was_deleted_takes_only_its_own_rows_with_it(cluster: Cluster, topic: str) -> None:
-    doomed = make_topic(cluster.bootstrap, records=1)
-    with simple(cluster.bootstrap, commits=[(topic, 0, 1), (doomed, 0, 1)]) as group:
-        before = ask(cluster.bootstrap, "describe", group)
-        delete_topic(cluster.bootstrap, doomed)
-        after = ask(cluster.bootstrap, "describe", group)
+def test_only_the_rows_of_a_deleted_topic_disappear(cluster: Cluster, topic: str) -> None:
+    deleted = make_topic(cluster.bootstrap, records=1)
+    with simple(cluster.bootstrap, commits=[(topic, 0, 1), (deleted, 0, 1)]) as group:
+        before = run_command(cluster.bootstrap, "describe", group)
+        delete_topic(cluster.bootstrap, deleted)
+        after = run_command(cluster.bootstrap, "describe", group)
 
-    assert [row[1] for row in before.rows[1:]] == sorted([topic, doomed])
+    assert [row[1] for row in before.rows[1:]] == sorted([topic, deleted])
     assert [row[1:6] for row in after.rows[1:]] == [[topic, "0", "1", "5", "4"]]
     assert (after.err, after.code) == (f"Consumer group '{group}' has no active members.\n", 0)
 
 
 @pytest.mark.parametrize("kind", ["connect", "share", "streams"])
 def test_a_group_of_another_kind_is_an_error_only_if_it_was_named(
-    cluster: Cluster, held: dict[str, str], other_kinds: dict[str, str], kind: str
+    cluster: Cluster, groups: dict[str, str], other_kinds: dict[str, str], kind: str
 ) -> None:
-    named = ask(cluster.bootstrap, "describe", other_kinds[kind], held["simple"])
-    matched = ask(cluster.bootstrap, "describe", "--match", f"{other_kinds[kind]}|{held['simple']}")
+    named = run_command(cluster.bootstrap, "describe", other_kinds[kind], groups["simple"])
+    matched = run_command(cluster.bootstrap, "describe", "--match", f"{other_kinds[kind]}|{groups['simple']}")
 
     assert named.notes[-1].startswith(f"Error: group '{other_kinds[kind]}'")
     assert "is not a consumer group" in named.notes[-1]
@@ -97,13 +99,21 @@ def test_a_group_of_another_kind_is_an_error_only_if_it_was_named(
     assert (matched.out, matched.code) == (named.out, 0)
 
 
-def test_describing_makes_no_group_and_joins_none(cluster: Cluster, held: dict[str, str]) -> None:
-    before = ask(cluster.bootstrap, "list", "--state", "--type", "--verbose")
-    seen = member_ids(cluster.bootstrap, held["consumer"]), member_ids(cluster.bootstrap, held["classic"])
+def test_describe_creates_no_group_and_joins_none(cluster: Cluster, groups: dict[str, str]) -> None:
+    before = run_command(cluster.bootstrap, "list", "--state", "--type", "--verbose")
+    before_ids = (
+        list_member_ids(cluster.bootstrap, groups["consumer"]),
+        list_member_ids(cluster.bootstrap, groups["classic"]),
+    )
 
     for view in ("--offsets", "--members", "--state"):
-        ask(cluster.bootstrap, "describe", held["consumer"], held["classic"], "never-made", view, "--verbose")
-    ask(cluster.bootstrap, "offsets", held["consumer"], "never-made")
+        run_command(
+            cluster.bootstrap, "describe", groups["consumer"], groups["classic"], "never-made", view, "--verbose"
+        )
+    run_command(cluster.bootstrap, "offsets", groups["consumer"], "never-made")
 
-    assert ask(cluster.bootstrap, "list", "--state", "--type", "--verbose") == before
-    assert seen == (member_ids(cluster.bootstrap, held["consumer"]), member_ids(cluster.bootstrap, held["classic"]))
+    assert run_command(cluster.bootstrap, "list", "--state", "--type", "--verbose") == before
+    assert before_ids == (
+        list_member_ids(cluster.bootstrap, groups["consumer"]),
+        list_member_ids(cluster.bootstrap, groups["classic"]),
+    )

@@ -1,4 +1,4 @@
-"""One broker of three takes connections and answers nothing: its own items fail at the deadline, the others do not."""
+"""One broker of three accepts connections and sends nothing: only its own items fail, at the deadline."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups import sandbox
-from tests.live.groups.asking import ask
-from tests.live.groups.coordination import await_spread, coordinators_of
+from tests.live.groups.clients import run_command
+from tests.live.groups.coordination import await_coordinators, find_coordinators
 from tests.live.groups.members import many_simple
 from tests.live.groups.topics import make_topic
 
@@ -23,34 +23,34 @@ pytestmark = [pytest.mark.live, pytest.mark.timed]
 
 HUNG = 2
 BROKERS = {1, 2, 3}
-# The cluster gives up a silent broker after six seconds; until then it coordinates its groups.
+# The cluster fences a silent broker after six seconds; until then the broker coordinates its groups.
 TIMEOUT = ("--timeout", "3s")
 
 
 @pytest.fixture(scope="module")
 def groups(cluster: Cluster) -> Iterator[list[str]]:
-    """Groups of all coordinators, whose commits are on partitions that the hung broker has nothing to do with."""
+    """Yield groups of all coordinators, with commits on partitions that are not on the hung broker."""
     topic = make_topic(cluster.bootstrap, records=5, replicas=[[1], [3]])
-    with many_simple(cluster.bootstrap, 24, commits=[(topic, 0, 1), (topic, 1, 2)]) as made:
-        yield made
+    with many_simple(cluster.bootstrap, 24, commits=[(topic, 0, 1), (topic, 1, 2)]) as groups:
+        yield groups
 
 
 @pytest.fixture
 def hung(cluster: Cluster, groups: list[str]) -> Iterator[set[str]]:
-    """The groups that the broker coordinates, which hangs from now on."""
-    await_spread(cluster.bootstrap, groups, BROKERS)
-    of_all = coordinators_of(cluster.bootstrap, groups)
+    """Stop the broker's process, and yield the groups that the broker coordinates."""
+    await_coordinators(cluster.bootstrap, groups, BROKERS)
+    coordinators = find_coordinators(cluster.bootstrap, groups)
     with _stopped(cluster):
-        yield {group for group, broker in of_all.items() if broker == HUNG}
-    await_spread(cluster.bootstrap, groups, BROKERS)
+        yield {group for group, broker in coordinators.items() if broker == HUNG}
+    await_coordinators(cluster.bootstrap, groups, BROKERS)
 
 
 @contextmanager
 def _stopped(cluster: Cluster) -> Iterator[None]:
-    now = sandbox.status(cluster.name, home=cluster.home)
-    assert now is not None
+    status = sandbox.status(cluster.name, home=cluster.home)
+    assert status is not None
     port = int(cluster.bootstrap.split(",")[HUNG - 1].rpartition(":")[2])
-    (pid,) = [process.pid for process in now.processes if process.port == port]
+    (pid,) = [process.pid for process in status.processes if process.port == port]
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -58,34 +58,34 @@ def _stopped(cluster: Cluster) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_the_list_lacks_the_groups_of_the_hung_broker_and_names_it(
+def test_list_prints_the_groups_of_the_other_brokers_and_an_error_that_names_the_hung_one(
     cluster: Cluster, groups: list[str], hung: set[str]
 ) -> None:
-    answer = ask(cluster.bootstrap, "list", *TIMEOUT)
+    result = run_command(cluster.bootstrap, "list", *TIMEOUT)
 
-    assert {*answer.out.splitlines()} & {*groups} == {*groups} - hung
-    assert "broker 2" in answer.err
-    assert (len(answer.notes), answer.code) == (1, 3)
+    assert {*result.out.splitlines()} & {*groups} == {*groups} - hung
+    assert "broker 2" in result.err
+    assert (len(result.notes), result.code) == (1, 3)
 
 
 @pytest.mark.parametrize("command", [["describe"], ["describe", "--state"], ["offsets"]], ids=" ".join)
-def test_groups_of_the_other_brokers_are_answered(
+def test_groups_of_the_other_brokers_have_results(
     cluster: Cluster, groups: list[str], hung: set[str], command: list[str]
 ) -> None:
-    answer = ask(cluster.bootstrap, *command, *groups, *TIMEOUT)
+    result = run_command(cluster.bootstrap, *command, *groups, *TIMEOUT)
 
-    assert {row[0] for row in answer.rows} & {*groups} == {*groups} - hung
-    errors = [line for line in answer.notes if line.startswith("Error:")]
+    assert {row[0] for row in result.rows} & {*groups} == {*groups} - hung
+    errors = [line for line in result.notes if line.startswith("Error:")]
     assert {group for group in groups if any(f"'{group}'" in line for line in errors)} == hung
-    assert answer.code == 3
+    assert result.code == 3
 
 
-def test_a_hung_bootstrap_server_leaves_the_others_their_turn(
+def test_after_a_hung_bootstrap_server_the_next_one_is_used(
     cluster: Cluster, groups: list[str], hung: set[str]
 ) -> None:
     servers = cluster.bootstrap.split(",")
     group = min({*groups} - hung)
-    answer = ask(f"{servers[HUNG - 1]},{servers[0]}", "offsets", group, "--timeout", "4s")
+    result = run_command(f"{servers[HUNG - 1]},{servers[0]}", "offsets", group, "--timeout", "4s")
 
-    assert [row[3] for row in answer.rows[1:]] == ["1", "2"]
-    assert (answer.err, answer.code) == ("", 0)
+    assert [row[3] for row in result.rows[1:]] == ["1", "2"]
+    assert (result.err, result.code) == ("", 0)

@@ -1,4 +1,4 @@
-"""Brokers from before batching (2.8: one group a request) and from before states in ListGroups (2.5)."""
+"""Old brokers: Kafka 2.8 takes one group a request, and ListGroups of Kafka 2.5 returns no states."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
-from tests.live.groups.asking import admin_of, ask
+from tests.live.groups.clients import open_admin, run_command
 from tests.live.groups.members import many_simple, stable
-from tests.live.groups.topics import make_topic, quiet
+from tests.live.groups.topics import client_properties, make_topic
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster, KafkaTool
@@ -24,7 +24,7 @@ VERSIONS = ["kafka_2_8", "kafka_2_5"]
 
 @pytest.fixture(params=VERSIONS)
 def old(request: pytest.FixtureRequest) -> Cluster:
-    """A broker of each old version in turn."""
+    """Return a broker of each old version in turn."""
     cluster: Cluster = request.getfixturevalue(request.param)
     return cluster
 
@@ -40,25 +40,25 @@ def groups_2_8(kafka_2_8: Cluster, topic_2_8: str) -> Iterator[list[str]]:
         yield groups
 
 
-def test_offsets_of_fifty_groups_are_what_a_request_a_group_tells(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
-    with admin_of(kafka_2_8.bootstrap) as admin:
+def test_offsets_of_fifty_groups_are_those_of_one_request_a_group(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
+    with open_admin(kafka_2_8.bootstrap) as admin:
         found = admin.list_consumer_group_offsets(dict.fromkeys(groups_2_8)).all()
 
     ours = {g: {(*key, commit.offset) for key, commit in found[g].items() if commit} for g in groups_2_8}
-    assert ours == _one_by_one(kafka_2_8.bootstrap, groups_2_8)
+    assert ours == _fetch_one_by_one(kafka_2_8.bootstrap, groups_2_8)
 
 
-def _one_by_one(bootstrap: str, groups: list[str]) -> dict[str, set[tuple[str, int, int]]]:
-    client = AdminClient(quiet(bootstrap))
-    asked = {g: client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(g)])[g] for g in groups}
+def _fetch_one_by_one(bootstrap: str, groups: list[str]) -> dict[str, set[tuple[str, int, int]]]:
+    client = AdminClient(client_properties(bootstrap))
+    futures = {g: client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(g)])[g] for g in groups}
     return {
-        group: {(each.topic, each.partition, each.offset) for each in answer.result(30).topic_partitions}
-        for group, answer in asked.items()
+        group: {(each.topic, each.partition, each.offset) for each in future.result(30).topic_partitions}
+        for group, future in futures.items()
     }
 
 
-def test_an_old_broker_is_asked_once_a_group_and_no_more(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
-    with admin_of(kafka_2_8.bootstrap) as admin:
+def test_an_old_broker_receives_one_request_a_group_and_no_more(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
+    with open_admin(kafka_2_8.bootstrap) as admin:
         admin.list_consumer_group_offsets(dict.fromkeys(groups_2_8))
         sent = admin.requests_sent
 
@@ -66,55 +66,55 @@ def test_an_old_broker_is_asked_once_a_group_and_no_more(kafka_2_8: Cluster, gro
     assert sent["OffsetFetch", 7] == NUMBER
 
 
-def test_the_offsets_command_answers_for_fifty_groups(
+def test_the_offsets_command_prints_rows_of_fifty_groups(
     kafka_2_8: Cluster, groups_2_8: list[str], topic_2_8: str
 ) -> None:
-    answer = ask(kafka_2_8.bootstrap, "offsets", *groups_2_8)
+    result = run_command(kafka_2_8.bootstrap, "offsets", *groups_2_8)
 
     commits = (["0", "4", "-", "-"], ["1", "9", "-", "-"])
     expected = [[group, topic_2_8, *commit] for group in sorted(groups_2_8) for commit in commits]
-    assert answer.rows[1:] == expected
-    assert (answer.err, answer.code) == ("", 0)
+    assert result.rows[1:] == expected
+    assert (result.err, result.code) == ("", 0)
 
 
 def test_states_are_filtered_since_2_6(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
-    empty = ask(kafka_2_8.bootstrap, "list", "--state", "empty")
-    stable_ones = ask(kafka_2_8.bootstrap, "list", "--state", "Stable")
+    empty = run_command(kafka_2_8.bootstrap, "list", "--state", "empty")
+    in_stable = run_command(kafka_2_8.bootstrap, "list", "--state", "Stable")
 
     assert {(group, "Empty") for group in groups_2_8} <= {(row[0], row[1]) for row in empty.rows[1:]}
-    assert stable_ones.rows == [["GROUP", "STATE"]]
-    assert (empty.err, empty.code, stable_ones.code) == ("", 0, 0)
+    assert in_stable.rows == [["GROUP", "STATE"]]
+    assert (empty.err, empty.code, in_stable.code) == ("", 0, 0)
 
 
 @pytest.mark.usefixtures("groups_2_8")
 def test_types_cannot_be_filtered_before_3_8(kafka_2_8: Cluster) -> None:
-    answer = ask(kafka_2_8.bootstrap, "list", "--type", "consumer")
+    result = run_command(kafka_2_8.bootstrap, "list", "--type", "consumer")
 
-    assert "UNSUPPORTED_VERSION" in answer.err
-    assert "3.8" in answer.err
-    assert (len(answer.notes), answer.code) == (1, 1)
+    assert "UNSUPPORTED_VERSION" in result.err
+    assert "3.8" in result.err
+    assert (len(result.notes), result.code) == (1, 1)
 
 
-def test_classic_groups_are_all_there_is_on_an_old_broker(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
-    answer = ask(kafka_2_8.bootstrap, "list", "--type", "classic")
+def test_the_type_classic_matches_all_groups_of_an_old_broker(kafka_2_8: Cluster, groups_2_8: list[str]) -> None:
+    result = run_command(kafka_2_8.bootstrap, "list", "--type", "classic")
 
-    assert {row[0] for row in answer.rows[1:]} >= {*groups_2_8}
-    assert (answer.err, answer.code) == ("", 0)
+    assert {row[0] for row in result.rows[1:]} >= {*groups_2_8}
+    assert (result.err, result.code) == ("", 0)
 
 
 def test_states_cannot_be_filtered_before_2_6(kafka_2_5: Cluster) -> None:
-    answer = ask(kafka_2_5.bootstrap, "list", "--state", "Stable")
+    result = run_command(kafka_2_5.bootstrap, "list", "--state", "Stable")
 
-    assert "Kafka 2.6" in answer.err
-    assert (len(answer.notes), answer.code) == (1, 1)
+    assert "Kafka 2.6" in result.err
+    assert (len(result.notes), result.code) == (1, 1)
 
 
 def test_groups_are_listed_and_described_on_every_old_broker(old: Cluster) -> None:
     topic = make_topic(old.bootstrap, partitions=2, records=3)
     with stable(old.bootstrap, topic, commits=[(topic, 0, 1)]) as group:
-        listed = ask(old.bootstrap, "list")
-        described = ask(old.bootstrap, "describe", "--group", group)
-        missing = ask(old.bootstrap, "describe", "no-such-group", group, "--state")
+        listed = run_command(old.bootstrap, "list")
+        described = run_command(old.bootstrap, "describe", "--group", group)
+        missing = run_command(old.bootstrap, "describe", "no-such-group", group, "--state")
 
     assert [group] in listed.rows
     assert [row[1:6] for row in described.rows[1:]] == [[topic, "0", "1", "3", "2"], [topic, "1", "-", "3", "-"]]
@@ -127,17 +127,17 @@ def test_groups_are_listed_and_described_on_every_old_broker(old: Cluster) -> No
 def test_a_partition_without_a_commit_is_null_on_every_old_broker(old: Cluster) -> None:
     topic = make_topic(old.bootstrap, partitions=2, records=3)
     with many_simple(old.bootstrap, 1, commits=[(topic, 0, 1)]) as (group,):
-        answer = ask(old.bootstrap, "offsets", group, "--topic", f"{topic}:0,1", "--format", "json")
+        result = run_command(old.bootstrap, "offsets", group, "--topic", f"{topic}:0,1", "--format", "json")
 
-    offsets = [(each["partition"], each["committed_offset"]) for each in answer.json["groups"][0]["offsets"]]
+    offsets = [(each["partition"], each["committed_offset"]) for each in result.json["groups"][0]["offsets"]]
     assert offsets == [(0, 1), (1, None)]
-    assert (answer.err, answer.code) == ("", 0)
+    assert (result.err, result.code) == ("", 0)
 
 
-def test_the_description_is_that_of_the_old_brokers_own_tool(old: Cluster, kafka_tool: KafkaTool) -> None:
+def test_describe_prints_the_same_as_the_old_brokers_own_tool(old: Cluster, kafka_tool: KafkaTool) -> None:
     topic = make_topic(old.bootstrap, partitions=2, records=3)
     with stable(old.bootstrap, topic, members=2, commits=[(topic, 0, 1)]) as group:
         theirs, _, _ = kafka_tool(old, "--describe", "--group", group)
-        ours = ask(old.bootstrap, "describe", group, "--format", "kafka")
+        ours = run_command(old.bootstrap, "describe", group, "--format", "kafka")
 
     assert sorted(ours.out.split("\n")) == sorted(theirs.split("\n"))

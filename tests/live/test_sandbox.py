@@ -1,4 +1,4 @@
-"""The sandbox from the outside: commands in, processes and ports counted."""
+"""The sandbox as a user runs it: its processes, its ports and its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KAFKA_GROUPS = [sys.executable, "-m", "kafka_groups"]
 
 
 class Shell:
-    """Runs `kafka-groups sandbox` with files and profiles of its own."""
+    """A runner of `kafka-groups sandbox` with a directory and a profiles file of its own."""
 
     def __init__(self, directory: Path) -> None:
         self.home = directory / "sandboxes"
@@ -40,7 +40,7 @@ class Shell:
             env=self.environment,
         )
 
-    def look(self) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.run("status", "--format", "json").stdout)
         return found
 
@@ -53,8 +53,8 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 def _is_alive(pid: int) -> bool:
-    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False, text=True)
-    return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
+    completed = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False, text=True)
+    return bool(completed.stdout.strip()) and not completed.stdout.startswith("Z")
 
 
 def _is_open(port: int) -> bool:
@@ -69,7 +69,7 @@ def _settings_files(home: Path) -> str:
 def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -> None:
     up = shell.run("up", "--brokers", "1", "--port", "0", "--no-seed")
     assert (up.returncode, up.stdout.splitlines()[0]) == (0, "sandbox sandbox (up)"), up.stderr
-    found = shell.look()
+    found = shell.status()
     pids = [process["pid"] for process in found["processes"]]
     ports = [process["port"] for process in found["processes"]]
     assert found["up"] is True
@@ -88,12 +88,12 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert shell.run("status").returncode == 1
 
 
-def test_a_seeded_sandbox_has_groups_in_every_state_and_up_again_leaves_it(shell: Shell) -> None:
+def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_nothing(shell: Shell) -> None:
     first = shell.run("up", "--port", "0")
     assert first.returncode == 0, first.stderr
-    bootstrap = shell.look()["bootstrap_servers"]
+    bootstrap = shell.status()["bootstrap_servers"]
 
-    again = shell.run("up", "--port", "0")
+    second = shell.run("up", "--port", "0")
     states = subprocess.run(
         [*_KAFKA_GROUPS, "list", "--state", "-b", bootstrap, "--format", "json"],
         capture_output=True,
@@ -102,9 +102,9 @@ def test_a_seeded_sandbox_has_groups_in_every_state_and_up_again_leaves_it(shell
         timeout=60,
     )
 
-    assert again.returncode == 0
-    assert "already up" in again.stderr
-    assert shell.look()["bootstrap_servers"] == bootstrap
+    assert second.returncode == 0
+    assert "already up" in second.stderr
+    assert shell.status()["bootstrap_servers"] == bootstrap
     assert _states(json.loads(states.stdout)) == {
         "audit-export": ("Classic", "Stable"),
         "billing": ("Classic", "Empty"),
@@ -118,9 +118,9 @@ def test_a_seeded_sandbox_has_groups_in_every_state_and_up_again_leaves_it(shell
     }
 
 
-def test_a_broker_that_was_killed_is_reported_and_replaced(shell: Shell) -> None:
+def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
-    killed = shell.look()["processes"][0]["pid"]
+    killed = shell.status()["processes"][0]["pid"]
     os.kill(killed, signal.SIGKILL)
     _await_death(killed)
 
@@ -130,7 +130,7 @@ def test_a_broker_that_was_killed_is_reported_and_replaced(shell: Shell) -> None
     assert status.returncode == 1
     assert "(not running)" in status.stdout
     assert up.returncode == 0, up.stderr
-    assert shell.look()["up"] is True
+    assert shell.status()["up"] is True
 
 
 @pytest.mark.parametrize("after_s", [0.0, 1.0, 4.0])
@@ -158,5 +158,5 @@ def _await_death(pid: int) -> None:
 
 
 def _processes_that_name(path: Path) -> list[str]:
-    done = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, check=True, text=True)
-    return [line for line in done.stdout.splitlines() if str(path) in line and line[0] != "Z"]
+    completed = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, check=True, text=True)
+    return [line for line in completed.stdout.splitlines() if str(path) in line and line[0] != "Z"]

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from tests.bench.cluster import tell
-from tests.bench.report import machine
+from tests.bench.cluster import print_progress
+from tests.bench.report import describe_machine
 
 from .building import measure as measure_builds
 from .comparing import Bench, spread
@@ -28,9 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sizes = [size // options.divide_by for size in _SIZES]
     reached: list[tuple[str, bool]] = []
-    with one_broker(tell) as (filling, scratch), one_broker(tell, name="bench-pipeline-idle") as (idle, _):
+    with (
+        one_broker(print_progress) as (filling, scratch),
+        one_broker(print_progress, name="bench-pipeline-idle") as (idle, _),
+    ):
         bench = Bench(filling, idle, scratch, options.runs)
-        _print(machine("one broker, and one of 50 records for the starts") + "\n")
+        _print(describe_machine("one broker, and one of 50 records for the starts") + "\n")
         growth = {}
         for size in sizes:
             filling.reach(size)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups import sandbox
-from tests.bench.fill import make_groups, make_topic
+from tests.bench.workload import create_groups, create_topic
 
 _HEAP_MB: Final = 1536
 # The cluster of whose day the bench tells: 500 groups commit on 50 partitions each, again and again.
@@ -31,7 +31,7 @@ class Filling:
         start, before = time.perf_counter(), self.commits
         while self.commits < commits:
             groups = min(_GROUPS, -(-(commits - self.commits) // _PARTITIONS))
-            make_groups(self.bootstrap, range(groups), _PARTITIONS)
+            create_groups(self.bootstrap, range(groups), _PARTITIONS)
             self.commits += groups * _PARTITIONS
         if self.commits > before:
             self._tell(f"{self.commits - before:,} commits made in {time.perf_counter() - start:.1f} s")
@@ -47,7 +47,7 @@ def one_broker(tell: Callable[[str], None], *, name: str = "bench-pipeline") -> 
         )
         try:
             started = sandbox.up(wanted, report=tell)
-            make_topic(started.bootstrap, _PARTITIONS)
+            create_topic(started.bootstrap, _PARTITIONS)
             yield Filling(started.bootstrap, tell), home
         finally:
             sandbox.down(name, home=home)

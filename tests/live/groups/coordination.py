@@ -1,4 +1,4 @@
-"""Which brokers coordinate the groups."""
+"""The coordinators of groups."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Sequence
 from confluent_kafka import ElectionType
 from confluent_kafka.admin import AdminClient
 
-from tests.live.groups.asking import admin_of
-from tests.live.groups.topics import quiet
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.clients import open_admin
+from tests.live.groups.conditions import wait_until
+from tests.live.groups.topics import client_properties
 
 _TIMEOUT_S = 30
 
 
-def coordinators_of(bootstrap: str, groups: Sequence[str]) -> dict[str, int]:
-    """The broker that coordinates each of the groups that are listed."""
-    with admin_of(bootstrap, timeout_s=5) as admin:
+def find_coordinators(bootstrap: str, groups: Sequence[str]) -> dict[str, int]:
+    """Return the coordinator of each of these groups that is listed."""
+    with open_admin(bootstrap, timeout_s=5) as admin:
         listed = admin.list_groups().succeeded
     return {group: listed[group].coordinator for group in groups if group in listed}
 
 
-def await_spread(bootstrap: str, groups: Sequence[str], brokers: set[int]) -> None:
-    """Return once each of the brokers coordinates some of the groups, and no other does.
+def await_coordinators(bootstrap: str, groups: Sequence[str], brokers: set[int]) -> None:
+    """Return once each of these brokers coordinates some of the groups, and no other broker does.
 
-    A broker that was away leads nothing until it is elected, which Kafka does by itself every five minutes.
+    A restarted broker leads no partition until it is elected, which Kafka does by itself only every five minutes.
     """
-    client = AdminClient(quiet(bootstrap))
+    client = AdminClient(client_properties(bootstrap))
 
     def is_spread() -> bool:
         client.elect_leaders(ElectionType.PREFERRED).result(_TIMEOUT_S)
-        found = coordinators_of(bootstrap, groups)
-        # A group on its way from one coordinator to another is listed by neither.
+        found = find_coordinators(bootstrap, groups)
+        # While a group moves from one coordinator to another, neither lists it.
         return len(found) == len(groups) and set(found.values()) == brokers
 
     wait_until(is_spread, lambda: f"{len(groups)} groups are not coordinated by {brokers}")

@@ -1,4 +1,4 @@
-"""Groups of librdkafka's members. Each holder ends its members when the test is done with them."""
+"""Groups of librdkafka's members. Each context manager closes its members at its end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartiti
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.model import GroupDescription
-from tests.live.groups.raw import dismiss_static
-from tests.live.groups.topics import quiet, unique_name
-from tests.live.groups.waiting import await_group, await_state, wait_until
+from tests.live.groups.conditions import await_group, await_state, wait_until
+from tests.live.groups.raw_connection import remove_static_member
+from tests.live.groups.topics import client_properties, unique_name
 
 Commits = Sequence[tuple[str, int, int]]
 
 _TIMEOUT_S = 30
-# librdkafka's longest: so long a rebalance waits for a member that is not polled.
+# librdkafka's maximum: the time that a rebalance waits for a member that is not polled.
 _DAY_MS = 86_400_000
 
 
@@ -32,31 +32,31 @@ def stable(
     name: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """A group of live members that own everything there is, and have committed what is told.
+    """Yield a group of live members that own all partitions and have committed `commits`.
 
-    With more members than partitions, some are idle.
+    If there are more members than partitions, some are idle.
     """
     group = name or unique_name("stable")
-    with ExitStack() as leaving:
+    with ExitStack() as stack:
         consumers = []
         for number in range(1, members + 1):
             instance = f"{group}-i{number}"
             own = {"group.instance.id": instance} if is_static else {}
             protocol = {"group.protocol": "consumer"} if consumer_protocol else {}
             consumer = _join(bootstrap, group, number, **own, **protocol, **(settings or {}))
-            if is_static:  # such a member leaves only when it is told to, or after its session
-                leaving.callback(dismiss_static, bootstrap, group, instance)
-            leaving.callback(consumer.close)
+            if is_static:  # a static member leaves only when it is removed, or after its session
+                stack.callback(remove_static_member, bootstrap, group, instance)
+            stack.callback(consumer.close)
             consumer.subscribe(list(topics))
             consumers.append(consumer)
-        _settle(bootstrap, group, consumers)
+        _await_assignment(bootstrap, group, consumers)
         _commit(_with_partitions(consumers), commits)
         yield group
 
 
 @contextmanager
 def mixed(bootstrap: str, topic: str) -> Iterator[str]:
-    """A KIP-848 group on its way from the classic protocol: one member speaks each."""
+    """Yield a KIP-848 group that is migrated from the classic protocol: one member uses each protocol."""
     older = {"partition.assignment.strategy": "cooperative-sticky"}
     with one_by_one(bootstrap, topic, {"group.protocol": "consumer"}, older) as group:
         yield group
@@ -66,28 +66,29 @@ def mixed(bootstrap: str, topic: str) -> Iterator[str]:
 def one_by_one(
     bootstrap: str, topic: str, *members: Mapping[str, str], commits: Commits = (), name: str | None = None
 ) -> Iterator[str]:
-    """A group whose members, each with its own settings, join when those before are settled; the last one leaves first.
+    """Yield a group whose members, each with its own settings, join when all earlier members own their partitions.
 
-    Each time that they are settled, the first one commits what is told. The topic has a partition for each of them.
+    After each join the first member commits `commits`. The topic has a partition for each member. The last member
+    leaves first.
     """
     group = name or unique_name("joined")
-    with ExitStack() as leaving:
+    with ExitStack() as stack:
         joined: list[Consumer] = []
         for number, settings in enumerate(members, start=1):
             consumer = _join(bootstrap, group, number, **settings)
-            leaving.callback(consumer.close)
+            stack.callback(consumer.close)
             consumer.subscribe([topic])
             joined.append(consumer)
-            # Not asked about before: an admin that saw a classic group takes it for one, also when it is upgraded.
-            _admit(joined)
-            _settle(bootstrap, group, joined)
+            # Not described before: an admin that described a classic group treats it as classic from then on.
+            _await_partitions(joined)
+            _await_assignment(bootstrap, group, joined)
             _commit(joined, commits)
         yield group
 
 
 @contextmanager
 def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: bool = False) -> Iterator[str]:
-    """A group whose only member committed and left."""
+    """Yield a group whose only member committed and left."""
     group = unique_name("empty")
     with stable(bootstrap, *topics, commits=commits, consumer_protocol=consumer_protocol, name=group):
         pass
@@ -97,7 +98,7 @@ def empty(bootstrap: str, *topics: str, commits: Commits, consumer_protocol: boo
 
 @contextmanager
 def simple(bootstrap: str, *, commits: Commits) -> Iterator[str]:
-    """A group that never had a member: its commits were made from outside."""
+    """Yield a group that never had a member: an admin client committed for it."""
     group = unique_name("simple")
     commit_from_outside(bootstrap, [group], commits)
     yield group
@@ -105,53 +106,57 @@ def simple(bootstrap: str, *, commits: Commits) -> Iterator[str]:
 
 @contextmanager
 def preparing_rebalance(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterator[str]:
-    """A classic group that waits for a member which is never polled again, since a second one wants to join."""
-    with _unheeding(bootstrap, topic, state="PreparingRebalance", commits=commits) as group:
+    """Yield a classic group in a rebalance: a second member joins, and the first one is never polled again."""
+    with _with_unpolled_member(bootstrap, topic, state="PreparingRebalance", commits=commits) as group:
         yield group
 
 
 @contextmanager
 def reconciling(bootstrap: str, topic: str, *, commits: Commits = ()) -> Iterator[str]:
-    """A KIP-848 group whose first member is to give half of its partitions to a second one, and never does."""
-    with _unheeding(bootstrap, topic, state="Reconciling", commits=commits, **{"group.protocol": "consumer"}) as group:
+    """Yield a KIP-848 group whose first member must give half of its partitions to a second one, and never does."""
+    with _with_unpolled_member(
+        bootstrap, topic, state="Reconciling", commits=commits, **{"group.protocol": "consumer"}
+    ) as group:
         yield group
 
 
 @contextmanager
 def many_simple(bootstrap: str, number: int, *, commits: Commits) -> Iterator[list[str]]:
-    """As many groups without members, with these commits in each."""
+    """Yield that many groups without members, each with these commits."""
     groups = [unique_name("many") for _ in range(number)]
     commit_from_outside(bootstrap, groups, commits)
     yield groups
 
 
 def commit_from_outside(bootstrap: str, groups: Sequence[str], commits: Commits) -> None:
-    """Commit for groups without members, as a reset does."""
-    client = AdminClient(quiet(bootstrap))
+    """Commit for groups without members, as a reset of offsets does."""
+    client = AdminClient(client_properties(bootstrap))
     offsets = [TopicPartition(*commit) for commit in commits]
     requests = [client.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(g, offsets)]) for g in groups]
     for request in requests:
-        for answer in request.values():
-            assert not [partition for partition in answer.result(_TIMEOUT_S).topic_partitions if partition.error]
+        for future in request.values():
+            assert not [partition for partition in future.result(_TIMEOUT_S).topic_partitions if partition.error]
 
 
 def delete_group(bootstrap: str, group: str) -> None:
-    """Make an Empty group Dead."""
-    client = AdminClient(quiet(bootstrap))
+    """Delete an Empty group."""
+    client = AdminClient(client_properties(bootstrap))
     client.delete_consumer_groups([group])[group].result(_TIMEOUT_S)
 
 
 @contextmanager
-def _unheeding(bootstrap: str, topic: str, *, state: str, commits: Commits, **settings: str) -> Iterator[str]:
+def _with_unpolled_member(
+    bootstrap: str, topic: str, *, state: str, commits: Commits, **settings: str
+) -> Iterator[str]:
     group = unique_name(state.lower())
     # With a callback, librdkafka gives partitions back only when it is polled.
     first = _join(bootstrap, group, 1, **{"max.poll.interval.ms": _DAY_MS}, **settings)
     second = _join(bootstrap, group, 2, **settings)
-    with ExitStack() as leaving:
-        leaving.callback(second.close)
-        leaving.callback(first.close)  # first of the two: the other one's leave waits for it
+    with ExitStack() as stack:
+        stack.callback(second.close)
+        stack.callback(first.close)  # called before second.close, which waits for it
         first.subscribe([topic], on_revoke=lambda *_: None)
-        _settle(bootstrap, group, [first])
+        _await_assignment(bootstrap, group, [first])
         _commit([first], commits)
         second.subscribe([topic])
         await_group(bootstrap, group, lambda found: found.state == state and len(found.members) == 2)
@@ -159,30 +164,35 @@ def _unheeding(bootstrap: str, topic: str, *, state: str, commits: Commits, **se
 
 
 def _join(bootstrap: str, group: str, number: int, **settings: Any) -> Consumer:
-    mine = {"group.id": group, "client.id": f"{group}-c{number}", "enable.auto.commit": False}
-    return Consumer(quiet(bootstrap) | mine | settings)
+    properties = {"group.id": group, "client.id": f"{group}-c{number}", "enable.auto.commit": False}
+    return Consumer(client_properties(bootstrap) | properties | settings)
 
 
-def _settle(bootstrap: str, group: str, consumers: Sequence[Consumer]) -> GroupDescription:
-    def is_settled(found: GroupDescription) -> bool:
+def _await_assignment(bootstrap: str, group: str, consumers: Sequence[Consumer]) -> GroupDescription:
+    def is_assigned(found: GroupDescription) -> bool:
         for consumer in consumers:
             consumer.poll(0)
-        told = {(topic.topic, number) for m in found.members for topic in m.assignment for number in topic.partitions}
-        held = {(own.topic, own.partition) for consumer in consumers for own in consumer.assignment()}
-        return found.state == "Stable" and len(found.members) == len(consumers) and bool(told) and told == held
+        assigned = {
+            (topic.topic, number)
+            for member in found.members
+            for topic in member.assignment
+            for number in topic.partitions
+        }
+        owned = {(own.topic, own.partition) for consumer in consumers for own in consumer.assignment()}
+        return found.state == "Stable" and len(found.members) == len(consumers) and bool(assigned) and assigned == owned
 
-    return await_group(bootstrap, group, is_settled)
+    return await_group(bootstrap, group, is_assigned)
 
 
-def _admit(consumers: Sequence[Consumer]) -> None:
-    """Return once the last of them has partitions, which the others gave up."""
+def _await_partitions(consumers: Sequence[Consumer]) -> None:
+    """Return once the last member has partitions, which the others gave up."""
 
     def has_partitions() -> bool:
         for consumer in consumers:
             consumer.poll(0)
         return bool(consumers[-1].assignment())
 
-    wait_until(has_partitions, lambda: "the newest member gets no partition")
+    wait_until(has_partitions, lambda: "the newest member has no partition")
 
 
 def _with_partitions(consumers: Sequence[Consumer]) -> list[Consumer]:

@@ -1,4 +1,4 @@
-"""Groups that are listed, and that consumer-group commands do not describe: share and streams groups."""
+"""Share and streams groups, which are listed but which consumer-group commands do not describe."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kio.schema.streams_group_heartbeat.v0.request import StreamsGroupHeartbeatR
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i32Timedelta
 
-from tests.live.groups.asking import admin_of
-from tests.live.groups.raw import coordinator_of
-from tests.live.groups.topics import quiet, unique_name
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.clients import open_admin
+from tests.live.groups.conditions import wait_until
+from tests.live.groups.raw_connection import connect_to_coordinator
+from tests.live.groups.topics import client_properties, unique_name
 
 _MINUTE = i32Timedelta.parse(timedelta(minutes=1))
 _JOIN, _LEAVE = 0, -1
@@ -24,12 +24,12 @@ _JOIN, _LEAVE = 0, -1
 
 @contextmanager
 def share(bootstrap: str, topic: str) -> Iterator[str]:
-    """A Stable share group."""
+    """Yield a Stable share group."""
     group = unique_name("share")
-    consumer = ShareConsumer(quiet(bootstrap) | {"group.id": group})
+    consumer = ShareConsumer(client_properties(bootstrap) | {"group.id": group})
     try:
         consumer.subscribe([topic])
-        with admin_of(bootstrap) as admin:
+        with open_admin(bootstrap) as admin:
 
             def is_listed() -> bool:
                 consumer.poll(0.1)
@@ -43,31 +43,31 @@ def share(bootstrap: str, topic: str) -> Iterator[str]:
 
 @contextmanager
 def streams(bootstrap: str, topic: str) -> Iterator[str]:
-    """A streams group (KIP-1071) whose topology reads a topic that is there; its member only joined."""
+    """Yield a streams group (KIP-1071) whose topology reads an existing topic, and whose member only joined."""
     group, member = unique_name("streams"), str(uuid4())
-    with coordinator_of(bootstrap, group) as wire:
-        answers: list[Any] = []
+    with connect_to_coordinator(bootstrap, group) as connection:
+        responses: list[Any] = []
 
-        def joins() -> bool:
-            answers[:] = [wire.ask(_heartbeat(group, member, _JOIN, topology=_reading(topic)))]
-            return not int(answers[0].error_code)
+        def has_joined() -> bool:
+            responses[:] = [connection.send(_heartbeat(group, member, _JOIN, topology=_topology(topic)))]
+            return not int(responses[0].error_code)
 
-        wait_until(joins, lambda: f"streams group {group} did not take a member: {answers}")
+        wait_until(has_joined, lambda: f"streams group {group} did not accept a member: {responses}")
         try:
             yield group
         finally:
-            wire.ask(_heartbeat(group, member, _LEAVE, topology=None))
+            connection.send(_heartbeat(group, member, _LEAVE, topology=None))
 
 
-def _reading(topic: str) -> Topology:
-    part = Subtopology(
+def _topology(topic: str) -> Topology:
+    subtopology = Subtopology(
         subtopology_id="0",
         source_topics=(TopicName(topic),),
         state_changelog_topics=(),
         repartition_source_topics=(),
         copartition_groups=(),
     )
-    return Topology(epoch=i32(0), subtopologies=(part,))
+    return Topology(epoch=i32(0), subtopologies=(subtopology,))
 
 
 def _heartbeat(group: str, member: str, epoch: int, *, topology: Topology | None) -> StreamsGroupHeartbeatRequest:

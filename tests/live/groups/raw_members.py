@@ -1,6 +1,6 @@
-"""Groups of members that speak by hand. None of them heartbeats: what they leave undone stays undone.
+"""Groups of members with hand-written requests. No member sends heartbeats, so the groups keep their states.
 
-Their sessions last ten minutes in classic groups and a minute in KIP-848 groups: longer than any test.
+Sessions last ten minutes in classic groups and a minute in KIP-848 groups: longer than any test.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestA
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i8, i32, i32Timedelta
 
-from tests.live.groups.raw import Wire, coordinator_of
+from tests.live.groups.conditions import await_state, wait_until
+from tests.live.groups.raw_connection import RawConnection, connect_to_coordinator
 from tests.live.groups.topics import unique_name
-from tests.live.groups.waiting import await_state, wait_until
 
 _LONG = i32Timedelta.parse(timedelta(minutes=10))
 _MEMBER_ID_REQUIRED = 79
@@ -36,7 +36,7 @@ _SET, _GROUP_RESOURCE = 0, 32
 
 @contextmanager
 def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
-    """A classic group whose leader was told to assign partitions, and never does."""
+    """Yield a classic group whose leader must assign partitions, and never does."""
     group = unique_name("completing")
     subscription = struct.pack(">hih", 0, 1, len(topic)) + topic.encode() + struct.pack(">i", 0)
     with _joined(bootstrap, group, "consumer", "range", subscription):
@@ -46,11 +46,11 @@ def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
 
 @contextmanager
 def connect(bootstrap: str) -> Iterator[str]:
-    """A Stable group such as the workers of Kafka Connect make."""
+    """Yield a Stable group like that of Kafka Connect's workers."""
     group = unique_name("connect")
-    with _joined(bootstrap, group, "connect", "sessioned", b"\0\1") as (wire, joined):
+    with _joined(bootstrap, group, "connect", "sessioned", b"\0\1") as (connection, joined):
         member = joined.member_id
-        wire.ask(
+        connection.send(
             SyncGroupRequest(
                 group_id=GroupId(group),
                 generation_id=joined.generation_id,
@@ -65,36 +65,36 @@ def connect(bootstrap: str) -> Iterator[str]:
 
 @contextmanager
 def assigning(bootstrap: str, topic: str) -> Iterator[str]:
-    """A KIP-848 group whose second member joined too soon after the first for new assignments (KIP-1263).
+    """Yield a KIP-848 group whose second member joined too soon after the first for new assignments (KIP-1263).
 
-    Assignments are made while a heartbeat is answered, at most one an interval. Nobody heartbeats, so
-    the group's epoch stays ahead of its assignments until the members' sessions end.
+    The coordinator computes assignments while it handles a heartbeat, at most once an interval. No member sends
+    heartbeats, so the group's epoch stays ahead of its assignments until the members' sessions end.
     """
     group = unique_name("assigning")
     _configure_group(
         bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"}
     )
-    with coordinator_of(bootstrap, group) as wire:
+    with connect_to_coordinator(bootstrap, group) as connection:
         first, second = str(uuid4()), str(uuid4())
         try:
-            _heartbeat_until_taken(wire, group, first, topic)
+            _heartbeat_until_accepted(connection, group, first, topic)
             await_state(bootstrap, group, "Stable", members=1)
-            _heartbeat_until_taken(wire, group, second, topic)
+            _heartbeat_until_accepted(connection, group, second, topic)
             await_state(bootstrap, group, "Assigning", members=2)
             yield group
         finally:
             for member in (first, second):
-                wire.ask(_heartbeat(group, member, _LEAVE))
+                connection.send(_heartbeat(group, member, _LEAVE))
 
 
 @contextmanager
 def _joined(
     bootstrap: str, group: str, protocol_type: str, protocol: str, metadata: bytes
-) -> Iterator[tuple[Wire, Any]]:
-    with coordinator_of(bootstrap, group) as wire:
+) -> Iterator[tuple[RawConnection, Any]]:
+    with connect_to_coordinator(bootstrap, group) as connection:
 
-        def ask_to_join(member: str) -> Any:
-            return wire.ask(
+        def send_join(member: str) -> Any:
+            return connection.send(
                 JoinGroupRequest(
                     group_id=GroupId(group),
                     session_timeout=_LONG,
@@ -105,25 +105,27 @@ def _joined(
                 )
             )
 
-        invited = ask_to_join("")
-        assert int(invited.error_code) == _MEMBER_ID_REQUIRED
-        joined = ask_to_join(invited.member_id)
+        without_id = send_join("")
+        assert int(without_id.error_code) == _MEMBER_ID_REQUIRED
+        joined = send_join(without_id.member_id)
         assert not int(joined.error_code), joined
         try:
-            yield wire, joined
+            yield connection, joined
         finally:
-            wire.ask(LeaveGroupRequest(group_id=GroupId(group), members=(MemberIdentity(member_id=joined.member_id),)))
+            connection.send(
+                LeaveGroupRequest(group_id=GroupId(group), members=(MemberIdentity(member_id=joined.member_id),))
+            )
 
 
-def _heartbeat_until_taken(wire: Wire, group: str, member: str, topic: str) -> None:
-    # A broker that was not yet told of the topic or that loads its part of the offsets topic asks to come again.
-    answers: list[Any] = []
+def _heartbeat_until_accepted(connection: RawConnection, group: str, member: str, topic: str) -> None:
+    # A broker that does not know the topic yet, or that loads its part of the offsets topic, returns an error.
+    responses: list[Any] = []
 
-    def try_it() -> bool:
-        answers[:] = [wire.ask(_heartbeat(group, member, _JOIN, topic))]
-        return not int(answers[0].error_code)
+    def is_accepted() -> bool:
+        responses[:] = [connection.send(_heartbeat(group, member, _JOIN, topic))]
+        return not int(responses[0].error_code)
 
-    wait_until(try_it, lambda: f"{group} did not take a member: {answers}")
+    wait_until(is_accepted, lambda: f"{group} did not accept a member: {responses}")
 
 
 def _heartbeat(group: str, member: str, epoch: int, *topics: str) -> ConsumerGroupHeartbeatRequest:
@@ -142,6 +144,6 @@ def _configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> No
         AlterableConfig(name=name, config_operation=i8(_SET), value=value) for name, value in settings.items()
     )
     resource = AlterConfigsResource(resource_type=i8(_GROUP_RESOURCE), resource_name=group, configs=changes)
-    with coordinator_of(bootstrap, group) as wire:
-        answer = wire.ask(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False))
-    assert not int(answer.responses[0].error_code), answer
+    with connect_to_coordinator(bootstrap, group) as connection:
+        response = connection.send(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False))
+    assert not int(response.responses[0].error_code), response

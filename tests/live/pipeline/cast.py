@@ -16,11 +16,11 @@ from kio.schema.offset_delete.v0.request import (
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32
 
+from tests.live.groups.contexts import enter_concurrently
 from tests.live.groups.members import commit_from_outside, delete_group, empty, one_by_one
 from tests.live.groups.other_kinds import share, streams
-from tests.live.groups.raw import commit_annotated, coordinator_of
-from tests.live.groups.together import together
-from tests.live.groups.topics import delete_topic, make_topic, quiet, unique_name
+from tests.live.groups.raw_connection import commit_annotated, connect_to_coordinator
+from tests.live.groups.topics import client_properties, delete_topic, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commit_in_transaction
 
 RECORDS = 8
@@ -63,7 +63,7 @@ def on_stage(bootstrap: str) -> Iterator[Cast]:
         deleted = [pool.submit(_deleted, bootstrap, topic, consumer_protocol=newer) for newer in (False, True)]
         gone_topic = pool.submit(_gone_topic, bootstrap)
         alone = _without_members(bootstrap, topic)
-    with together(
+    with enter_concurrently(
         classic=one_by_one(bootstrap, topic, {}, {}, commits=commits),
         consumer=one_by_one(bootstrap, topic, _NEWER, _NEWER, commits=commits),
         migrated=one_by_one(bootstrap, topic, {}, _NEWER, commits=commits),
@@ -127,7 +127,7 @@ def _gone_topic(bootstrap: str) -> tuple[str, str]:
 
 
 def _assign_and_commit(bootstrap: str, group: str, topic: str) -> None:
-    consumer = Consumer(quiet(bootstrap) | {"group.id": group, "enable.auto.commit": False})
+    consumer = Consumer(client_properties(bootstrap) | {"group.id": group, "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         consumer.commit(offsets=[TopicPartition(topic, 0, 5)], asynchronous=False)
@@ -139,7 +139,7 @@ def _delete_offset(bootstrap: str, group: str, topic: str, *, partition: int) ->
     """What kafka-consumer-groups.sh --delete-offsets asks for; librdkafka's Python client cannot."""
     partitions = (OffsetDeleteRequestPartition(partition_index=i32(partition)),)
     wanted = OffsetDeleteRequestTopic(name=TopicName(topic), partitions=partitions)
-    with coordinator_of(bootstrap, group) as wire:
-        answer = wire.ask(OffsetDeleteRequest(group_id=GroupId(group), topics=(wanted,)))
+    with connect_to_coordinator(bootstrap, group) as wire:
+        answer = wire.send(OffsetDeleteRequest(group_id=GroupId(group), topics=(wanted,)))
     assert not int(answer.error_code), answer
     assert not int(answer.topics[0].partitions[0].error_code), answer

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
-from tests.live.groups.asking import admin_of
+from tests.live.groups.clients import open_admin
 from tests.live.pipeline.cast import on_stage
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
 from tests.live.pipeline.told import Told, now_ms
@@ -56,7 +56,7 @@ def told(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) ->
 
 def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
     until = now_ms()
-    with admin_of(bootstrap) as admin:
+    with open_admin(bootstrap) as admin:
         cluster_id = admin.cluster_id()
         sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
         backfill(

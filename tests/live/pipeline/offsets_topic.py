@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline.records import decode, raw_records
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
-from tests.live.groups.topics import quiet, unique_name
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.conditions import wait_until
+from tests.live.groups.topics import client_properties, unique_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ Rows = Counter[tuple[Any, ...]]
 
 def commit(bootstrap: str, group: str, topic: str, *offsets: int, metadata: str = "") -> None:
     """One commit after the other for partition 0 of the topic, of a group without members."""
-    admin = AdminClient(quiet(bootstrap))
+    admin = AdminClient(client_properties(bootstrap))
     for offset in offsets:
         wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset, metadata)])
         # A coordinator that has just been made refuses at first, partition by partition.
@@ -57,8 +57,8 @@ def commit_in_transaction(bootstrap: str, group: str, topic: str, offset: int) -
 @contextmanager
 def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Iterator[Producer]:
     """The producer of a transaction that holds a commit and has not ended."""
-    producer = Producer(quiet(bootstrap) | {"transactional.id": unique_name("transaction")})
-    consumer = Consumer(quiet(bootstrap) | {"group.id": group})
+    producer = Producer(client_properties(bootstrap) | {"transactional.id": unique_name("transaction")})
+    consumer = Consumer(client_properties(bootstrap) | {"group.id": group})
     try:
         producer.init_transactions(_TIMEOUT_S)
         producer.begin_transaction()
@@ -71,7 +71,7 @@ def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Ite
 
 def delete(bootstrap: str, group: str) -> None:
     """The group goes, with a record that says so and one for each of its commits."""
-    admin = AdminClient(quiet(bootstrap))  # nobody answers once it is gone
+    admin = AdminClient(client_properties(bootstrap))  # nobody answers once it is gone
     admin.delete_consumer_groups([group])[group].result(_TIMEOUT_S)
 
 
@@ -88,7 +88,9 @@ def places(bootstrap: str) -> Rows:
 
 def _records(bootstrap: str) -> list[dict[str, Any]]:
     settings = {"group.id": unique_name("reader"), "enable.auto.commit": False, "enable.partition.eof": True}
-    consumer = Consumer(quiet(bootstrap) | settings | {"isolation.level": "read_committed", "fetch.wait.max.ms": 10})
+    consumer = Consumer(
+        client_properties(bootstrap) | settings | {"isolation.level": "read_committed", "fetch.wait.max.ms": 10}
+    )
     found: list[dict[str, Any]] = []
     try:
         partitions = consumer.list_topics(TOPIC, timeout=_TIMEOUT_S).topics[TOPIC].partitions

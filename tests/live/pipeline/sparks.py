@@ -14,7 +14,7 @@ import pyspark
 
 from kafka_groups.pipeline.session.java import find_java, home_of
 from kafka_groups.sandbox.ports import free_ports
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.conditions import wait_until
 
 _HOME = Path(pyspark.__file__).parent
 _LOOPBACK = "127.0.0.1"
@@ -65,7 +65,7 @@ def _running(home: Path, command: Sequence[str], port: int) -> Iterator[None]:
         wait_until(
             lambda: process.poll() is not None or _listens(port),
             lambda: log.read_text(errors="replace"),
-            longest_s=_START_S,
+            timeout_s=_START_S,
         )
         assert process.poll() is None, log.read_text(errors="replace")
         yield

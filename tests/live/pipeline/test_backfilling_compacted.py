@@ -15,8 +15,8 @@ from kafka_groups.model import TopicPartition
 from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
-from tests.live.groups.asking import admin_of
-from tests.live.groups.topics import make_topic, quiet, unique_name
+from tests.live.groups.clients import open_admin
+from tests.live.groups.topics import client_properties, make_topic, unique_name
 
 pytestmark = pytest.mark.live
 
@@ -26,13 +26,13 @@ _TIMEOUT_S = 30
 def make_compacted(bootstrap: str, policy: str) -> str:
     """A topic of this policy, with records of one key."""
     topic = unique_name("compacted")
-    client = AdminClient(quiet(bootstrap))  # dropped before the result, it takes the request back
+    client = AdminClient(client_properties(bootstrap))  # dropped before the result, it takes the request back
     client.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": policy})])[topic].result(_TIMEOUT_S)
-    producer = Producer(quiet(bootstrap))
+    producer = Producer(client_properties(bootstrap))
     for number in range(5):
         producer.produce(topic, key="same", value=str(number))
     assert producer.flush(_TIMEOUT_S) == 0
-    with admin_of(bootstrap) as admin:
+    with open_admin(bootstrap) as admin:
         assert admin.list_offsets([TopicPartition(topic, 0)]).succeeded == {TopicPartition(topic, 0): 5}
     return topic
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.ingesting import Ingested, ingest
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
-from tests.live.groups.asking import admin_of
+from tests.live.groups.clients import open_admin
 from tests.live.groups.members import stable
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commits_in, read_directly
@@ -100,7 +100,7 @@ def test_commits_of_an_aborted_transaction_are_not_there_and_their_offsets_are_a
 
 @pytest.mark.usefixtures("topic")
 def test_reading_leaves_no_group_and_no_record(spark: SparkSession, storage: Storage, broker: str) -> None:
-    with admin_of(broker) as admin:
+    with open_admin(broker) as admin:
         before = set(admin.list_groups().succeeded)
         _ingest(spark, storage, broker)
         after = set(admin.list_groups().succeeded)

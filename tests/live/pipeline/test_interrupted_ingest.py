@@ -19,8 +19,8 @@ import pytest
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
-from tests.live.groups.waiting import wait_until
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _end(broker: str, home: Path, ending: Ending) -> Ended:
     commit(broker, unique_name("before"), topic, 1, 2, 3)
     storage = open_storage(str(home / "tables"), create=True)
     with _continuous(broker, home, ending.spark) as process:
-        wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", longest_s=_START_S)
+        wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", timeout_s=_START_S)
         ending.kill(process.pid, ending.number)
         stdout, stderr = process.communicate(timeout=_END_S)
     log = (home / "log").read_text(errors="replace")

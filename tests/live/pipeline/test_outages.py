@@ -21,8 +21,8 @@ from kafka_groups import sandbox
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.fakes.fake_admin import run
-from tests.live.groups.topics import make_topic, quiet, unique_name
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.conditions import wait_until
+from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 
 if TYPE_CHECKING:
@@ -104,14 +104,16 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
                 assert process.poll() is None, stderr.read_text()
                 return group in _committed(storage)
 
-            wait_until(is_read, stderr.read_text, longest_s=_LONG_S)
+            wait_until(is_read, stderr.read_text, timeout_s=_LONG_S)
 
         until_read(groups[0])
         with _frozen(broker):
-            wait_until(lambda: "reading goes on" in stderr.read_text(), stderr.read_text, longest_s=_LONG_S)
+            wait_until(lambda: "reading goes on" in stderr.read_text(), stderr.read_text, timeout_s=_LONG_S)
         commit(broker.bootstrap, groups[1], topic, 1, 2)
         until_read(groups[1])
-        client = AdminClient(quiet(broker.bootstrap))  # dropped before the result, it takes the request back
+        client = AdminClient(
+            client_properties(broker.bootstrap)
+        )  # dropped before the result, it takes the request back
         client.delete_topics([TOPIC])[TOPIC].result(30)
         commit(broker.bootstrap, groups[2], topic, *range(30))
         stdout, _ = process.communicate(timeout=_LONG_S)

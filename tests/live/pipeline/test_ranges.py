@@ -12,7 +12,7 @@ from kafka_groups.pipeline.source import ranges
 from kafka_groups.pipeline.source.brokers import new_consumer
 from kafka_groups.pipeline.source.planning import Range
 from kafka_groups.pipeline.source.ranges import Hole, RangeReader
-from tests.live.groups.topics import make_topic, quiet
+from tests.live.groups.topics import client_properties, make_topic
 
 pytestmark = pytest.mark.live
 
@@ -22,7 +22,7 @@ def cut(broker: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Twenty records, of which the first eight were deleted, where the offsets' topic should be."""
     topic = make_topic(broker, records=20)
     place = TopicPartition(topic, 0, 8)
-    client = AdminClient(quiet(broker))  # dropped before the result, it takes the request back
+    client = AdminClient(client_properties(broker))  # dropped before the result, it takes the request back
     client.delete_records([place])[place].result(30)
     monkeypatch.setattr(ranges, "OFFSETS_TOPIC", topic)
     return broker

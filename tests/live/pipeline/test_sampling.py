@@ -17,10 +17,10 @@ from kafka_groups.pipeline.backfilling import Backfilled, backfill
 from kafka_groups.pipeline.sampling import Sampled, sample
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from tests.live.groups.asking import admin_of
+from tests.live.groups.clients import open_admin
 from tests.live.groups.members import simple, stable
 from tests.live.groups.other_kinds import share, streams
-from tests.live.groups.topics import make_topic, quiet, unique_name
+from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.told import now_ms
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def any_cluster(request: pytest.FixtureRequest, cluster: Cluster, kafka_2_5: Clu
 
 
 def take(cluster: Cluster, storage: Storage) -> Sampled:
-    with admin_of(cluster.bootstrap) as admin:
+    with open_admin(cluster.bootstrap) as admin:
         return sample(admin, storage, cluster_id=admin.cluster_id(), now_ms=now_ms)
 
 
 def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Backfilled:
-    with admin_of(cluster.bootstrap) as admin:
+    with open_admin(cluster.bootstrap) as admin:
         return backfill(
             admin,
             storage,
@@ -72,7 +72,7 @@ def ms(moment: datetime) -> int:
 
 
 def produce_at(cluster: Cluster, topic: str, times: list[int], *, partition: int = 0) -> None:
-    producer = Producer(quiet(cluster.bootstrap))
+    producer = Producer(client_properties(cluster.bootstrap))
     for moment in times:
         producer.produce(topic, b"x", partition=partition, timestamp=moment)
     assert producer.flush(_TIMEOUT_S) == 0
@@ -80,7 +80,7 @@ def produce_at(cluster: Cluster, topic: str, times: list[int], *, partition: int
 
 def theirs(cluster: Cluster, topic: str, spec: OffsetSpec, isolation: Any = IsolationLevel.READ_UNCOMMITTED) -> int:
     partition = TopicPartition(topic, 0)
-    client = AdminClient(quiet(cluster.bootstrap))  # dropped before the result, it takes the request back
+    client = AdminClient(client_properties(cluster.bootstrap))  # dropped before the result, it takes the request back
     asked = client.list_offsets({partition: spec}, isolation_level=isolation)
     offset: int = asked[partition].result(_TIMEOUT_S).offset
     return offset
@@ -118,11 +118,11 @@ def test_a_sample_tells_the_topics_id_where_the_broker_has_one(cluster: Cluster,
     topic = make_topic(cluster.bootstrap, records=1)
     take(cluster, storage)
 
-    described = AdminClient(quiet(cluster.bootstrap)).list_topics(topic, _TIMEOUT_S)
+    described = AdminClient(client_properties(cluster.bootstrap)).list_topics(topic, _TIMEOUT_S)
     assert topic in described.topics
     (row,) = rows_of(storage, PARTITION_OFFSETS, topic=topic)
     assert len(row["topic_id"]) == 22
-    with admin_of(cluster.bootstrap) as admin:
+    with open_admin(cluster.bootstrap) as admin:
         assert row["cluster_id"] == admin.cluster_id() == described.cluster_id
 
 
@@ -157,7 +157,7 @@ def test_an_old_broker_tells_no_topic_ids_and_its_groups_are_sampled_all_the_sam
 
 def test_the_last_stable_offset_stops_before_an_open_transaction(cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(cluster.bootstrap, records=3)
-    producer = Producer(quiet(cluster.bootstrap) | {"transactional.id": unique_name("transaction")})
+    producer = Producer(client_properties(cluster.bootstrap) | {"transactional.id": unique_name("transaction")})
     producer.init_transactions(_TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(topic, b"pending", partition=0)
@@ -221,7 +221,7 @@ def test_records_that_are_not_in_order_of_their_times_are_found_as_brokers_find_
 
     fill_back(any_cluster, storage, topic, grid)
 
-    with admin_of(any_cluster.bootstrap) as admin:
+    with open_admin(any_cluster.bootstrap) as admin:
         each = admin.offsets_for_times([(topic, 0, moment) for moment in grid]).all()
     found = {ms(row["observed_at"]): row["point_offset"] for row in rows_of(storage, PARTITION_OFFSETS, topic=topic)}
     assert found == {key.time_ms: None if point is None else point.offset for key, point in each.items()}
@@ -235,6 +235,6 @@ def test_a_partition_may_stand_in_a_request_once(cluster: Cluster, monkeypatch: 
         "build_requests",
         lambda _self, keys, _version: [(keys, {"topics": [{"name": topic, "partitions": rows}]})],
     )
-    with admin_of(cluster.bootstrap) as admin:
+    with open_admin(cluster.bootstrap) as admin:
         failed = admin.offsets_for_times([(topic, 0, 1), (topic, 0, 2)]).failed
     assert failed[PartitionTime(topic, 0, 2)].name == "INVALID_REQUEST"

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.pipeline import KafkaGroupsSource
 from kafka_groups.pipeline.ingesting import error_in
 from kafka_groups.pipeline.records import partition_of
-from tests.live.groups.topics import make_topic, quiet, unique_name
+from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def group(broker: str) -> str:
 def partitions(broker: str, group: str) -> int:
     """How many the topic has, which is there once a group has committed."""
     assert group
-    return len(AdminClient(quiet(broker)).list_topics(TOPIC, timeout=30).topics[TOPIC].partitions)
+    return len(AdminClient(client_properties(broker)).list_topics(TOPIC, timeout=30).topics[TOPIC].partitions)
 
 
 def _read(spark: SparkSession, broker: str, **options: Any) -> DataFrame:

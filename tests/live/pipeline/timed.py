@@ -10,7 +10,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.live.groups.members import commit_from_outside
-from tests.live.groups.topics import make_topic, quiet, unique_name
+from tests.live.groups.topics import client_properties, make_topic, unique_name
 
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60 * SECOND_MS
@@ -61,7 +61,7 @@ def _times(now_ms: int) -> dict[int, list[int]]:
 
 
 def _produce(bootstrap: str, topic: str, times: Mapping[int, Sequence[int]]) -> None:
-    producer = Producer(quiet(bootstrap) | {"linger.ms": 5})
+    producer = Producer(client_properties(bootstrap) | {"linger.ms": 5})
     for partition, each in times.items():
         for moment in each:
             producer.produce(topic, b"x", partition=partition, timestamp=moment)
@@ -70,6 +70,6 @@ def _produce(bootstrap: str, topic: str, times: Mapping[int, Sequence[int]]) -> 
 
 def _delete_records(bootstrap: str, topic: str) -> None:
     places = [TopicPartition(topic, partition, offset) for partition, offset in KEPT_FROM.items()]
-    client = AdminClient(quiet(bootstrap))  # dropped before the result, it takes the request back
+    client = AdminClient(client_properties(bootstrap))  # dropped before the result, it takes the request back
     for answer in client.delete_records(places).values():
         answer.result(_TIMEOUT_S)

@@ -18,8 +18,8 @@ from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
+from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
-from tests.live.groups.waiting import wait_until
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
 from tests.live.secured_broker import SecuredBroker

@@ -1,4 +1,4 @@
-"""The programs that are compared. Each is a whole process, and each answer is checked against the same sums."""
+"""The programs that are compared. Each is a whole process, and each output must have the same sums."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _CURRENT_OFFSET, _END_OFFSET = 3, 4
 
 
 class Digest(NamedTuple):
-    """What an answer adds up to: the number of its rows, and sums over them."""
+    """The sums of an output: the number of its rows, and sums over them."""
 
     rows: int
     sums: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A program: its command line for a bootstrap list, and how what it printed is read.
+class Program:
+    """A program: its command line for a bootstrap list, and a function that reads its output.
 
-    `is_slow` says that it asks several questions a group, one after the other: minutes with many groups.
+    `is_slow` marks a program that sends several requests a group, one after the other: minutes with many groups.
     """
 
     name: str
@@ -40,54 +40,67 @@ class Contender:
     is_slow: bool = False
 
 
-def listing() -> list[Contender]:
-    """Who lists groups."""
+def programs_for_list() -> list[Program]:
+    """Return the programs that list groups."""
     return [
-        Contender(name=OURS, about="list", command=lambda b: [_ours(), "list", "-b", b], digest=_ids),
-        Contender(
+        Program(name=OURS, about="list", command=lambda b: [_ours(), "list", "-b", b], digest=_digest_of_list),
+        Program(
             name=KAFKAS,
             about="--list",
             command=lambda b: sandbox.groups_tool_command("--bootstrap-server", b, "--list"),
-            digest=_ids,
+            digest=_digest_of_list,
         ),
-        Contender(name=CONFLUENT, about="list_consumer_groups", command=_script("by_confluent", "list"), digest=_ids),
-        Contender(name=KAFKA_PYTHON, about="list_groups", command=_script("by_kafka_python", "list"), digest=_ids),
+        Program(
+            name=CONFLUENT,
+            about="list_consumer_groups",
+            command=_script("confluent_kafka_script", "list"),
+            digest=_digest_of_list,
+        ),
+        Program(
+            name=KAFKA_PYTHON,
+            about="list_groups",
+            command=_script("kafka_python_script", "list"),
+            digest=_digest_of_list,
+        ),
     ]
 
 
-def describing() -> list[Contender]:
-    """Who tells commits and log ends of all groups. The two libraries print sums only, and so render nothing."""
+def programs_for_describe() -> list[Program]:
+    """Return the programs that fetch commits and log end offsets of all groups.
+
+    The two scripts print sums only, so they render nothing.
+    """
     return [
-        Contender(
+        Program(
             name=OURS,
             about="describe --all-groups",
             command=lambda b: [_ours(), "describe", "--all-groups", "-b", b],
-            digest=_table,
+            digest=_digest_of_table,
         ),
-        Contender(
+        Program(
             name=KAFKAS,
             about="--describe --all-groups",
             command=lambda b: sandbox.groups_tool_command("--bootstrap-server", b, "--describe", "--all-groups"),
-            digest=_table,
+            digest=_digest_of_table,
             is_slow=True,
         ),
-        Contender(
+        Program(
             name=CONFLUENT,
             about="a call a group, not rendered",
-            command=_script("by_confluent", "describe"),
-            digest=_sums,
+            command=_script("confluent_kafka_script", "describe"),
+            digest=_digest_of_sums,
         ),
-        Contender(
+        Program(
             name=KAFKA_PYTHON,
             about="batched, not rendered",
-            command=_script("by_kafka_python", "describe"),
-            digest=_sums,
+            command=_script("kafka_python_script", "describe"),
+            digest=_digest_of_sums,
         ),
     ]
 
 
 def digest_of_ids(ids: Iterable[str]) -> Digest:
-    """A list of groups, in any order."""
+    """Return the digest of group ids in any order."""
     names = sorted(ids)
     return Digest(rows=len(names), sums=(zlib.crc32("\n".join(names).encode()),))
 
@@ -96,16 +109,16 @@ def _ours() -> str:
     return str(Path(sys.executable).with_name("kafka-groups"))
 
 
-def _script(module: str, question: str) -> Callable[[str], list[str]]:
+def _script(module: str, command: str) -> Callable[[str], list[str]]:
     script = str(Path(__file__).with_name(f"{module}.py"))
-    return lambda bootstrap: [sys.executable, script, question, bootstrap]
+    return lambda bootstrap: [sys.executable, script, command, bootstrap]
 
 
-def _ids(output: Path) -> Digest:
+def _digest_of_list(output: Path) -> Digest:
     return digest_of_ids(line.strip() for line in _lines(output))
 
 
-def _table(output: Path) -> Digest:
+def _digest_of_table(output: Path) -> Digest:
     rows = committed = ends = 0
     for line in _lines(output):
         cells = line.split()
@@ -116,7 +129,7 @@ def _table(output: Path) -> Digest:
     return Digest(rows=rows, sums=(committed, ends))
 
 
-def _sums(output: Path) -> Digest:
+def _digest_of_sums(output: Path) -> Digest:
     rows, *sums = map(int, output.read_text(encoding="utf-8").split())
     return Digest(rows=rows, sums=tuple(sums))
 

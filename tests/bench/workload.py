@@ -1,4 +1,4 @@
-"""A topic with records, and any number of Empty groups that have committed on each of its partitions."""
+"""A workload: a topic with records, and any number of Empty groups with a commit on each of its partitions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from .contenders import Digest, digest_of_ids
-from .wire import OFFSET_COMMIT, Line, by_coordinator
+from .connection import OFFSET_COMMIT, BrokerConnection, group_by_coordinator
+from .programs import Digest, digest_of_ids
 
 PARTITIONS: Final = 12
 RECORDS: Final = 1_000  # in each partition
 _TOPIC: Final = "bench-topic"
 _COMMIT_VERSION: Final = 8
-# A broker answers one request of a connection at a time, and commits of many are written together.
+# A broker handles one request of a connection at a time, and writes commits of several connections together.
 _CONNECTIONS: Final = 24
 
 
-def make_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
-    """The topic with its records, on every broker."""
+def create_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
+    """Create the topic on every broker, and write its records."""
     brokers = bootstrap.count(",") + 1
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic(_TOPIC, partitions, min(3, brokers))], operation_timeout=30)[_TOPIC].result()
@@ -32,42 +32,42 @@ def make_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
         for _ in range(RECORDS):
             producer.produce(_TOPIC, b"", partition=partition)
             producer.poll(0)
-    if left := producer.flush(60):
-        msg = f"{left} records were not taken"
+    if remaining := producer.flush(60):
+        msg = f"{remaining} records were not written"
         raise RuntimeError(msg)
 
 
-def make_groups(bootstrap: str, numbers: range, partitions: int = PARTITIONS) -> None:
-    """Groups of these numbers, with a commit on every partition."""
+def create_groups(bootstrap: str, numbers: range, partitions: int = PARTITIONS) -> None:
+    """Create the groups of these numbers, with a commit on every partition."""
     batches = [
         (coordinator, groups[at::_CONNECTIONS], partitions)
-        for coordinator, groups in by_coordinator(bootstrap, map(group_name, numbers)).items()
+        for coordinator, groups in group_by_coordinator(bootstrap, map(group_name, numbers)).items()
         for at in range(_CONNECTIONS)
     ]
     stop = threading.Event()
     with ThreadPoolExecutor(len(batches)) as pool:
-        for done in [pool.submit(_commit, *batch, stop) for batch in batches]:
+        for future in [pool.submit(_commit, *batch, stop) for batch in batches]:
             try:
-                done.result()
+                future.result()
             except BaseException:
                 stop.set()
                 raise
 
 
 def group_name(number: int) -> str:
-    """The id of a group."""
+    """Return the id of a group."""
     return f"bench-group-{number:06d}"
 
 
 def expected_rows(groups: int) -> Digest:
-    """What a right answer to describe adds up to."""
+    """Return the sums of a correct output of describe."""
     rows = groups * PARTITIONS
     committed = sum(_offset(number, partition) for number in range(groups) for partition in range(PARTITIONS))
     return Digest(rows=rows, sums=(committed, rows * RECORDS))
 
 
 def expected_ids(groups: int) -> Digest:
-    """What a right answer to list adds up to."""
+    """Return the sums of a correct output of list."""
     return digest_of_ids(map(group_name, range(groups)))
 
 
@@ -76,15 +76,15 @@ def _offset(number: int, partition: int) -> int:
 
 
 def _commit(coordinator: str, groups: Sequence[str], partitions: int, stop: threading.Event) -> None:
-    with Line(coordinator) as line:
+    with BrokerConnection(coordinator) as connection:
         for group in groups:
             if stop.is_set():
                 return
-            payload = line.ask(
+            payload = connection.send(
                 OFFSET_COMMIT, _COMMIT_VERSION, {"group_id": group, "topics": [_commits(group, partitions)]}
             )
-            answer = OFFSET_COMMIT.read_response(_COMMIT_VERSION, payload)
-            _require_taken(group, (row["error_code"] for topic in answer["topics"] for row in topic["partitions"]))
+            response = OFFSET_COMMIT.read_response(_COMMIT_VERSION, payload)
+            _require_success(group, (row["error_code"] for topic in response["topics"] for row in topic["partitions"]))
 
 
 def _commits(group: str, partitions: int) -> dict[str, object]:
@@ -96,7 +96,7 @@ def _commits(group: str, partitions: int) -> dict[str, object]:
     return {"name": _TOPIC, "partitions": rows}
 
 
-def _require_taken(group: str, codes: Iterable[int]) -> None:
-    if odd := next((code for code in codes if code), 0):
-        msg = f"the commit of {group} was refused: error {odd}"
+def _require_success(group: str, codes: Iterable[int]) -> None:
+    if error := next((code for code in codes if code), 0):
+        msg = f"the commit of {group} failed: error {error}"
         raise RuntimeError(msg)

@@ -1,4 +1,4 @@
-"""The line that a contender is measured over: straight to the brokers, or through the proxy."""
+"""The proxy in a process of its own, and the round trip of a request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import IO, Final
 
 from kafka_groups.protocol.messages import ALL, API_VERSIONS
 
-from .wire import Line
+from .connection import BrokerConnection
 
 _HOST: Final = "127.0.0.1"
 _NAMES: Final = {api.key: api.name for api in ALL}
-_LOOKS: Final = 20
+_SAMPLES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,40 +30,40 @@ class Proxy:
     _process: subprocess.Popen[str]
 
     def take_tally(self) -> Counter[str]:
-        """The requests since the last call, by the name of their API."""
+        """Return the number of requests since the last call, by the name of their API."""
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
-        counts = json.loads(_line(self._process.stdout))
+        counts = json.loads(_read_line(self._process.stdout))
         return Counter({_NAMES.get(int(key), f"API {key}"): count for key, count in counts.items()})
 
 
 @contextmanager
-def proxy_before(bootstrap: str, *, delay_ms: float) -> Iterator[Proxy]:
-    """A proxy in front of all of these brokers, whose answers it holds back for `delay_ms`."""
+def start_proxy(bootstrap: str, *, delay_ms: float) -> Iterator[Proxy]:
+    """Yield a proxy in front of all of these brokers, which delays each response by `delay_ms`."""
     ports = [address.rpartition(":")[2] for address in bootstrap.split(",")]
     command = [sys.executable, "-m", f"{__package__}.proxy", str(delay_ms), *ports]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_directory_of_package()
     ) as process:
-        own = json.loads(_line(process.stdout))
+        own = json.loads(_read_line(process.stdout))
         yield Proxy(bootstrap=",".join(f"{_HOST}:{port}" for port in own), _process=process)
         assert process.stdin is not None
         process.stdin.close()
 
 
-def round_trip_ms(bootstrap: str) -> float:
-    """The median time that a line takes to answer ApiVersions, the cheapest question."""
-    with Line(bootstrap.split(",", maxsplit=1)[0]) as line:
-        return statistics.median(line.time(API_VERSIONS, 0, {}) for _ in range(_LOOKS)) * 1000
+def measure_round_trip_ms(bootstrap: str) -> float:
+    """Return the median time of an ApiVersions request, the cheapest one."""
+    with BrokerConnection(bootstrap.split(",", maxsplit=1)[0]) as connection:
+        return statistics.median(connection.time_request(API_VERSIONS, 0, {}) for _ in range(_SAMPLES)) * 1000
 
 
 def _directory_of_package() -> Path:
-    """Where `python -m` finds this package, from wherever the bench was started."""
+    """Return the directory in which `python -m` finds this package, wherever the bench was started."""
     assert __package__ is not None
     return Path(__file__).resolve().parents[__package__.count(".") + 1]
 
 
-def _line(stream: IO[str] | None) -> str:
+def _read_line(stream: IO[str] | None) -> str:
     assert stream is not None
     return stream.readline()

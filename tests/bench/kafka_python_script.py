@@ -1,4 +1,4 @@
-"""A contender: all groups' offsets through kafka-python, whose admin client asks for many groups in one request."""
+"""A program that is compared: the offsets of all groups with kafka-python, whose requests name many groups."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from kafka.admin import KafkaAdminClient, OffsetSpec
 
 
-def main(question: str, bootstrap: str) -> None:
+def main(command: str, bootstrap: str) -> None:
     """Print the ids of all groups, or the sums of all their commits."""
     admin = KafkaAdminClient(bootstrap_servers=bootstrap.split(","))
     groups = [listing["group_id"] for listing in admin.list_groups()]
-    if question == "list":
+    if command == "list":
         sys.stdout.write("\n".join(groups) + "\n")
     else:
         offsets = admin.list_group_offsets(groups)

@@ -1,4 +1,4 @@
-"""One blocking connection to a broker, on the product's message tables: for filling clusters and timing requests."""
+"""A blocking connection to a broker, with the product's message tables: for commits and for requests that are timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_groups.protocol.messages import FIND_COORDINATOR, Api
 
 _SIZE: Final = struct.Struct(">i")
 _TIMEOUT_S: Final = 120
-_MOST_LOOK_UPS: Final = 10_000
+_MAX_LOOKUPS: Final = 10_000
 FIND_COORDINATOR_VERSION: Final = 4
 
 # Source: OffsetCommitRequest.json and OffsetCommitResponse.json.
@@ -64,8 +64,8 @@ OFFSET_COMMIT: Final = Api(
 )
 
 
-class Line:
-    """A connection to `host:port` that asks one question at a time."""
+class BrokerConnection:
+    """A connection to `host:port` that sends one request at a time."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -80,45 +80,45 @@ class Line:
         self._file.close()
         self._socket.close()
 
-    def ask(self, api: Api, version: int, body: Mapping[str, Any]) -> bytes:
-        """The answer without its size."""
-        return self.exchange(frame_of(api, version, body))
+    def send(self, api: Api, version: int, body: Mapping[str, Any]) -> bytes:
+        """Send a request and return the response without its size."""
+        return self.send_frame(encode_frame(api, version, body))
 
-    def time(self, api: Api, version: int, body: Mapping[str, Any]) -> float:
-        """The seconds from the first byte out to the last byte in."""
-        frame = frame_of(api, version, body)
+    def time_request(self, api: Api, version: int, body: Mapping[str, Any]) -> float:
+        """Return the seconds from the first byte of the request to the last byte of the response."""
+        frame = encode_frame(api, version, body)
         start = time.perf_counter()
-        self.exchange(frame)
+        self.send_frame(frame)
         return time.perf_counter() - start
 
-    def exchange(self, frame: bytes) -> bytes:
-        """The answer to a request that is encoded already."""
+    def send_frame(self, frame: bytes) -> bytes:
+        """Send an encoded request and return the response without its size."""
         self._socket.sendall(frame)
         size: int = _SIZE.unpack(self._file.read(_SIZE.size))[0]
         return self._file.read(size)
 
 
-def frame_of(api: Api, version: int, body: Mapping[str, Any]) -> bytes:
-    """A request as it goes on the wire."""
+def encode_frame(api: Api, version: int, body: Mapping[str, Any]) -> bytes:
+    """Return a request as it is sent, with its size in front."""
     return api.encode_request(version, correlation_id=0, client_id="bench", body=body)
 
 
-def by_coordinator(bootstrap: str, groups: Iterable[str]) -> dict[str, list[str]]:
-    """Groups by the address of their coordinator."""
+def group_by_coordinator(bootstrap: str, groups: Iterable[str]) -> dict[str, list[str]]:
+    """Return the groups by the address of their coordinator."""
     found: dict[str, list[str]] = {}
     names = list(groups)
-    with Line(bootstrap.split(",", maxsplit=1)[0]) as line:
-        for at in range(0, len(names), _MOST_LOOK_UPS):
-            for row in _look_up(line, names[at : at + _MOST_LOOK_UPS]):
+    with BrokerConnection(bootstrap.split(",", maxsplit=1)[0]) as connection:
+        for at in range(0, len(names), _MAX_LOOKUPS):
+            for row in _look_up(connection, names[at : at + _MAX_LOOKUPS]):
                 found.setdefault(f"{row['host']}:{row['port']}", []).append(row["key"])
     return found
 
 
-def _look_up(line: Line, groups: Sequence[str]) -> list[dict[str, Any]]:
+def _look_up(connection: BrokerConnection, groups: Sequence[str]) -> list[dict[str, Any]]:
     body = {"key_type": 0, "coordinator_keys": groups}
-    payload = line.ask(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, body)
+    payload = connection.send(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, body)
     rows: list[dict[str, Any]] = FIND_COORDINATOR.read_response(FIND_COORDINATOR_VERSION, payload)["coordinators"]
-    if odd := next((row for row in rows if row["error_code"]), None):
-        msg = f"no coordinator for {odd['key']}: error {odd['error_code']}"
+    if failed := next((row for row in rows if row["error_code"]), None):
+        msg = f"no coordinator for {failed['key']}: error {failed['error_code']}"
         raise RuntimeError(msg)
     return rows

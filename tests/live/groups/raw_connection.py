@@ -1,4 +1,4 @@
-"""One connection to a broker, and messages written by hand with kio's classes."""
+"""A connection to a broker that sends requests of kio's classes, and the requests that tests write by hand."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i64
 
-from tests.live.groups.asking import admin_of
-from tests.live.groups.waiting import wait_until
+from tests.live.groups.clients import open_admin
+from tests.live.groups.conditions import wait_until
 
 _TIMEOUT_S = 30
 _CORRELATION = i32(7)
 
 
-class Wire:
-    """A connection; it answers one request at a time."""
+class RawConnection:
+    """A connection that sends one request at a time."""
 
     def __init__(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=_TIMEOUT_S)
@@ -41,44 +41,44 @@ class Wire:
     ) -> None:
         self._socket.close()
 
-    def ask(self, request: Any) -> Any:
-        """Send a request of kio's and return the response."""
+    def send(self, request: Any) -> Any:
+        """Send a request of one of kio's classes, and return the response."""
         frame = _frame(request)
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        (size,) = struct.unpack(">i", self._take(4))
-        return _response(request, self._take(size))
+        (size,) = struct.unpack(">i", self._receive(4))
+        return _response(request, self._receive(size))
 
-    def _take(self, size: int) -> bytes:
-        taken = b""
-        while len(taken) < size:
-            piece = self._socket.recv(size - len(taken))
+    def _receive(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            piece = self._socket.recv(size - len(received))
             if not piece:
                 raise ConnectionError("the broker closed the connection")
-            taken += piece
-        return taken
+            received += piece
+        return received
 
 
-def coordinator_of(bootstrap: str, group: str) -> Wire:
-    """A connection to the broker that coordinates the group, found as soon as there is one."""
-    with admin_of(bootstrap) as admin:
+def connect_to_coordinator(bootstrap: str, group: str) -> RawConnection:
+    """Return a connection to the group's coordinator, once there is one."""
+    with open_admin(bootstrap) as admin:
         first = next(iter(admin.brokers().values()))
         found: list[Any] = []
 
-        def look() -> bool:
-            with Wire(first.host, first.port) as wire:
-                found[:] = [wire.ask(FindCoordinatorRequest(key=group, key_type=i8(0)))]
+        def find() -> bool:
+            with RawConnection(first.host, first.port) as connection:
+                found[:] = [connection.send(FindCoordinatorRequest(key=group, key_type=i8(0)))]
             return not int(found[0].error_code)
 
-        wait_until(look, lambda: f"no coordinator for {group}: {found}")
-    return Wire(found[0].host, found[0].port)
+        wait_until(find, lambda: f"no coordinator for {group}: {found}")
+    return RawConnection(found[0].host, found[0].port)
 
 
 def commit_annotated(
     bootstrap: str, group: str, topic: str, *, partition: int, offset: int, leader_epoch: int, metadata: str
 ) -> None:
-    """Commit for a group without members, with all that a commit may carry.
+    """Commit for a group without members, with a leader epoch and metadata.
 
-    librdkafka ends metadata with a NUL that nobody wrote, so this is said by hand.
+    librdkafka adds a NUL to metadata, so this request is written by hand.
     """
     commit = OffsetCommitRequestPartition(
         partition_index=i32(partition),
@@ -87,16 +87,16 @@ def commit_annotated(
         committed_metadata=metadata,
     )
     topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=(commit,)),)
-    with coordinator_of(bootstrap, group) as wire:
-        answer = wire.ask(OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics))
-    assert not int(answer.topics[0].partitions[0].error_code), answer
+    with connect_to_coordinator(bootstrap, group) as connection:
+        response = connection.send(OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics))
+    assert not int(response.topics[0].partitions[0].error_code), response
 
 
-def dismiss_static(bootstrap: str, group: str, instance: str) -> None:
-    """Make a static member leave, as an operator does."""
+def remove_static_member(bootstrap: str, group: str, instance: str) -> None:
+    """Remove a static member from its group, as an operator does."""
     leaving = MemberIdentity(member_id="", group_instance_id=instance)
-    with coordinator_of(bootstrap, group) as wire:
-        wire.ask(LeaveGroupRequest(group_id=GroupId(group), members=(leaving,)))
+    with connect_to_coordinator(bootstrap, group) as connection:
+        connection.send(LeaveGroupRequest(group_id=GroupId(group), members=(leaving,)))
 
 
 def _frame(request: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""A contender: all groups' offsets through confluent-kafka, which takes one group a call, many calls in flight."""
+"""A program that is compared: the offsets of all groups with confluent-kafka, one group a call, many in flight."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 _IN_FLIGHT: Final = 2_000
 
 
-def main(question: str, bootstrap: str) -> None:
+def main(command: str, bootstrap: str) -> None:
     """Print the ids of all groups, or the sums of all their commits."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     groups = [listing.group_id for listing in admin.list_consumer_groups().result().valid]
-    if question == "list":
+    if command == "list":
         sys.stdout.write("\n".join(groups) + "\n")
         return
     commits = _fetch(admin, groups)
     partitions = {TopicPartition(commit.topic, commit.partition) for commit in commits}
     latest = OffsetSpec.latest()
-    asked = admin.list_offsets(dict.fromkeys(partitions, latest))
-    ends = {(key.topic, key.partition): told.result().offset for key, told in asked.items()}
+    futures = admin.list_offsets(dict.fromkeys(partitions, latest))
+    ends = {(key.topic, key.partition): future.result().offset for key, future in futures.items()}
     committed = sum(commit.offset for commit in commits)
     end = sum(ends[commit.topic, commit.partition] for commit in commits)
     sys.stdout.write(f"{len(commits)} {committed} {end}\n")
@@ -33,13 +33,13 @@ def main(question: str, bootstrap: str) -> None:
 
 def _fetch(admin: AdminClient, groups: list[str]) -> list[TopicPartition]:
     commits: list[TopicPartition] = []
-    flights: deque[Future[ConsumerGroupTopicPartitions]] = deque()
+    futures: deque[Future[ConsumerGroupTopicPartitions]] = deque()
     for group in groups:
-        if len(flights) == _IN_FLIGHT:
-            commits += flights.popleft().result().topic_partitions or ()
-        flights.append(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group])
-    for flight in flights:
-        commits += flight.result().topic_partitions or ()
+        if len(futures) == _IN_FLIGHT:
+            commits += futures.popleft().result().topic_partitions or ()
+        futures.append(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group])
+    for future in futures:
+        commits += future.result().topic_partitions or ()
     return commits
 
 
