@@ -23,7 +23,7 @@ from kafka_groups.errors import (
     TlsFailedError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, spell
+from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, canonical_name
 from kafka_groups.protocol.errors import broker_error, error_name
 
 OWN_ERRORS = [
@@ -51,7 +51,7 @@ OWN_ERRORS = [
     ],
 )
 def test_states_and_types_are_spelled_as_in_kafkas_tools(text: str, spelled: str | None) -> None:
-    assert spell(text) == spelled
+    assert canonical_name(text) == spelled
 
 
 @pytest.mark.parametrize(("kind", "name"), OWN_ERRORS)
@@ -145,7 +145,7 @@ def test_results_are_frozen() -> None:
 def test_the_partition_count_of_a_member_is_over_all_its_topics() -> None:
     topics = (Assignment(topic="a", partitions=(0, 1)), Assignment(topic="b", partitions=(0,)))
     member = Member(member_id="m", group_instance_id=None, client_id="c", host="h", assignment=topics)
-    assert member.partition_count() == 3
+    assert member.partition_count == 3
 
 
 def test_partitions_are_ordered_by_topic_and_then_by_number() -> None:

@@ -30,7 +30,7 @@ def lag_of(committed: int | None, end: int | None) -> int | None:
 
 def sort_members(members: Iterable[Member]) -> list[Member]:
     """Return the members with the most partitions first, as Kafka's tool does; then by their first partition."""
-    return sorted(members, key=lambda member: (-member.partition_count(), _first_partition(member), member.member_id))
+    return sorted(members, key=lambda member: (-member.partition_count, _first_partition(member), member.member_id))
 
 
 def join_offsets(

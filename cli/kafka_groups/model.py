@@ -29,7 +29,7 @@ REBALANCING_STATES: Final = frozenset({"PreparingRebalance", "CompletingRebalanc
 _SPELLINGS: Final = {name.lower(): name for name in (*GROUP_STATES, *GROUP_TYPES)}
 
 
-def spell(name: str) -> str | None:
+def canonical_name(name: str) -> str | None:
     """Return a state or type in the spelling of Kafka's tools, whatever its case; None for an empty text."""
     return _SPELLINGS.get(name.lower(), name) or None
 
@@ -93,10 +93,10 @@ class Failure:
             error = BrokerError(self.message)
             error.code, error.name = self.code, self.name
             return error
-        return _OWN_ERRORS.get(self.name, AdminError)(self.message)
+        return _CLIENT_ERRORS.get(self.name, AdminError)(self.message)
 
 
-_OWN_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for error in AdminError.__subclasses__()}
+_CLIENT_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for error in AdminError.__subclasses__()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +162,7 @@ class Member:
     target_assignment: tuple[Assignment, ...] | None = None
     upgraded: bool | None = None
 
+    @property
     def partition_count(self) -> int:
         """Return how many partitions are assigned to the member."""
         return sum(len(topic.partitions) for topic in self.assignment)
@@ -180,6 +181,11 @@ class GroupDescription:
     group_epoch: int | None = None
     target_assignment_epoch: int | None = None
     members: tuple[Member, ...] = ()
+
+    @property
+    def member_count(self) -> int:
+        """Return the number of members."""
+        return len(self.members)
 
 
 class CommittedOffset(NamedTuple):
@@ -267,7 +273,7 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
 
 
 class OffsetRow(NamedTuple):
-    """A partition of a group, with its log offsets and the member that owns it; a tuple for the same reason."""
+    """A partition of a group, with its log offsets and the member that owns it; a tuple, because there are many."""
 
     group: str
     topic: str

@@ -64,7 +64,7 @@ def test_an_outstanding_request_is_not_sent_again() -> None:
 def test_the_driver_is_done_when_all_keys_are_completed() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 1})
     driver.on_response(only(driver.ready(0.0)), ApiResult(completed={"a": "A", "b": "B"}), 0.0)
-    assert driver.is_done()
+    assert driver.is_complete()
     assert driver.results().succeeded == {"a": "A", "b": "B"}
     assert driver.results().failed == {}
 
@@ -94,7 +94,7 @@ def test_one_response_can_complete_some_keys_and_fail_others_with_different_erro
         "c": (3, "UNKNOWN_MEMBER_ID"),
     }
     assert driver.completed == {"d": "D"}
-    assert driver.is_done()
+    assert driver.is_complete()
 
 
 def test_only_the_keys_whose_coordinator_moved_are_looked_up_again() -> None:
@@ -145,7 +145,7 @@ def test_a_key_that_was_not_requested_is_ignored() -> None:
     driver = driver_of("a", "b", known={"a": 1, "b": 2})
     first, _second = driver.ready(0.0)
     driver.on_response(first, ApiResult(completed={"a": "A", "stranger": "S"}, failed={"other": broker_error(3)}), 0.0)
-    assert not driver.is_done()
+    assert not driver.is_complete()
     assert driver.results().succeeded == {"a": "A"}
     assert driver.results().failed == {}
 
@@ -177,7 +177,7 @@ def test_a_key_fails_at_the_sixth_lost_connection() -> None:
         assert spec.broker == 1
         driver.on_failure(spec, spec.keys, error, attempt * 10.0)
         driver.on_response(only(driver.ready(attempt * 10.0 + 5)), ApiResult(completed={"a": 1}), attempt * 10.0 + 5)
-    assert not driver.is_done()
+    assert not driver.is_complete()
     last = only(driver.ready(90.0))
     driver.on_failure(last, last.keys, error, 90.0)
     assert _failures(driver) == {"a": (1, "CONNECTION_FAILED")}
@@ -247,13 +247,13 @@ def test_progress_counts_completed_and_failed_keys() -> None:
         completed={"a": "A"}, failed={"b": broker_error(30)}, retriable={"c": "loading"}
     )
     driver.on_response(only(driver.ready(0.0)), result, 0.0)
-    assert (driver.done_count(), driver.key_count()) == (2, 3)
-    assert not driver.is_done()
+    assert (driver.finished_count(), driver.key_count()) == (2, 3)
+    assert not driver.is_complete()
 
 
 def test_a_driver_without_keys_is_done() -> None:
     driver = driver_of()
-    assert driver.is_done()
+    assert driver.is_complete()
     assert driver.ready(0.0) == []
 
 

@@ -41,7 +41,7 @@ class GroupAdmin:
     Each call takes a `timeout`: seconds, or a Deadline that several calls share; without one it has
     `settings.timeout_s`. A call raises an AdminError only if the cluster cannot be reached at all; the failures of
     single groups, partitions and brokers are in its Results. Connections, coordinators, leaders and types of groups
-    are kept for later calls: groups that were just listed need no look-up, because the broker that lists a group
+    are kept for later calls: groups that were just listed need no lookup, because the broker that lists a group
     coordinates it. `progress` receives the name of the operation, the number of items that are done, and of all.
     A client may be used by one thread at a time.
     """
@@ -154,13 +154,13 @@ class GroupAdmin:
         offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
         """
         deadline = self._connect(timeout)
-        wanted = {
+        requested = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
-        handler = ListConsumerGroupOffsetsHandler(wanted, require_stable=require_stable)
+        handler = ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
         lookup = CoordinatorStrategy()
-        driver = self._request("fetching offsets", handler, wanted, self._coordinators, deadline, lookup=lookup)
+        driver = self._request("fetching offsets", handler, requested, self._coordinators, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
         return handler.with_unstable(driver.results())
 
@@ -178,10 +178,10 @@ class GroupAdmin:
         Leaders are looked up for all topics in one request.
         """
         deadline = self._connect(timeout)
-        wanted = [TopicPartition(*partition) for partition in partitions]
+        keys = [TopicPartition(*partition) for partition in partitions]
         handler = ListOffsetsHandler(spec, isolation_level)
         lookup = PartitionLeaderStrategy[TopicPartition]()
-        driver = self._request("listing log offsets", handler, wanted, self._leaders, deadline, lookup=lookup)
+        driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
         self._leaders.update(driver.locations)
         return driver.results()
 
@@ -202,11 +202,11 @@ class GroupAdmin:
         INVALID_REQUEST), so a leader gets as many requests as one of its partitions has times.
         """
         deadline = self._connect(timeout)
-        wanted = [PartitionTime(*time) for time in times]
-        leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in wanted}
+        keys = [PartitionTime(*time) for time in times]
+        leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in keys}
         known = {key: leader for key, leader in leaders.items() if leader is not None}
         lookup = PartitionLeaderStrategy[PartitionTime]()
-        driver = self._request("looking up times", OffsetsForTimesHandler(), wanted, known, deadline, lookup=lookup)
+        driver = self._request("looking up times", OffsetsForTimesHandler(), keys, known, deadline, lookup=lookup)
         self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
         return driver.results()
 
@@ -260,13 +260,18 @@ class GroupAdmin:
             known=self._coordinators,
         )
         self._run(operation, [*describer.drivers(), fetch], deadline)
-        self._run(operation, describer.retries(), deadline)
+        retries = describer.retries()
+        self._run(operation, retries, deadline)
+        # A coordinator that moved is known to the next call.
+        for located in (driver.locations for driver in (*describer.drivers(), *retries)):
+            self._coordinators.update(located)
+        self._coordinators.update(fetch.locations)
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 
     def _locate(self, groups: Iterable[str], deadline: float) -> Mapping[str, Failure]:
-        """Find the coordinators of groups, in one look-up for those not yet known; return what failed."""
+        """Find the coordinators of groups, in one lookup for those not yet known; return what failed."""
         unknown = dict.fromkeys((group for group in groups if group not in self._coordinators), ANY_BROKER)
         driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
         self._coordinators.update(driver.completed)

@@ -2,9 +2,9 @@
 
 A key is looked up (which broker handles it?), then requested at that broker, then completed or failed. The
 owner takes the requests that are `ready`, sends them, and reports each outcome with `on_response` or
-`on_failure`. Unmapped keys go back to the look-up; retriable keys stay with their broker. Every retry
+`on_failure`. Unmapped keys go back to the lookup; retriable keys stay with their broker. Every retry
 waits: 100 ms, doubling to 1 s, with a jitter of a fifth.
-(Kafka's AdminApiDriver is the model; it also waits after successes, and never before look-ups.)
+(Kafka's AdminApiDriver is the model; it also waits after successes, and never before lookups.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ V = TypeVar("V")
 _MIN_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 1.0
 _JITTER: Final = 0.2
-# Retries of a key whose coordinator accepts no connection (some 3 s, with look-ups between them).
+# Retries of a key whose coordinator accepts no connection (some 3 s, with lookups between them).
 _MAX_LOST_CONNECTIONS: Final = 6
 
 
@@ -38,7 +38,7 @@ class ApiResult(Generic[K, V]):
     """The outcome of one response for each of its keys.
 
     Unmapped keys moved to another broker, retriable keys may succeed at the same broker; the text beside them is the
-    reason, which is reported if the deadline passes. `brokers` are the brokers whose addresses a look-up returned.
+    reason, which is reported if the deadline passes. `brokers` are the brokers whose addresses a lookup returned.
     """
 
     completed: dict[K, V] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _Batch(Generic[K]):
 class ApiDriver(Generic[K, V]):
     """The progress of a set of keys to their results.
 
-    `known` maps keys to brokers known beforehand: they skip the look-up until a broker calls them
+    `known` maps keys to brokers known beforehand: they skip the lookup until a broker calls them
     unmapped. Without a `lookup` every key must be known, and unmapped keys stay with their broker.
     """
 
@@ -113,11 +113,11 @@ class ApiDriver(Generic[K, V]):
         self._pending: list[_Batch[K]] = []
         self._start(known)
 
-    def is_done(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether every key is completed or failed."""
-        return self.done_count() == len(self._keys)
+        return self.finished_count() == len(self._keys)
 
-    def done_count(self) -> int:
+    def finished_count(self) -> int:
         """Return the number of keys that are completed or failed."""
         return len(self.completed) + len(self.failed)
 
@@ -126,7 +126,7 @@ class ApiDriver(Generic[K, V]):
         return len(self._keys)
 
     def ready(self, now: float) -> list[RequestSpec[K]]:
-        """Return the requests to send now: one a broker, and one for all look-ups. They are in flight afterwards."""
+        """Return the requests to send now: one a broker, and one for all lookups. They are in flight afterwards."""
         due = [batch for batch in self._pending if batch.not_before <= now]
         self._pending = [batch for batch in self._pending if batch.not_before > now]
         merged: dict[int | None, list[K]] = {}
@@ -143,7 +143,7 @@ class ApiDriver(Generic[K, V]):
 
         Keys that were not requested, or that are done already (a late response), are ignored.
         """
-        remaining = {key for key in spec.keys if not self._is_key_done(key)}
+        remaining = {key for key in spec.keys if not self._is_key_finished(key)}
         failed, completed = _take(result.failed, remaining), _take(result.completed, remaining)
         unmapped, retriable = _take(result.unmapped, remaining), _take(result.retriable, remaining)
         if spec.broker is None:
@@ -158,8 +158,8 @@ class ApiDriver(Generic[K, V]):
         self._retry(retriable, now, broker=spec.broker)
 
     def on_failure(self, spec: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
-        """Record an error in place of a response. After a lost connection the keys go back to the look-up."""
-        remaining = [key for key in keys if not self._is_key_done(key)]
+        """Record an error in place of a response. After a lost connection the keys go back to the lookup."""
+        remaining = [key for key in keys if not self._is_key_finished(key)]
         if not isinstance(error, ConnectionFailedError):
             for key in remaining:
                 self._fail(key, error, spec.broker)
@@ -178,7 +178,7 @@ class ApiDriver(Generic[K, V]):
     def expire(self, waited_s: float) -> None:
         """Fail every remaining key with a timeout, and with the last reason for a retry if there is one."""
         for key in self._keys:
-            if not self._is_key_done(key):
+            if not self._is_key_finished(key):
                 reason = f"; last: {self._reasons[key]}" if key in self._reasons else ""
                 text = f"no response within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
                 self._fail(key, TimeoutExceededError(text + reason), self._last_broker.get(key))
@@ -187,7 +187,7 @@ class ApiDriver(Generic[K, V]):
         """Return the keys that are done so far."""
         return Results(succeeded=self.completed, failed=self.failed)
 
-    def _is_key_done(self, key: K) -> bool:
+    def _is_key_finished(self, key: K) -> bool:
         return key in self.completed or key in self.failed
 
     def _start(self, known: Mapping[K, int]) -> None:

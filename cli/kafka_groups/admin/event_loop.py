@@ -14,7 +14,7 @@ from kafka_groups.errors import InvalidRequestError, MalformedResponseError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 
-# A broker takes as long for one look-up of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
+# A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
 # keys than this are spread over the brokers.
 MAX_LOOKUP_KEYS: Final = 10_000
 
@@ -46,7 +46,7 @@ class _Token:
 
     @property
     def handler(self) -> ApiHandler[Any, Any]:
-        """The handler of the operation, or of its look-up."""
+        """The handler of the operation, or of its lookup."""
         handler = self.driver.handler if self.spec.broker is not None else self.driver.lookup
         assert handler is not None
         return handler
@@ -68,7 +68,7 @@ def run_until_complete(
     started = clock()
     total = sum(driver.key_count() for driver in drivers)
     pool.set_idle_timeout(max(0.0, deadline - started) / 2)
-    while not all(driver.is_done() for driver in drivers):
+    while not all(driver.is_complete() for driver in drivers):
         now = clock()
         if now >= deadline:
             for driver in drivers:
@@ -78,12 +78,12 @@ def run_until_complete(
             for spec in driver.ready(now):
                 _send(pool, driver, spec, clock)
         # A request that cannot be sent fails at once; if that was the last one, no response will come.
-        if not all(driver.is_done() for driver in drivers):
+        if not all(driver.is_complete() for driver in drivers):
             wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
             for response in pool.poll(min([deadline, *wakes])):
                 _receive(pool, response, clock())
         if progress is not None:
-            progress(sum(driver.done_count() for driver in drivers), total)
+            progress(sum(driver.finished_count() for driver in drivers), total)
 
 
 def _send(pool: Brokers, driver: ApiDriver[Any, Any], spec: RequestSpec[Any], clock: Callable[[], float]) -> None:

@@ -1,4 +1,4 @@
-"""The look-ups of brokers: coordinators of groups, leaders of partitions."""
+"""The lookups of brokers: coordinators of groups, leaders of partitions."""
 
 from __future__ import annotations
 

@@ -68,17 +68,17 @@ def describe(
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )
     name = _one_view(offsets=offsets, members=members, state=state)
-    shape = Shape(name=name, verbose=verbose, output_format=output_format)
-    with open_session(connection, colour=colour, make_writer=shape.make_writer) as session:
+    output = DescribeOutput(name=name, verbose=verbose, output_format=output_format)
+    with open_session(connection, colour=colour, make_writer=output.make_writer) as session:
         selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
-        groups = describe_groups(session.admin, selection, details=shape.details(), deadline=session.deadline)
+        groups = describe_groups(session.admin, selection, details=output.details(), deadline=session.deadline)
         session.print_notes(groups.notes)
         print_group_states(session.screen, groups.descriptions.values(), named=selection.named)
         if name == "state":
             session.print_notes(_hints(groups.failures))
         without_rows: list[str] = []
         session.write(
-            shape.entries(groups, without_rows),
+            output.entries(groups, without_rows),
             total=len(groups.descriptions),
             failures=groups.failures,
             anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
@@ -104,7 +104,7 @@ def _one_view(**flags: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class DescribeOutput:
     """The view of a group, its columns, and the output format."""
 
     name: str
@@ -118,7 +118,7 @@ class Shape:
         return Details(
             offsets=offsets,
             # One more request for each leader; Kafka's own tool has no such column.
-            log_starts=self.verbose and offsets and self.output_format != "kafka",
+            log_start_offsets=self.verbose and offsets and self.output_format != "kafka",
             members=self.name != "offsets" or is_json,
             offsets_only=self.name == "offsets",
         )
@@ -133,7 +133,7 @@ class Shape:
         if self.output_format == "csv":
             from kafka_groups.rendering.writers.csv import CsvWriter
 
-            return CsvWriter(screen, view.table(verbose=self.verbose))
+            return CsvWriter(screen, view.table(options=self._options()))
         if writer := open_data_writer(screen, self.output_format, command="describe", view=view):
             return writer
         from kafka_groups.rendering.writers.kafka import KafkaWriter
@@ -164,10 +164,13 @@ class Shape:
             members = member_rows(group)
             return member_columns(members, verbose=self.verbose), members
         if self.name == "state":
-            from kafka_groups.rendering.views.state import STATES, state_row
+            from kafka_groups.rendering.views.state import STATES
 
-            return STATES.table(verbose=self.verbose), [state_row(group)]
+            return STATES.table(options=self._options()), [group]
         return OFFSET_COLUMNS[self.verbose, self.output_format == "kafka"], offsets
+
+    def _options(self) -> tuple[str, ...]:
+        return ("--verbose",) if self.verbose else ()
 
     def _view(self) -> View:
         from kafka_groups.rendering.views.members import MEMBERS

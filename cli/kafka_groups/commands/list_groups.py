@@ -21,7 +21,7 @@ from kafka_groups.groups.selection import Selectors, list_selected, not_listed
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing, list_columns
+from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing
 from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
 
 
@@ -80,7 +80,8 @@ def list_groups(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )
-    columns = list_columns(types=bool(types), states=bool(states), protocols=verbose)
+    given = {"--type": types, "--state": states, "--verbose": verbose}
+    columns = LISTING.table(options=[option for option, value in given.items() if value])
     end_of_id = "" if not quiet else "\0" if nul else "\n"
 
     def make_writer(screen: Screen) -> Writer:

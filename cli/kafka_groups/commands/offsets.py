@@ -51,7 +51,7 @@ def offsets(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List committed offsets of groups, by partition: one look-up and one request for each coordinator.
+    """List committed offsets of groups, by partition: one lookup and one request for each coordinator.
 
     With --topic, a partition without a commit is a row too.
 

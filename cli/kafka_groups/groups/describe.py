@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
+from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.lag import join_offsets
 from kafka_groups.model import (
@@ -25,13 +26,13 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION
 class Details:
     """What a caller wants to know of the groups besides their states.
 
-    `offsets`: committed offsets and log end offsets; `log_starts`: log start offsets, too. `members`: members and
-    epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a group without offsets
-    has nothing to show, and is dropped.
+    `offsets`: committed offsets and log end offsets. `log_start_offsets`: log start offsets, too. `members`: members
+    and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a group whose committed
+    offsets are unknown has nothing to show, and is dropped.
     """
 
     offsets: bool
-    log_starts: bool = False
+    log_start_offsets: bool = False
     members: bool = True
     offsets_only: bool = False
 
@@ -42,8 +43,8 @@ class DescribedGroups:
 
     descriptions: Mapping[str, GroupDescription]
     offsets: Mapping[str, GroupOffsets]
-    log_ends: Mapping[str, Mapping[int, int]]
-    log_starts: Mapping[str, Mapping[int, int]]
+    log_end_offsets: Mapping[str, Mapping[int, int]]
+    log_start_offsets: Mapping[str, Mapping[int, int]]
     failures: tuple[Failure, ...]
     notes: tuple[str, ...]
 
@@ -55,8 +56,8 @@ class DescribedGroups:
             group,
             members=self.descriptions[group].members,
             committed=self.offsets[group].topics,
-            ends=self.log_ends,
-            starts=self.log_starts,
+            ends=self.log_end_offsets,
+            starts=self.log_start_offsets,
         )
 
 
@@ -73,17 +74,21 @@ def describe_groups(
         share = deadline and deadline.share(NOT_LAST)
         descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
     groups = _merge(selection, listed, descriptions, with_denied=details.offsets)
-    found = {group: offsets.succeeded[group] for group in groups if group in offsets.succeeded}
-    unread = {group: offsets.failed[group] for group in groups if group in offsets.failed}
+    # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
+    committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]
+    unread = {group: offsets.failed[group] for group in committing if group in offsets.failed}
+    offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
     failures, notes = without_deleted(selection, descriptions.failed, unread)
-    failures += [failure for group in found.values() for failure in group.failed.values()]
-    partitions = _partitions(groups.values(), found.values()) if details.offsets else []
+    failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
+    partitions = _partitions(groups.values(), offsets_by_group.values()) if details.offsets else []
     ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
-        descriptions={name: group for name, group in groups.items() if name in found or not details.offsets_only},
-        offsets=found,
-        log_ends=_by_topic(ends),
-        log_starts=_by_topic(starts),
+        descriptions={
+            name: group for name, group in groups.items() if name in offsets_by_group or not details.offsets_only
+        },
+        offsets=offsets_by_group,
+        log_end_offsets=_by_topic(ends),
+        log_start_offsets=_by_topic(starts),
         failures=(*selection.failures, *failures, *log_failures),
         notes=(*selection.notes(), *notes),
     )
@@ -143,7 +148,7 @@ def _log_offsets(
     """Return log end offsets, log start offsets and failures."""
     if not partitions:
         return {}, {}, []
-    if not details.log_starts:
+    if not details.log_start_offsets:
         ends = admin.list_offsets(partitions, timeout=deadline)
         return ends.succeeded, {}, [*ends.failed.values()]
     ends = admin.list_offsets(partitions, timeout=deadline and deadline.share(NOT_LAST))

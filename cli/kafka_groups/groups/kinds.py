@@ -1,11 +1,14 @@
-"""Which type of group supports which operation."""
+"""Which type of group supports which operation, as the handlers of the operations declare it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Final
 
-from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, GroupListing
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
+from kafka_groups.model import GroupDescription, GroupListing
 
 
 class Operation(Enum):
@@ -15,25 +18,23 @@ class Operation(Enum):
     LIST_OFFSETS = "list committed offsets"
 
 
-_SUPPORTED: Final = {
-    "Classic": frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
-    "Consumer": frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
-    "Share": frozenset[Operation](),
-    "Streams": frozenset[Operation](),
+# For each operation the types of group that it supports, with the protocol types of their members.
+_SUPPORTED: Final[Mapping[Operation, Mapping[str, Collection[str]]]] = {
+    Operation.DESCRIBE: {handler.group_type: handler.protocol_types for handler in HANDLERS},
+    Operation.LIST_OFFSETS: ListConsumerGroupOffsetsHandler.protocol_types,
 }
 
 
-def supports(group: GroupListing, operation: Operation) -> bool:
-    """Return whether the group's type supports the operation.
+def supports(group: GroupListing | GroupDescription, operation: Operation) -> bool:
+    """Return whether the group supports the operation, by its type and the protocol type of its members.
 
     A group without a type was listed by a broker before Kafka 3.8, which has only classic ones. A classic group whose
-    protocol is not a consumer's (Connect) supports nothing.
+    members are not consumers (Connect) supports nothing.
     """
-    if operation not in _SUPPORTED.get(group.type or "Classic", ()):
-        return False
-    return group.protocol_type in CONSUMER_PROTOCOL_TYPES
+    return group.protocol_type in _SUPPORTED[operation].get(group.type or "Classic", ())
 
 
 def kind_of(group: GroupListing) -> str:
-    """Return what a user calls the group's kind: its type if no operation supports that, else its protocol."""
-    return group.type if group.type is not None and not _SUPPORTED.get(group.type) else group.protocol_type
+    """Return the name of the group's kind: its type if no operation supports that type, else its protocol type."""
+    is_supported = any(group.type in types for types in _SUPPORTED.values())
+    return group.type if group.type is not None and not is_supported else group.protocol_type

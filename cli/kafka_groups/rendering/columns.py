@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -16,26 +16,25 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of a view; its value is an attribute of the row.
+    """A column of a view; its value is an attribute of the row, or a dotted path of attributes.
 
     `header` names it in tables and CSV, and is empty if it is only in JSON. `schema` describes its value in JSON, and
     is None if it is only in tables and CSV. The JSON key is `key`, or the attribute. `show` turns the value into a
     cell, `encode` into a JSON value.
 
-    `least` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell; `is_measured` means
-    that a longer cell widens the whole column there. `is_verbose` columns need --verbose; `is_kafkas` is False for
-    columns that Kafka's tool does not have. `when_narrow` is what a terminal too narrow for the table may do to the
+    `kafka_width` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell, None if Kafka's
+    tool does not have the column; `fits_longest` means that a longer cell widens the whole column there. A column with
+    an `option` is shown only if that option is given. `when_narrow` is what a terminal too narrow for the table may do to the
     text: cut it, fold it, or (None) nothing, because the text identifies the row.
     """
 
     header: str
     attribute: str
     is_number: bool = False
-    least: int = 0
-    is_measured: bool = False
+    kafka_width: int | None = None
+    fits_longest: bool = False
     when_narrow: WhenNarrow | None = None
-    is_verbose: bool = False
-    is_kafkas: bool = True
+    option: str | None = None
     key: str | None = None
     schema: Schema | None = None
     show: Callable[[Any], Any] | None = None
@@ -49,8 +48,8 @@ class Column:
 
     @property
     def json_key(self) -> str:
-        """Return the key of the value in JSON."""
-        return self.key or self.attribute
+        """Return the key of the value in JSON: `key`, or the last part of the attribute's path."""
+        return self.key or self.attribute.rpartition(".")[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +58,14 @@ class View:
 
     columns: tuple[Column, ...]
 
-    def table(self, *, verbose: bool = True, as_kafka: bool = False) -> tuple[Column, ...]:
-        """Return the columns of a table or CSV; with `as_kafka` only those that Kafka's tool has."""
+    def table(self, *, options: Collection[str] | None = None, as_kafka: bool = False) -> tuple[Column, ...]:
+        """Return the columns of a table or CSV: of these options, or all (None); `as_kafka` only those of Kafka's tool."""
         return tuple(
             column
             for column in self.columns
-            if column.header and (verbose or not column.is_verbose) and (column.is_kafkas or not as_kafka)
+            if column.header
+            and (options is None or column.option is None or column.option in options)
+            and (column.kafka_width is not None or not as_kafka)
         )
 
     def encoder(self, *, without: Sequence[str] = ()) -> Callable[[Any], Document]:
@@ -95,9 +96,9 @@ class View:
         }
 
 
-def name_column(header: str, attribute: str, *, least: int, **more: Any) -> Column:
+def name_column(header: str, attribute: str, *, kafka_width: int, **more: Any) -> Column:
     """Return a column of names, as wide as the longest of them."""
-    return Column(header, attribute, least=least, is_measured=True, **more)
+    return Column(header, attribute, kafka_width=kafka_width, fits_longest=True, **more)
 
 
 def text_column(header: str, attribute: str, **more: Any) -> Column:

@@ -9,7 +9,7 @@ Schema = dict[str, Any]
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 # errors[].name of failures on the client's side, which have no code of Kafka's.
-OWN_ERROR_NAMES: Final = (
+CLIENT_ERROR_NAMES: Final = (
     "TIMEOUT",
     "NAME_NOT_RESOLVED",
     "CONNECTION_FAILED",
@@ -55,12 +55,12 @@ _ERROR: Final = object_schema(
         "partition": number_schema("The partition that failed; null if none did."),
         "broker": number_schema("The broker that failed; null if none did."),
         "code": number_schema("Kafka's error code; null for a failure on the client's side.", minimum=None),
-        "name": text_schema(f"Kafka's name of the code; without a code one of {', '.join(OWN_ERROR_NAMES)}."),
+        "name": text_schema(f"Kafka's name of the code; without a code one of {', '.join(CLIENT_ERROR_NAMES)}."),
         "message": text_schema("A sentence for people."),
     },
     **{
         "if": {"properties": {"code": {"type": "null"}}},
-        "then": {"properties": {"name": {"enum": list(OWN_ERROR_NAMES)}}},
+        "then": {"properties": {"name": {"enum": list(CLIENT_ERROR_NAMES)}}},
     },
 )
 

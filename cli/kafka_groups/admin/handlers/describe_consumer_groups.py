@@ -1,7 +1,7 @@
 """Describe consumer groups: DescribeGroups for classic groups, ConsumerGroupDescribe for KIP-848 groups.
 
-Each handler is for one type of group; a group of another type fails there with GROUP_ID_NOT_FOUND.
-`HANDLERS` lists them, so that another type is one more class here.
+Each handler is for one type of group and names the protocol types that it supports; a group of another type
+fails there with GROUP_ID_NOT_FOUND. `HANDLERS` lists them, so that another type is one more class here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError
-from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, spell
+from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, canonical_name
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct, compile_reader
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, broker_error
 from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GROUPS
@@ -30,6 +30,7 @@ class DescribeClassicGroupsHandler:
 
     api = DESCRIBE_GROUPS
     group_type = "Classic"
+    protocol_types = CONSUMER_PROTOCOL_TYPES
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows; every version of this API takes many groups."""
@@ -61,6 +62,7 @@ class DescribeConsumerGroupsHandler:
 
     api = CONSUMER_GROUP_DESCRIBE
     group_type = "Consumer"
+    protocol_types = CONSUMER_PROTOCOL_TYPES
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
@@ -85,7 +87,7 @@ def _classic(group: Struct) -> GroupDescription:
     return GroupDescription(
         group=group["group_id"],
         type="Classic",
-        state=spell(group["group_state"]),
+        state=canonical_name(group["group_state"]),
         protocol_type=group["protocol_type"],
         coordinator=None,
         assignor=group["protocol_data"] or None,
@@ -121,7 +123,7 @@ def _consumer(group: Struct) -> GroupDescription:
     return GroupDescription(
         group=group["group_id"],
         type="Consumer",
-        state=spell(group["group_state"]),
+        state=canonical_name(group["group_state"]),
         protocol_type="consumer",
         coordinator=None,
         assignor=group["assignor_name"] or None,
@@ -157,5 +159,5 @@ def _split(keys: Sequence[str]) -> list[Sequence[str]]:
     return [keys[at : at + MAX_GROUPS] for at in range(0, len(keys), MAX_GROUPS)]
 
 
-# A group of unknown type is described by all of them; a failure of an earlier one is the more telling.
+# All of them describe a group of unknown type; if all fail, GroupDescriber prefers the failure of an earlier one.
 HANDLERS: Final = (DescribeConsumerGroupsHandler, DescribeClassicGroupsHandler)

@@ -1,7 +1,7 @@
 """The error codes of a group: look up again, retry, or fail.
 
 Kafka's handlers agree on them for OffsetFetch and both describes (the *Handler classes of its Admin client):
-15 and 16 send the group back to the look-up, 14 keeps it at its broker.
+15 and 16 send the group back to the lookup, 14 keeps it at its broker.
 """
 
 from __future__ import annotations

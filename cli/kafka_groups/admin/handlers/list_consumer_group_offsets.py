@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
-from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
+from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol import INT16, STRING, Cursor, read_count, skip_tags
 from kafka_groups.protocol.errors import (
     TOPIC_AUTHORIZATION_FAILED,
@@ -34,12 +34,16 @@ _read_error_code = INT16.read(True, False)
 
 
 class ListConsumerGroupOffsetsHandler:
-    """Group ids to committed offsets; `wanted` maps each group to its partitions, or to None for all."""
+    """Group ids to committed offsets; `partitions_by_group` maps each group to its partitions, or to None for all."""
 
     api = OFFSET_FETCH
+    # The types of group that OffsetFetch supports, with the protocol types of their members.
+    protocol_types: ClassVar = dict.fromkeys(("Classic", "Consumer"), CONSUMER_PROTOCOL_TYPES)
 
-    def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool) -> None:
-        self._wanted = wanted
+    def __init__(
+        self, partitions_by_group: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool
+    ) -> None:
+        self._partitions_by_group = partitions_by_group
         self._require_stable = require_stable
         self._names: dict[str, str] = {}
         # The last offsets of groups that have unstable ones.
@@ -47,7 +51,7 @@ class ListConsumerGroupOffsetsHandler:
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the two limits allow; one for each group on old brokers."""
-        if version < ALL_TOPICS_SINCE and any(self._wanted[group] is None for group in keys):
+        if version < ALL_TOPICS_SINCE and any(self._partitions_by_group[group] is None for group in keys):
             msg = (
                 f"all offsets of a group need OffsetFetch version {ALL_TOPICS_SINCE} (Kafka 0.10.2); "
                 f"the broker supports up to {version}"
@@ -116,7 +120,7 @@ class ListConsumerGroupOffsetsHandler:
             result.completed[group] = offsets
 
     def _topics(self, group: str) -> list[dict[str, Any]] | None:
-        partitions = self._wanted[group]
+        partitions = self._partitions_by_group[group]
         if partitions is None:
             return None
         topics: dict[str, list[int]] = {}
@@ -128,7 +132,7 @@ class ListConsumerGroupOffsetsHandler:
         part: list[str] = []
         weight = 0
         for group in keys:
-            size = len(self._wanted[group] or ())
+            size = len(self._partitions_by_group[group] or ())
             if part and (len(part) >= MAX_GROUPS or weight + size > MAX_NAMED_PARTITIONS):
                 yield part
                 part, weight = [], 0

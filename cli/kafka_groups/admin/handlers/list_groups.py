@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, spell
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, canonical_name
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -73,8 +73,8 @@ class ListGroupsHandler:
 def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) -> GroupListing:
     return GroupListing(
         group=group["group_id"],
-        type=spell(group["group_type"]) or assumed_type,
-        state=spell(group["group_state"]),
+        type=canonical_name(group["group_type"]) or assumed_type,
+        state=canonical_name(group["group_state"]),
         protocol_type=group["protocol_type"],
         coordinator=broker,
     )
@@ -83,7 +83,7 @@ def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) ->
 def _spelled(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:
     if names is None:
         return None
-    spelled = tuple(dict.fromkeys(spell(name) or "" for name in names))
+    spelled = tuple(dict.fromkeys(canonical_name(name) or "" for name in names))
     unknown = [name for name in spelled if name not in valid]
     if unknown or not spelled:
         problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "an empty filter would match nothing"

@@ -86,7 +86,7 @@ def add_partition(result: ApiResult[K, V], key: K, code: int, value: V) -> None:
     if code == 0:
         result.completed[key] = value
     elif code in _UNMAPPED:
-        # Only the look-up of leaders knows whether the partition was deleted.
+        # Only the lookup of leaders knows whether the partition was deleted.
         result.unmapped[key] = str(broker_error(code))
     elif code in _RETRIABLE:
         result.retriable[key] = str(broker_error(code))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka_groups.rendering.history.schema import history_schema
 from kafka_groups.rendering.pipeline.documents import PIPELINE_ERROR_NAMES, schema_name
-from kafka_groups.rendering.schemas import OWN_ERROR_NAMES
+from kafka_groups.rendering.schemas import CLIENT_ERROR_NAMES
 from kafka_groups.rendering.views.list_groups import list_schema
 
 Schema = dict[str, Any]
@@ -123,7 +123,7 @@ def _body(told: Mapping[str, Schema]) -> Schema:
 def _error(shared: Schema) -> Schema:
     """An error as every command tells it, and the pipeline's own names besides."""
     error = deepcopy(shared["properties"]["errors"]["items"])
-    names = [*OWN_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
+    names = [*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
     error["then"]["properties"]["name"]["enum"] = names
     told = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
     error["properties"]["name"]["description"] = told

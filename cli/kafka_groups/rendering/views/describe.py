@@ -11,7 +11,7 @@ from kafka_groups.rendering.schemas import Schema, array_schema, document_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT, MEMBERS, member_rows
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, LEADER_EPOCH, METADATA, PARTITION, TOPIC
-from kafka_groups.rendering.views.state import STATES, state_row
+from kafka_groups.rendering.views.state import STATES
 
 OFFSETS: Final = View(
     (
@@ -19,17 +19,17 @@ OFFSETS: Final = View(
         TOPIC,
         PARTITION,
         LEADER_EPOCH,
-        number_column("CURRENT-OFFSET", "committed_offset", least=15, schema=COMMITTED_SCHEMA),
+        number_column("CURRENT-OFFSET", "committed_offset", kafka_width=15, schema=COMMITTED_SCHEMA),
         number_column(
             "LOG-END-OFFSET",
             "log_end_offset",
-            least=15,
+            kafka_width=15,
             schema=number_schema("The offset after the partition's last record; null if it is unknown."),
         ),
         number_column(
             "LAG",
             "lag",
-            least=15,
+            kafka_width=15,
             schema=number_schema(
                 "log_end_offset - committed_offset, may be negative; null if either is.", minimum=None
             ),
@@ -37,17 +37,22 @@ OFFSETS: Final = View(
         name_column(
             "CONSUMER-ID",
             "member_id",
-            least=15,
+            kafka_width=15,
             when_narrow="cut",
             schema=text_schema("The member that owns the partition; null if none does.", nullable=True),
         ),
-        name_column("HOST", "host", least=15, when_narrow="cut", schema=text_schema(HOST_TEXT, nullable=True)),
-        text_column("CLIENT-ID", "client_id", when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT, nullable=True)),
+        name_column("HOST", "host", kafka_width=15, when_narrow="cut", schema=text_schema(HOST_TEXT, nullable=True)),
+        text_column(
+            "CLIENT-ID",
+            "client_id",
+            kafka_width=0,
+            when_narrow="cut",
+            schema=text_schema(CLIENT_ID_TEXT, nullable=True),
+        ),
         number_column(
             "LOG-START-OFFSET",
             "log_start_offset",
-            is_verbose=True,
-            is_kafkas=False,
+            option="--verbose",
             schema=number_schema("The partition's first offset; null without --verbose."),
         ),
         METADATA,
@@ -55,7 +60,7 @@ OFFSETS: Final = View(
 )
 # The columns of the table by (verbose, as Kafka's tool).
 OFFSET_COLUMNS: Final = {
-    (verbose, as_kafka): OFFSETS.table(verbose=verbose, as_kafka=as_kafka)
+    (verbose, as_kafka): OFFSETS.table(options={"--verbose"} if verbose else (), as_kafka=as_kafka)
     for verbose in (False, True)
     for as_kafka in (False, True)
 }
@@ -67,7 +72,7 @@ _encode_member: Final = MEMBERS.encoder(without=("group",))
 def describe_document(group: GroupDescription, rows: Iterable[OffsetRow]) -> Document:
     """Return the JSON object of a group. It has the same keys in every view."""
     return {
-        **_encode_state(state_row(group)),
+        **_encode_state(group),
         "offsets": [_encode_offset(row) for row in rows],
         "members": [_encode_member(row) for row in member_rows(group)],
     }

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
-from kafka_groups.rendering.columns import Column, View, name_column, text_column
+from kafka_groups.rendering.columns import View, name_column, text_column
 from kafka_groups.rendering.schemas import Schema, document_schema, text_schema
 
-GROUP: Final = name_column("GROUP", "group", least=15, schema=text_schema("The group's id."))
+GROUP: Final = name_column("GROUP", "group", kafka_width=15, schema=text_schema("The group's id."))
 TYPE: Final = text_column(
     "TYPE",
     "type",
-    least=20,
+    option="--type",
+    kafka_width=20,
     schema=text_schema(
         f"{', '.join(GROUP_TYPES)}, as Kafka's tools print them; null if the broker does not return it.", nullable=True
     ),
@@ -20,7 +21,8 @@ TYPE: Final = text_column(
 STATE: Final = text_column(
     "STATE",
     "state",
-    least=20,
+    option="--state",
+    kafka_width=20,
     schema=text_schema(
         f"{', '.join(GROUP_STATES)}, as Kafka's tools print them; null if it is unknown.", nullable=True
     ),
@@ -28,19 +30,14 @@ STATE: Final = text_column(
 PROTOCOL: Final = text_column(
     "PROTOCOL",
     "protocol_type",
-    least=20,
+    option="--verbose",
+    kafka_width=20,
     schema=text_schema(
         "consumer, connect, share, streams or another; empty for a group that only has commits.", nullable=True
     ),
 )
 LISTING: Final = View((GROUP, TYPE, STATE, PROTOCOL))
 encode_listing: Final = LISTING.encoder()
-
-
-def list_columns(*, types: bool, states: bool, protocols: bool) -> tuple[Column, ...]:
-    """Return the columns of the table: the group, and what the user wants besides."""
-    wanted = {TYPE: types, STATE: states, PROTOCOL: protocols}
-    return (GROUP, *(column for column, is_wanted in wanted.items() if is_wanted))
 
 
 def list_schema() -> Schema:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from kafka_groups.lag import sort_members
-from kafka_groups.model import Assignment, GroupDescription
+from kafka_groups.model import Assignment, GroupDescription, Member
 from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import array_schema, number_schema, object_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
@@ -20,48 +20,28 @@ class MemberRow(NamedTuple):
     """A member of a group."""
 
     group: str
-    member_id: str
-    group_instance_id: str | None
-    host: str
-    client_id: str
-    partition_count: int
-    epoch: int | None
-    assignment: tuple[Assignment, ...]
-    target_epoch: int | None
-    target_assignment: tuple[Assignment, ...] | None
-    upgraded: bool | None
+    member: Member
 
 
 def member_rows(group: GroupDescription) -> list[MemberRow]:
     """Return a row for each member, those with the most partitions first."""
-    return [
-        MemberRow(
-            group.group,
-            member.member_id,
-            member.group_instance_id,
-            member.host,
-            member.client_id,
-            member.partition_count(),
-            member.epoch,
-            member.assignment,
-            member.target_epoch,
-            member.target_assignment,
-            member.upgraded,
-        )
-        for member in sort_members(group.members)
-    ]
+    return [MemberRow(group.group, member) for member in sort_members(group.members)]
 
 
 def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column, ...]:
     """Return the columns of these members: instance ids if one has one, UPGRADED if both kinds are present."""
-    upgraded = {row.upgraded for row in rows}
+    upgraded = {row.member.upgraded for row in rows}
     hidden = {
-        _INSTANCE.header: all(row.group_instance_id is None for row in rows),
+        _INSTANCE.header: all(row.member.group_instance_id is None for row in rows),
         _UPGRADED.header: not {True, False} <= upgraded,
     }
-    columns = [column for column in MEMBERS.table(verbose=verbose) if not hidden.get(column.header)]
+    columns = [
+        column for column in MEMBERS.table(options={"--verbose"} if verbose else ()) if not hidden.get(column.header)
+    ]
     if not verbose:
-        columns[columns.index(_PARTITION_COUNT)] = replace(_PARTITION_COUNT, least=_PARTITION_COUNT.least + 1)
+        columns[columns.index(_PARTITION_COUNT)] = replace(
+            _PARTITION_COUNT, kafka_width=(_PARTITION_COUNT.kafka_width or 0) + 1
+        )
     return tuple(columns)
 
 
@@ -90,16 +70,16 @@ _ASSIGNED: Final = object_schema(
 )
 _INSTANCE: Final = name_column(
     "GROUP-INSTANCE-ID",
-    "group_instance_id",
-    least=17,
+    "member.group_instance_id",
+    kafka_width=17,
     schema=text_schema("The id of a static member; null for a dynamic one.", nullable=True),
 )
 # Where nothing follows it, Kafka's format still ends with a blank.
-_PARTITION_COUNT: Final = number_column("#PARTITIONS", "partition_count", least=15)
+_PARTITION_COUNT: Final = number_column("#PARTITIONS", "member.partition_count", kafka_width=15)
 _UPGRADED: Final = text_column(
     "UPGRADED",
-    "upgraded",
-    is_verbose=True,
+    "member.upgraded",
+    option="--verbose",
     show=_show_upgraded,
     schema={
         "description": "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.",
@@ -109,41 +89,43 @@ _UPGRADED: Final = text_column(
 MEMBERS: Final = View(
     (
         GROUP,
-        name_column("CONSUMER-ID", "member_id", least=15, schema=text_schema("The member's id.")),
+        name_column("CONSUMER-ID", "member.member_id", kafka_width=15, schema=text_schema("The member's id.")),
         _INSTANCE,
-        name_column("HOST", "host", least=15, when_narrow="cut", schema=text_schema(HOST_TEXT)),
-        name_column("CLIENT-ID", "client_id", least=15, when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT)),
+        name_column("HOST", "member.host", kafka_width=15, when_narrow="cut", schema=text_schema(HOST_TEXT)),
+        name_column(
+            "CLIENT-ID", "member.client_id", kafka_width=15, when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT)
+        ),
         _PARTITION_COUNT,
         number_column(
             "CURRENT-EPOCH",
-            "epoch",
-            least=15,
-            is_verbose=True,
+            "member.epoch",
+            kafka_width=15,
+            option="--verbose",
             schema=number_schema("The member's epoch; null in a classic group.", minimum=None),
         ),
         name_column(
             "CURRENT-ASSIGNMENT",
-            "assignment",
-            least=20,
+            "member.assignment",
+            kafka_width=20,
             when_narrow="fold",
-            is_verbose=True,
+            option="--verbose",
             show=_show_assignment,
             encode=_encode_assignment,
             schema=array_schema("The partitions that the member owns, by topic.", _ASSIGNED),
         ),
         number_column(
             "TARGET-EPOCH",
-            "target_epoch",
-            least=15,
-            is_verbose=True,
+            "member.target_epoch",
+            kafka_width=15,
+            option="--verbose",
             schema=number_schema("The epoch of the target assignment; null in a classic group."),
         ),
         name_column(
             "TARGET-ASSIGNMENT",
-            "target_assignment",
-            least=20,
+            "member.target_assignment",
+            kafka_width=20,
             when_narrow="fold",
-            is_verbose=True,
+            option="--verbose",
             show=_show_assignment,
             encode=_encode_assignment,
             schema=array_schema(

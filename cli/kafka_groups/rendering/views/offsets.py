@@ -10,24 +10,23 @@ from kafka_groups.rendering.columns import Document, View, name_column, number_c
 from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 
-TOPIC: Final = name_column("TOPIC", "topic", least=15, schema=text_schema("The topic's name."))
+TOPIC: Final = name_column("TOPIC", "topic", kafka_width=15, schema=text_schema("The topic's name."))
 PARTITION: Final = number_column(
-    "PARTITION", "partition", least=10, schema=number_schema("The partition's number.", nullable=False)
+    "PARTITION", "partition", kafka_width=10, schema=number_schema("The partition's number.", nullable=False)
 )
 COMMITTED_SCHEMA: Final = number_schema("The committed offset; null without a commit.")
 LEADER_EPOCH: Final = number_column(
     "LEADER-EPOCH",
     "leader_epoch",
-    least=15,
-    is_verbose=True,
+    kafka_width=15,
+    option="--verbose",
     schema=number_schema("The leader epoch of the commit; null if the commit has none."),
 )
 METADATA: Final = text_column(
     "METADATA",
     "metadata",
     when_narrow="fold",
-    is_verbose=True,
-    is_kafkas=False,
+    option="--verbose",
     schema=text_schema("The metadata of the commit, often empty; null without a commit.", nullable=True),
 )
 COMMITS: Final = View(

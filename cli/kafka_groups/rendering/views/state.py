@@ -1,43 +1,14 @@
-"""The view of `describe --state`: a row is a group."""
+"""The view of `describe --state`: a row is a GroupDescription."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
-from kafka_groups.model import Broker, GroupDescription
+from kafka_groups.model import Broker
 from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import number_schema, object_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP, PROTOCOL, STATE, TYPE
-
-
-class StateRow(NamedTuple):
-    """A group with its state."""
-
-    group: str
-    type: str | None
-    state: str | None
-    protocol_type: str | None
-    coordinator: Broker | None
-    assignor: str | None
-    group_epoch: int | None
-    target_assignment_epoch: int | None
-    member_count: int
-
-
-def state_row(group: GroupDescription) -> StateRow:
-    """Return the group's row of the state view."""
-    return StateRow(
-        group.group,
-        group.type,
-        group.state,
-        group.protocol_type,
-        group.coordinator,
-        group.assignor,
-        group.group_epoch,
-        group.target_assignment_epoch,
-        len(group.members),
-    )
 
 
 def _show_coordinator(broker: Broker | None) -> str | None:
@@ -67,7 +38,7 @@ STATES: Final = View(
         name_column(
             "COORDINATOR (ID)",
             "coordinator",
-            least=25,
+            kafka_width=25,
             show=_show_coordinator,
             encode=_encode_coordinator,
             schema=_COORDINATOR,
@@ -75,28 +46,29 @@ STATES: Final = View(
         text_column(
             "ASSIGNMENT-STRATEGY",
             "assignor",
-            least=20,
+            kafka_width=20,
             schema=text_schema("The assignment strategy; null if the group has none.", nullable=True),
         ),
-        STATE,
+        replace(STATE, option=None),
         replace(PROTOCOL, header=""),
         number_column(
             "GROUP-EPOCH",
             "group_epoch",
-            least=15,
-            is_verbose=True,
+            kafka_width=15,
+            option="--verbose",
             schema=number_schema("The group's epoch; null for a classic group."),
         ),
         number_column(
             "TARGET-ASSIGNMENT-EPOCH",
             "target_assignment_epoch",
-            least=25,
-            is_verbose=True,
+            kafka_width=25,
+            option="--verbose",
             schema=number_schema("The epoch of the target assignment; null for a classic group."),
         ),
         number_column(
             "#MEMBERS",
             "member_count",
+            kafka_width=0,
             key="members",
             schema=number_schema("The number of the group's members.", nullable=False),
         ),

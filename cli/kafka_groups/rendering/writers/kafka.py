@@ -52,6 +52,6 @@ def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 
     padded = []
     for at, column in enumerate(columns):
         texts = [column.header, *cells_of(column, rows, escaped=escaped)]
-        width = max(column.least, max(map(len, texts[1:]), default=0) if column.is_measured else 0)
+        width = max(column.kafka_width or 0, max(map(len, texts[1:]), default=0) if column.fits_longest else 0)
         padded.append([text.ljust(width + (0 if at else spare)) for text in texts])
     return [" ".join(line) for line in zip(*padded, strict=True)]

@@ -140,7 +140,8 @@ class Grid:
         self._widths: tuple[int, ...] = (0,) * len(columns)
         self._is_fresh = True
         self._fields: tuple[str, ...] | None = None
-        self._places: list[int] = []
+        # The places of the columns in a row that is a tuple; None if a column is not one of its fields.
+        self._places: list[int] | None = None
         # Blocks of a large cluster mostly have the same widths.
         self._layouts: dict[tuple[int, ...], tuple[tuple[str, ...], str]] = {}
 
@@ -170,11 +171,12 @@ class Grid:
     def _by_column(self, rows: Sequence[Any]) -> Sequence[Sequence[Any]]:
         """Return the values of each column. Rows that are tuples are transposed in one step."""
         fields = getattr(rows[0], "_fields", None) if rows else None
-        if fields is None:
-            return [list(map(column.of, rows)) for column in self._columns]
-        if fields is not self._fields:
+        if fields is not self._fields or fields is None:
             self._fields = fields
-            self._places = [fields.index(column.attribute) for column in self._columns]
+            are_fields = fields is not None and all(column.attribute in fields for column in self._columns)
+            self._places = [fields.index(column.attribute) for column in self._columns] if are_fields else None
+        if self._places is None:
+            return [list(map(column.of, rows)) for column in self._columns]
         transposed = list(zip(*rows, strict=True))
         return [
             transposed[place] if column.show is None else list(map(column.show, transposed[place]))
