@@ -1,4 +1,4 @@
-"""The schemas against Kafka's own classes, by golden bytes; the defaults of fields that an old version does not have."""
+"""The schemas against Kafka's own classes, by golden bytes; defaults of fields that an old version does not have."""
 
 from __future__ import annotations
 
