@@ -263,9 +263,8 @@ class GroupAdmin:
         retries = describer.retries()
         self._run(operation, retries, deadline)
         # A coordinator that moved is known to the next call.
-        for located in (driver.locations for driver in (*describer.drivers(), *retries)):
-            self._coordinators.update(located)
-        self._coordinators.update(fetch.locations)
+        for locations in (*(driver.locations for driver in (*describer.drivers(), *retries)), fetch.locations):
+            self._coordinators.update(locations)
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)

@@ -22,9 +22,9 @@ class Column:
     is None if it is only in tables and CSV. The JSON key is `key`, or the attribute. `show` turns the value into a
     cell, `encode` into a JSON value.
 
-    `kafka_width` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell, None if Kafka's
+    `kafka_width` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell, None if that
     tool does not have the column; `fits_longest` means that a longer cell widens the whole column there. A column with
-    an `option` is shown only if that option is given. `when_narrow` is what a terminal too narrow for the table may do to the
+    an `option` is shown only with that option. `when_narrow` is what a terminal too narrow for the table may do to the
     text: cut it, fold it, or (None) nothing, because the text identifies the row.
     """
 
@@ -59,7 +59,7 @@ class View:
     columns: tuple[Column, ...]
 
     def table(self, *, options: Collection[str] | None = None, as_kafka: bool = False) -> tuple[Column, ...]:
-        """Return the columns of a table or CSV: of these options, or all (None); `as_kafka` only those of Kafka's tool."""
+        """Return the columns of a table or CSV with these options (None: all); `as_kafka` only those of Kafka's tool."""
         return tuple(
             column
             for column in self.columns

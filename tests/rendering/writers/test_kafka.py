@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kafka_groups.model import Assignment, Broker, GroupListing, OffsetRow
+from kafka_groups.model import Assignment, Broker, GroupDescription, GroupListing, Member, OffsetRow
 from kafka_groups.rendering.views.describe import OFFSETS
-from kafka_groups.rendering.views.list_groups import list_columns
+from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.members import MemberRow, member_columns
-from kafka_groups.rendering.views.state import STATES, StateRow
+from kafka_groups.rendering.views.state import STATES
 from kafka_groups.rendering.writers.kafka import kafka_lines
 
 
@@ -46,12 +47,12 @@ VERBOSE_LINES = [
 
 @pytest.mark.parametrize(("verbose", "lines"), [(False, LINES), (True, VERBOSE_LINES)])
 def test_offsets_are_padded_as_by_kafkas_printf(verbose: bool, lines: list[str]) -> None:
-    assert kafka_lines(OFFSETS.table(verbose=verbose, as_kafka=True), [offset_row()]) == lines
+    assert kafka_lines(OFFSETS.table(options={"--verbose"} if verbose else (), as_kafka=True), [offset_row()]) == lines
 
 
 def test_long_names_widen_their_column_and_long_numbers_move_only_their_row() -> None:
     rows = [offset_row(group="a-group-of-22-characters", lag=1234567890123456), offset_row()]
-    assert kafka_lines(OFFSETS.table(verbose=False), rows) == [
+    assert kafka_lines(OFFSETS.table(options=()), rows) == [
         (
             "GROUP                    TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             "
             "CONSUMER-ID     HOST            CLIENT-ID"
@@ -69,14 +70,22 @@ def test_long_names_widen_their_column_and_long_numbers_move_only_their_row() ->
 
 def test_states_are_padded_as_by_kafkas_printf() -> None:
     broker = Broker(id=1, host="broker-1.example.org", port=9092)
-    row = StateRow("g", "Classic", "Stable", "consumer", broker, "range", None, None, 2)
+    row = GroupDescription(
+        group="g",
+        type="Classic",
+        state="Stable",
+        protocol_type="consumer",
+        coordinator=broker,
+        assignor="range",
+        members=(DYNAMIC.member, DYNAMIC.member),
+    )
     # %-15s+ %-25s+ %-20s %-20s %s
-    assert kafka_lines(STATES.table(verbose=False), [row]) == [
+    assert kafka_lines(STATES.table(options=()), [row]) == [
         "GROUP           COORDINATOR (ID)               ASSIGNMENT-STRATEGY  STATE                #MEMBERS",
         "g               broker-1.example.org:9092  (1) range                Stable               2",
     ]
     # … %-20s %-15s %-25s %s
-    assert kafka_lines(STATES.table(verbose=True), [row]) == [
+    assert kafka_lines(STATES.table(options={"--verbose"}), [row]) == [
         (
             "GROUP           COORDINATOR (ID)               ASSIGNMENT-STRATEGY  STATE                "
             "GROUP-EPOCH     TARGET-ASSIGNMENT-EPOCH   #MEMBERS"
@@ -90,8 +99,19 @@ def test_states_are_padded_as_by_kafkas_printf() -> None:
 
 OWNED = (Assignment(topic="t", partitions=(0, 1)),)
 TARGET = (Assignment(topic="topic-with-a-name", partitions=(0, 1)),)
-MEMBER = MemberRow("g", "m", "i", "/10.0.0.1", "client", 2, 1, OWNED, 2, TARGET, upgraded=True)
-DYNAMIC = MEMBER._replace(group_instance_id=None)
+STATIC_MEMBER = Member(
+    member_id="m",
+    group_instance_id="i",
+    client_id="client",
+    host="/10.0.0.1",
+    assignment=OWNED,
+    epoch=1,
+    target_epoch=2,
+    target_assignment=TARGET,
+    upgraded=True,
+)
+MEMBER = MemberRow("g", STATIC_MEMBER)
+DYNAMIC = MemberRow("g", replace(STATIC_MEMBER, group_instance_id=None))
 
 
 def test_members_are_padded_as_by_kafkas_printf() -> None:
@@ -109,7 +129,7 @@ def test_members_are_padded_as_by_kafkas_printf() -> None:
 
 def test_verbose_members_are_padded_as_by_kafkas_printf() -> None:
     # … %-15s %-15s %-20s+ %-15s %-20s+ [%s]
-    both = [DYNAMIC, DYNAMIC._replace(upgraded=False)]
+    both = [DYNAMIC, MemberRow("g", replace(DYNAMIC.member, upgraded=False))]
     head, row, _ = kafka_lines(member_columns(both, verbose=True), both)
     assert head.removeprefix("GROUP           CONSUMER-ID     HOST            CLIENT-ID       ") == (
         "#PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT     UPGRADED"
@@ -124,7 +144,7 @@ LONG = GroupListing(group="a-group-of-22-characters", type="Consumer", state=Non
 
 
 def test_the_group_column_of_a_list_has_ten_more_blanks_than_its_longest_id() -> None:
-    columns = list_columns(types=True, states=True, protocols=False)
+    columns = LISTING.table(options={"--type", "--state"})
     # %-(max(15, longest) + 10)s %-20s %-20s
     assert kafka_lines(columns, [LISTED], spare=10) == [
         "GROUP                     TYPE                 STATE               ",

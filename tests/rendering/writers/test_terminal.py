@@ -11,7 +11,7 @@ from rich.table import Table
 from kafka_groups.model import GroupListing, OffsetRow
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.describe import OFFSETS as DESCRIBE
-from kafka_groups.rendering.views.list_groups import list_columns
+from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
 from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.csv import CsvWriter
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 MakeScreen = Callable[..., Screen]
-LIST = list_columns(types=False, states=True, protocols=False)
-OFFSETS = DESCRIBE.table(verbose=False)
+LIST = LISTING.table(options={"--state"})
+OFFSETS = DESCRIBE.table(options=())
 
 
 @pytest.fixture

@@ -74,8 +74,9 @@ _INSTANCE: Final = name_column(
     kafka_width=17,
     schema=text_schema("The id of a static member; null for a dynamic one.", nullable=True),
 )
-# Where nothing follows it, Kafka's format still ends with a blank.
 _PARTITION_COUNT: Final = number_column("#PARTITIONS", "member.partition_count", kafka_width=15)
+# As the last column it still ends with a blank in Kafka's format.
+_LAST_PARTITION_COUNT: Final = replace(_PARTITION_COUNT, kafka_width=16)
 _UPGRADED: Final = text_column(
     "UPGRADED",
     "member.upgraded",

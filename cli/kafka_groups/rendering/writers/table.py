@@ -173,8 +173,9 @@ class Grid:
         fields = getattr(rows[0], "_fields", None) if rows else None
         if fields is not self._fields or fields is None:
             self._fields = fields
-            are_fields = fields is not None and all(column.attribute in fields for column in self._columns)
-            self._places = [fields.index(column.attribute) for column in self._columns] if are_fields else None
+            places = {name: place for place, name in enumerate(fields or ())}
+            attributes = [column.attribute for column in self._columns]
+            self._places = [places[name] for name in attributes] if places.keys() >= set(attributes) else None
         if self._places is None:
             return [list(map(column.of, rows)) for column in self._columns]
         transposed = list(zip(*rows, strict=True))
