@@ -1,4 +1,4 @@
-"""Settings and fixtures of all tests. The last lines of a run name the tests that it did not run, and why."""
+"""Settings and fixtures of all tests. The last lines of a run name the tests that were not run, with the reason."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-# How long an example takes depends on the machine, and the first one imports what it needs.
+# The time of an example depends on the machine, and the first one imports modules.
 settings.register_profile("kafka-groups", settings.default, deadline=None)
 settings.load_profile("kafka-groups")
-# Some programs of tests are ended by it. A script that starts a run in the background hands down that it is ignored.
+# Tests end some programs with SIGINT. A run that a script starts in the background inherits that SIGINT is ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = ("tests.browser", "tests.runs")
@@ -24,7 +24,7 @@ _missing = pytest.StashKey[dict[str, list[str]]]()
 
 @pytest.fixture
 def program() -> Callable[[str], str]:
-    """The path of a program; a test that needs one that is not installed is skipped, and the run's end names it."""
+    """Return a function that finds a program's path, or skips the test if the program is not installed."""
 
     def find(name: str) -> str:
         path = shutil.which(name)
@@ -36,7 +36,7 @@ def program() -> Callable[[str], str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Collect the tests that were skipped because a program is not installed, those of all workers."""
+    """Collect the tests of all workers that were skipped because a program is not installed."""
     missing = config.stash.setdefault(_missing, {})
     for report in terminalreporter.stats.get("skipped", ()):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
@@ -45,7 +45,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Name what was not run, below pytest's own last line."""
+    """Print the tests that were not run, below pytest's own last line."""
     if hasattr(config, "workerinput") or config.option.collectonly:  # a worker of pytest-xdist prints nothing
         return
     for reason, tests in sorted(config.stash.get(_missing, {}).items()):

@@ -1,8 +1,8 @@
-"""A pytest plugin for what a run has in common: the directory of its brokers, its processes, the spread of its tests.
+"""A pytest plugin for a whole run: the directory of its brokers, its processes, and the distribution of its tests.
 
-A run is one pytest process, or with pytest-xdist a controller and its workers. The directory and the id of the run are
-the controller's; workers receive them. Nothing that a run starts is left when it ends, also when it is interrupted or
-terminated: the controller ends every process that inherited the id.
+A run is one pytest process, or with pytest-xdist a controller and its workers. The controller creates the directory and
+the id of the run; workers receive them. At the end of a run, also of an interrupted or terminated one, the controller
+kills every process that inherited the id.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import pytest
 
 from kafka_groups.files import write_atomically
 
-# Every process that a run starts inherits it. Tests remove variables named KAFKA_GROUPS_* from commands, so it has
-# another name.
+# Every process that a run starts inherits this variable. Tests remove variables named KAFKA_GROUPS_* from commands, so
+# it has another prefix.
 _RUN_ID: Final = "TEST_RUN_OF_KAFKA_GROUPS"
 _DIRECTORY = pytest.StashKey[Path]()
 _SIGTERM_BEFORE = pytest.StashKey[Any]()
@@ -31,14 +31,14 @@ _END_S: Final = 20
 _GROUPS_FILE: Final = "groups.json"
 
 # The fixture of a cluster, of a broker or of tables, and the group of the modules that use it. A group runs on one
-# worker, in this order; all groups begin with those that take longest.
+# worker. Groups start in this order: the longest first.
 _GROUPS: Final = {
     # Tests compare whole listings of these clusters, so no other test may change them at the same time.
     "cluster": "clusters",
     "kafka_2_8": "clusters",
     "kafka_2_5": "clusters",
-    # Tables that take half a minute to build.
-    "told": "told",
+    # The build of these tables takes half a minute.
+    "told": "tables",
     # Tests change rights and the retention of the only broker that has users.
     "secured": "secured",
 }
@@ -51,12 +51,12 @@ def is_worker(config: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session")
 def run_directory(pytestconfig: pytest.Config) -> Path:
-    """A directory that all processes of the run share, deleted at its end."""
+    """Return a directory that all processes of the run share; it is deleted at the end of the run."""
     return pytestconfig.stash[_DIRECTORY]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the run, and let SIGTERM end it as Ctrl-C does: with its fixtures torn down."""
+    """Set the id of the run, and make SIGTERM tear down its fixtures, as Ctrl-C does."""
     if is_worker(config):
         config.stash[_DIRECTORY] = Path(config.workerinput["run_directory"])  # type: ignore[attr-defined]
         return
@@ -67,12 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Pass the run's directory to a worker."""
+    """Pass the directory of the run to a worker."""
     node.workerinput["run_directory"] = str(node.config.stash[_DIRECTORY])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what the run has left running, after its fixtures were torn down and its workers ended."""
+    """Kill the processes that still run after the fixtures were torn down and the workers ended."""
     directory = config.stash.get(_DIRECTORY, None)
     if is_worker(config) or directory is None:
         return
@@ -89,14 +89,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the modules for the scheduler, and write down which of them form a group."""
+    """Order the modules for the scheduler, and write the groups of modules to a file."""
     if not is_worker(config):
         return
     modules: dict[str, list[pytest.Item]] = {}
     for item in items:
         modules.setdefault(_module(item.nodeid), []).append(item)
     groups = {name: group for name, tests in modules.items() if (group := _group(tests))}
-    # All workers write the same, each before it reports its tests to the controller.
+    # All workers write the same content, each before it reports its tests to the controller.
     write_atomically(config.stash[_DIRECTORY] / _GROUPS_FILE, json.dumps(groups))
     # Sorting is stable: tests of a module stay together, and modules of a group follow each other.
     ranks = {name: _rank(tests) for name, tests in modules.items()}
@@ -105,9 +105,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return the scheduler of `--dist loadgroup`: pytest-xdist's loadscope, with our groups as its scopes.
+    """Return the scheduler of `--dist loadgroup`: pytest-xdist's loadscope, with the groups of modules as its scopes.
 
-    The marks `xdist_group` would be enough, but pytest-xdist 3.8 does not see them with pytest 9.2 (its issue 1386).
+    Marks `xdist_group` would be enough, but pytest-xdist 3.8 does not find them with pytest 9.2 (its issue 1386).
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -136,7 +136,7 @@ def _group(tests: Sequence[pytest.Item]) -> str | None:
 
 
 def _rank(tests: Sequence[pytest.Item]) -> int:
-    """Return the place of a module in the queue: what takes longest first, so that short modules end the run."""
+    """Return the position of a module in the queue: the longest modules first, so that short ones end the run."""
     if (group := _group(tests)) is not None:
         return list(_GROUPS.values()).index(group)
     marks = {mark.name for item in tests for mark in item.iter_markers()}
@@ -150,17 +150,19 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 def _end_processes(run_id: str) -> None:
     import psutil
 
-    left = [process for process in psutil.process_iter() if process.pid != os.getpid() and _is_of(process, run_id)]
-    for process in left:
+    remaining = [
+        process for process in psutil.process_iter() if process.pid != os.getpid() and _belongs_to(process, run_id)
+    ]
+    for process in remaining:
         process.kill()
-    for process in psutil.wait_procs(left, timeout=_END_S)[1]:
+    for process in psutil.wait_procs(remaining, timeout=_END_S)[1]:
         sys.stderr.write(f"STILL RUNNING: {process}\n")
 
 
-def _is_of(process: Any, run_id: str) -> bool:
+def _belongs_to(process: Any, run_id: str) -> bool:
     import psutil
 
     try:
         return bool(process.environ().get(_RUN_ID) == run_id)
-    except (psutil.Error, OSError):  # it has ended, or belongs to another user
+    except (psutil.Error, OSError):  # the process has ended, or belongs to another user
         return False

@@ -1,4 +1,4 @@
-"""What the tests of commands share: a cluster behind a fake door."""
+"""The fixture of the tests of commands: a cluster behind a fake client."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def cluster(mocker: MockerFixture) -> FakeCluster:
-    """A cluster of one broker, without groups."""
+    """Return a cluster of one broker, without groups."""
     return FakeCluster(mocker)

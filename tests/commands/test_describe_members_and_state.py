@@ -16,7 +16,7 @@ HEADER = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "#PA
 
 @pytest.fixture(autouse=True)
 def a_group_of_each_protocol(cluster: FakeCluster) -> None:
-    """`old` speaks the classic protocol, `new` KIP-848 with an upgraded and a classic member."""
+    """Add the classic `old`, the Empty `gone`, and `new` of KIP-848 with an upgraded and a classic member."""
     owner = member("m-one", {"t": (0, 1), "u": (0,)})
     cluster.add("old", state="Stable", members=[member("m-idle"), owner], assignor="range")
     target = (Assignment(topic="t", partitions=(0,)),)
@@ -29,7 +29,7 @@ def a_group_of_each_protocol(cluster: FakeCluster) -> None:
     cluster.add("gone", state="Empty")
 
 
-def test_members_with_most_partitions_come_first_and_idle_ones_stand_too() -> None:
+def test_members_with_most_partitions_come_first_and_idle_members_have_a_row() -> None:
     screen = dedent("""\
 
         GROUP  CONSUMER-ID  HOST       CLIENT-ID  #PARTITIONS
@@ -39,7 +39,7 @@ def test_members_with_most_partitions_come_first_and_idle_ones_stand_too() -> No
     assert run("describe", "old", "--members") == (0, screen, "")
 
 
-def test_verbose_members_show_assignments_and_dashes_for_a_classic_group() -> None:
+def test_verbose_members_of_a_classic_group_have_assignments_and_no_epochs() -> None:
     outcome = run("describe", "old", "--members", "--verbose")
     assert [line.split() for line in outcome.stdout.splitlines()[2:]] == [
         ["old", "m-one", "/10.0.0.1", "client", "3", "-", "t:0,1;u:0", "-", "-"],
@@ -53,7 +53,7 @@ def test_verbose_members_show_assignments_and_dashes_for_a_classic_group() -> No
     ]
 
 
-def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_kinds_do() -> None:
+def test_columns_for_instance_ids_and_upgraded_members_appear_if_they_have_values() -> None:
     outcome = run("describe", "new", "--members", "--verbose")
     assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
         [*HEADER, "CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"],
@@ -62,7 +62,7 @@ def test_an_instance_column_stands_if_a_member_has_one_and_upgraded_while_both_k
     ]
 
 
-def test_members_of_an_empty_group_are_a_header() -> None:
+def test_members_of_an_empty_group_are_a_header_and_a_note() -> None:
     screen = "\nGROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS\n"
     assert run("describe", "gone", "--members") == (0, screen, "Consumer group 'gone' has no active members.\n")
 
@@ -78,7 +78,7 @@ def test_csv_members_have_the_same_columns_for_every_group() -> None:
     assert run("describe", "old", "new", "--members", "--format", "csv").stdout == screen
 
 
-def test_ndjson_members_carry_the_keys_of_the_document_and_their_group() -> None:
+def test_ndjson_members_have_the_keys_of_the_document_and_their_group() -> None:
     outcome = run("describe", "new", "--members", "--format", "ndjson")
     assert json.loads(outcome.stdout.splitlines()[0]) == {
         "group": "new",
@@ -96,7 +96,7 @@ def test_ndjson_members_carry_the_keys_of_the_document_and_their_group() -> None
 
 def test_members_have_one_order_in_every_format() -> None:
     document = json.loads(run("describe", "old", "--format", "json").stdout)
-    assert [told["member_id"] for told in document["groups"][0]["members"]] == ["m-one", "m-idle"]
+    assert [found["member_id"] for found in document["groups"][0]["members"]] == ["m-one", "m-idle"]
     lines = run("describe", "old", "--members", "--format", "ndjson").stdout.splitlines()
     assert [json.loads(line)["member_id"] for line in lines] == ["m-one", "m-idle"]
 
@@ -111,7 +111,7 @@ def test_kafka_format_pads_members_as_kafkas_tool() -> None:
     assert run("describe", "old", "--members", "--format", "kafka") == (0, screen, "")
 
 
-def test_the_state_of_groups_of_both_protocols() -> None:
+def test_the_state_view_has_a_block_for_each_group() -> None:
     screen = dedent("""\
 
         GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE        #MEMBERS
@@ -120,11 +120,11 @@ def test_the_state_of_groups_of_both_protocols() -> None:
         GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE   #MEMBERS
         old    b1:9092  (1)      range                Stable         2
         """)
-    told = "Warning: Consumer group 'new' is rebalancing.\n"
-    assert run("describe", "old", "new", "--state") == (0, screen, told)
+    warning = "Warning: Consumer group 'new' is rebalancing.\n"
+    assert run("describe", "old", "new", "--state") == (0, screen, warning)
 
 
-def test_verbose_state_puts_epochs_before_the_members() -> None:
+def test_the_verbose_state_view_has_epochs_before_the_members() -> None:
     outcome = run("describe", "old", "new", "--state", "--verbose", "--format", "csv")
     screen = dedent("""\
         GROUP,COORDINATOR (ID),ASSIGNMENT-STRATEGY,STATE,GROUP-EPOCH,TARGET-ASSIGNMENT-EPOCH,#MEMBERS
@@ -154,7 +154,7 @@ def test_kafka_format_pads_states_as_kafkas_tool() -> None:
     assert run("describe", "new", "--state", "--verbose", "--format", "kafka").stdout == screen
 
 
-def test_ndjson_states_carry_the_number_of_members() -> None:
+def test_ndjson_states_have_the_number_of_members() -> None:
     outcome = run("describe", "old", "--state", "--format", "ndjson")
     assert json.loads(outcome.stdout) == {
         "group": "old",
@@ -170,7 +170,7 @@ def test_ndjson_states_carry_the_number_of_members() -> None:
 
 
 @pytest.mark.parametrize("view", ["--members", "--state"])
-def test_views_without_offsets_do_not_ask_for_them(cluster: FakeCluster, view: str) -> None:
+def test_views_without_offsets_fetch_none(cluster: FakeCluster, view: str) -> None:
     run("describe", "old", view)
     cluster.admin.list_consumer_group_offsets.assert_not_called()
     cluster.admin.describe_with_offsets.assert_not_called()
@@ -182,22 +182,22 @@ def test_upgraded_is_spelled_as_kafka_does_and_a_boolean_in_json(output: str) ->
     lines = run("describe", "new", "--members", "--verbose", "--format", output).stdout.strip().splitlines()
     assert [line.replace(",", " ").split()[-1] for line in lines] == ["UPGRADED", "true", "false"]
     document = json.loads(run("describe", "new", "--members", "--format", "json").stdout)
-    assert [told["upgraded"] for told in document["groups"][0]["members"]] == [True, False]
+    assert [found["upgraded"] for found in document["groups"][0]["members"]] == [True, False]
 
 
-def test_a_missing_group_that_is_called_like_a_state_is_a_hint() -> None:
+def test_a_missing_group_with_the_name_of_a_state_is_an_error_and_a_hint() -> None:
     assert run("describe", "--state", "stable").stderr == (
         "'stable' was read as a group id; for groups in that state, use --in-state Stable\n"
         "Error: group 'stable': there is no such group (GROUP_ID_NOT_FOUND)\n"
     )
 
 
-def test_a_group_that_is_there_may_be_called_like_a_state(cluster: FakeCluster) -> None:
+def test_an_existing_group_may_have_the_name_of_a_state(cluster: FakeCluster) -> None:
     cluster.add("Stable", state="Stable")
     assert run("describe", "--state", "Stable").stderr == ""
 
 
-def test_states_and_types_named_by_several_options_are_united() -> None:
+def test_groups_of_any_named_state_and_type_are_selected() -> None:
     several = ("--in-state", "Empty", "--in-state", "stable", "--type", "Consumer", "--type", "Classic")
     outcome = run("describe", "--all-groups", "--state", *several, "--format", "csv")
     assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["GROUP", "gone", "old"]

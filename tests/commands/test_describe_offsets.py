@@ -15,7 +15,7 @@ from tests.fakes.fake_admin import Commits, FakeCluster, member, run
 
 @pytest.fixture(autouse=True)
 def a_busy_and_an_empty_group(cluster: FakeCluster) -> None:
-    """`busy` has two members and commits that nobody owns; `idle` has commits only."""
+    """Add `busy` with two members and commits on unowned partitions, and `idle` with commits only."""
     commits: Commits = {("t", 0): 3, ("t", 2): CommittedOffset(12, 4, "note"), ("u", 10): 9, ("u", 9): 1}
     members = [member("m-one", {"t": (2,)}), member("m-two", {"t": (0, 1)})]
     cluster.add("busy", state="Stable", members=members, commits=commits)
@@ -45,15 +45,15 @@ def test_members_with_most_partitions_come_first_and_unowned_commits_last(flags:
     assert run("describe", "busy", *flags) == (0, BUSY, "")
 
 
-def test_an_empty_group_shows_what_it_committed_and_says_so() -> None:
+def test_an_empty_group_has_its_commits_and_a_note() -> None:
     assert run("describe", "idle") == (0, IDLE, "Consumer group 'idle' has no active members.\n")
 
 
-def test_each_group_has_its_block_in_the_order_of_ids() -> None:
+def test_each_group_has_a_block_in_the_order_of_ids() -> None:
     assert run("describe", "idle", "busy").stdout == BUSY + IDLE
 
 
-def test_verbose_adds_leader_epochs_log_starts_and_metadata() -> None:
+def test_verbose_adds_leader_epochs_log_start_offsets_and_metadata() -> None:
     screen = (
         "\n"
         "GROUP  TOPIC  PARTITION  LEADER-EPOCH  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID  HOST  CLIENT-ID"
@@ -64,7 +64,7 @@ def test_verbose_adds_leader_epochs_log_starts_and_metadata() -> None:
     assert run("describe", "idle", "--verbose").stdout == screen
 
 
-def test_a_commits_leader_epoch_and_metadata_stand_in_its_row() -> None:
+def test_a_verbose_row_has_the_leader_epoch_and_the_metadata_of_the_commit() -> None:
     rows = [line.split() for line in run("describe", "busy", "--verbose").stdout.splitlines()[2:]]
     assert rows[2] == ["busy", "t", "2", "4", "12", "10", "-2", "m-one", "/10.0.0.1", "client", "2", "note"]
 
@@ -141,21 +141,21 @@ def test_json_is_one_document() -> None:
 
 
 @pytest.mark.parametrize("view", ["--offsets", "--members", "--state"])
-def test_json_says_the_same_in_every_view(view: str) -> None:
+def test_json_is_the_same_in_every_view(view: str) -> None:
     assert (
         run("describe", "busy", view, "--format", "json").stdout == run("describe", "busy", "--format", "json").stdout
     )
 
 
-def log_starts(stdout: str) -> list[Any]:
-    """The log start offsets of the first group of a document."""
+def log_start_offsets(stdout: str) -> list[Any]:
+    """Return the log start offsets of the first group of a document."""
     return [row["log_start_offset"] for row in json.loads(stdout)["groups"][0]["offsets"]]
 
 
-def test_log_starts_are_asked_for_only_if_they_are_shown(cluster: FakeCluster) -> None:
-    assert log_starts(run("describe", "busy", "--format", "json").stdout) == [None] * 5
+def test_log_start_offsets_are_fetched_only_if_they_are_shown(cluster: FakeCluster) -> None:
+    assert log_start_offsets(run("describe", "busy", "--format", "json").stdout) == [None] * 5
     assert cluster.admin.list_offsets.call_count == 1
-    assert log_starts(run("describe", "busy", "--format", "json", "--verbose").stdout) == [0, 0, 2, None, None]
+    assert log_start_offsets(run("describe", "busy", "--format", "json", "--verbose").stdout) == [0, 0, 2, None, None]
     assert [call.kwargs.get("spec") for call in cluster.admin.list_offsets.call_args_list].count(
         OffsetSpec.earliest()
     ) == 1
@@ -182,7 +182,7 @@ def test_kafka_format_has_kafkas_columns_and_no_more(flags: tuple[str, ...], scr
     assert run("describe", "idle", "--format", "kafka", *flags).stdout == screen
 
 
-def test_no_view_ever_shows_minus_one_for_a_missing_value(cluster: FakeCluster) -> None:
+def test_a_missing_value_is_never_printed_as_minus_one(cluster: FakeCluster) -> None:
     cluster.ends.clear()
     outcome = run("describe", "busy", "idle", "--verbose")
     assert "-1" not in outcome.stdout.replace("10.0.0.1", "")
@@ -190,10 +190,10 @@ def test_no_view_ever_shows_minus_one_for_a_missing_value(cluster: FakeCluster) 
     assert "-1" not in run("describe", "busy", "--format", "json", "--verbose").stdout
 
 
-def test_a_group_without_anything_is_a_note_and_no_block(cluster: FakeCluster) -> None:
+def test_a_group_without_commits_and_assignments_is_a_note_without_a_block(cluster: FakeCluster) -> None:
     cluster.add("new", state="Stable", members=[member("m")])
-    told = "Consumer group 'new' has no committed offsets and no assigned partitions.\n"
-    assert run("describe", "new") == (0, "", told)
+    note = "Consumer group 'new' has no committed offsets and no assigned partitions.\n"
+    assert run("describe", "new") == (0, "", note)
 
 
 def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: FakeCluster) -> None:
@@ -202,6 +202,6 @@ def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: Fake
     assert outcome.stdout.splitlines()[1] == "busy,t,0,3,,,m-two,/10.0.0.1,client"
 
 
-def test_empty_groups_that_were_listed_need_no_describe(cluster: FakeCluster) -> None:
+def test_listed_empty_groups_are_not_described(cluster: FakeCluster) -> None:
     run("describe", "--all-groups")
     assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], ("busy", "idle"))

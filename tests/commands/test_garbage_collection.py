@@ -1,4 +1,4 @@
-"""The garbage collector is switched off only while a command runs that reads once and ends."""
+"""The garbage collector, which is disabled only during a command that reads once and ends."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def test_the_collector_is_off_while_groups_are_listed_and_on_afterwards(cluster: FakeCluster) -> None:
     states: list[bool] = []
 
-    def look(**_: Any) -> Results[str, Any]:
+    def list_groups(**_: Any) -> Results[str, Any]:
         states.append(gc.isenabled())
         return Results()
 
-    cluster.admin.list_groups.side_effect = look
+    cluster.admin.list_groups.side_effect = list_groups
     assert run("list").exit_code == 0
     assert (states, gc.isenabled()) == ([False], True)
 
@@ -31,6 +31,6 @@ def test_the_collector_is_on_after_a_command_that_failed(cluster: FakeCluster) -
     assert gc.isenabled()
 
 
-def test_the_collector_stays_on_in_commands_that_run_for_long() -> None:
+def test_the_collector_stays_on_during_long_running_commands() -> None:
     with start_run("ingest", output_format="json", colour="never"):
         assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""`kafka-groups list`: its screens, its filters, its ids for `xargs`."""
+"""`kafka-groups list`: its output formats, its filters, its ids for `xargs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.fake_admin import FakeCluster, run, unreachable
 
 @pytest.fixture(autouse=True)
 def one_group_of_every_kind(cluster: FakeCluster) -> None:
-    """Six groups, sorted by nothing."""
+    """Add six groups in no order."""
     cluster.add("share", state="Stable", kind="Share", protocol_type="share")
     cluster.add("connect-sink", state="Stable", protocol_type="connect")
     cluster.add("orders", state="Stable", kind="Consumer")
@@ -22,11 +22,11 @@ def one_group_of_every_kind(cluster: FakeCluster) -> None:
     cluster.add("flow", state="NotReady", kind="Streams", protocol_type="streams")
 
 
-def test_a_piped_list_is_bare_ids_of_every_kind_sorted() -> None:
+def test_a_piped_list_is_sorted_ids_of_groups_of_every_kind() -> None:
     assert run("list") == (0, "billing\nconnect-sink\nflow\norders\nshare\nsimple\n", "")
 
 
-def test_bare_flags_add_columns_in_one_order_whatever_theirs() -> None:
+def test_options_without_values_add_columns_in_one_order() -> None:
     screen = dedent("""\
         GROUP         TYPE      STATE     PROTOCOL
         billing       Classic   Empty     consumer
@@ -41,13 +41,13 @@ def test_bare_flags_add_columns_in_one_order_whatever_theirs() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["Stable", "stable", "STABLE", " stable ,", "Stable,stable"])
-def test_states_are_told_to_the_brokers_as_kafka_spells_them(cluster: FakeCluster, spelling: str) -> None:
+def test_states_are_requested_as_kafka_spells_them(cluster: FakeCluster, spelling: str) -> None:
     run("list", "--state", spelling)
-    (asked,) = cluster.admin.list_groups.call_args_list
-    assert (asked.kwargs["states"], asked.kwargs["types"]) == (("Stable",), None)
+    (call,) = cluster.admin.list_groups.call_args_list
+    assert (call.kwargs["states"], call.kwargs["types"]) == (("Stable",), None)
 
 
-def test_a_filter_keeps_the_column_that_it_is_about() -> None:
+def test_a_filter_adds_its_column() -> None:
     screen = dedent("""\
         GROUP    STATE
         billing  Empty
@@ -57,7 +57,7 @@ def test_a_filter_keeps_the_column_that_it_is_about() -> None:
     assert run("list", "--state", "Empty, notready,") == (0, screen, "")
 
 
-def test_both_filters_narrow_the_list() -> None:
+def test_a_type_and_a_state_are_both_required() -> None:
     screen = dedent("""\
         GROUP   TYPE      STATE
         orders  Consumer  Stable
@@ -65,7 +65,7 @@ def test_both_filters_narrow_the_list() -> None:
     assert run("list", "--type", "consumer", "--state", "Stable") == (0, screen, "")
 
 
-def test_a_filter_that_nothing_passes_leaves_the_header_and_a_note() -> None:
+def test_a_filter_without_matches_prints_the_header_and_a_note() -> None:
     assert run("list", "--state", "PreparingRebalance") == (0, "GROUP  STATE\n", "No group matches.\n")
 
 
@@ -79,48 +79,50 @@ STATES = "Stable, Empty, PreparingRebalance, CompletingRebalance, Assigning, Rec
 
 @pytest.mark.parametrize("text", ["", ",", "  , ,"])
 def test_an_empty_list_of_states_is_a_usage_error_that_names_the_valid_ones(text: str) -> None:
-    told = f"Error: --state {text!r}: the list is empty; valid names are {STATES}; see kafka-groups list --help\n"
-    assert run("list", "--state", text) == (2, "", told)
+    message = f"Error: --state {text!r}: the list is empty; valid names are {STATES}; see kafka-groups list --help\n"
+    assert run("list", "--state", text) == (2, "", message)
 
 
-def test_an_unknown_state_is_a_usage_error_that_says_where_ids_go() -> None:
+def test_an_unknown_state_is_a_usage_error_that_explains_the_position_of_ids() -> None:
     hint = "(put a group id before a bare --state, or after --); see kafka-groups list --help"
-    told = f"Error: --state 'bad, Stable, wrong': unknown name 'bad', 'wrong'; valid names are {STATES} {hint}\n"
-    assert run("list", "--state", "bad, Stable, wrong") == (2, "", told)
+    message = f"Error: --state 'bad, Stable, wrong': unknown name 'bad', 'wrong'; valid names are {STATES} {hint}\n"
+    assert run("list", "--state", "bad, Stable, wrong") == (2, "", message)
 
 
-def test_an_unknown_type_is_a_usage_error_that_says_where_ids_go() -> None:
+def test_an_unknown_type_is_a_usage_error_that_explains_the_position_of_ids() -> None:
     hint = "(put a group id before a bare --type, or after --); see kafka-groups list --help"
-    told = f"Error: --type 'orders': unknown name 'orders'; valid names are Classic, Consumer, Share, Streams {hint}\n"
-    assert run("list", "--type", "orders") == (2, "", told)
+    message = (
+        f"Error: --type 'orders': unknown name 'orders'; valid names are Classic, Consumer, Share, Streams {hint}\n"
+    )
+    assert run("list", "--type", "orders") == (2, "", message)
 
 
 @pytest.mark.parametrize("arguments", [("orders", "--state"), ("--state", "--", "orders"), ("--state", "-g", "orders")])
-def test_ids_stand_before_a_bare_state_or_after_two_dashes(arguments: tuple[str, ...]) -> None:
+def test_ids_are_given_before_a_bare_state_or_after_two_dashes(arguments: tuple[str, ...]) -> None:
     assert run("list", *arguments) == (0, "GROUP   STATE\norders  Stable\n", "")
 
 
-def test_quiet_is_ids_whatever_the_filters() -> None:
+def test_quiet_prints_ids_without_columns() -> None:
     assert run("list", "-q", "--verbose", "--type", "--state", "Empty") == (0, "billing\nsimple\n", "")
 
 
-def test_nul_ends_each_id() -> None:
+def test_ids_end_with_nul_if_requested() -> None:
     assert run("list", "-q", "-0", "--state", "Empty") == (0, "billing\0simple\0", "")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("-0",), "-0 goes with -q"),
         (("-q", "--format", "json"), "-q prints bare ids and contradicts --format json"),
         (("-q", "--format", "csv"), "-q prints bare ids and contradicts --format csv"),
     ],
 )
-def test_contradicting_ways_to_print_are_usage_errors(arguments: tuple[str, ...], told: str) -> None:
-    assert run("list", *arguments) == (2, "", f"Error: {told}; see kafka-groups list --help\n")
+def test_contradicting_output_options_are_usage_errors(arguments: tuple[str, ...], message: str) -> None:
+    assert run("list", *arguments) == (2, "", f"Error: {message}; see kafka-groups list --help\n")
 
 
-def test_csv_always_has_all_columns_and_an_empty_field_for_what_is_missing() -> None:
+def test_csv_always_has_all_columns_and_an_empty_field_for_a_missing_value() -> None:
     screen = dedent("""\
         GROUP,TYPE,STATE,PROTOCOL
         orders,Consumer,Stable,consumer
@@ -156,7 +158,7 @@ def test_ndjson_is_a_group_a_line() -> None:
     assert run("list", "flow", "orders", "--format", "ndjson") == (0, screen, "")
 
 
-def test_kafka_format_has_the_padding_of_kafkas_tool() -> None:
+def test_kafka_format_pads_columns_as_kafkas_tool() -> None:
     screen = (
         "GROUP                     TYPE                 STATE               \n"
         "connect-sink              Classic              Stable              \n"
@@ -170,7 +172,7 @@ def test_kafka_format_without_columns_is_bare_ids() -> None:
     assert run("list", "--match", ".*s", "--format", "kafka") == (0, "orders\n", "")
 
 
-def test_a_type_and_a_state_that_old_brokers_do_not_tell_are_missing_values(cluster: FakeCluster) -> None:
+def test_a_type_and_a_state_that_old_brokers_do_not_return_are_missing_values(cluster: FakeCluster) -> None:
     cluster.listings = {
         "old": GroupListing(group="old", type=None, state=None, protocol_type="consumer", coordinator=1)
     }
@@ -189,7 +191,7 @@ def test_a_named_group_that_no_broker_lists_is_an_error_also_under_a_filter() ->
     assert outcome == (3, "orders\n", "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n")
 
 
-def test_a_list_without_the_excluded_may_be_empty_though_the_cluster_is_not() -> None:
+def test_a_list_whose_groups_are_all_excluded_is_a_note() -> None:
     assert run("list", "--exclude", ".*") == (0, "", "No group matches.\n")
 
 
@@ -198,7 +200,7 @@ def test_a_list_without_the_excluded_may_be_empty_though_the_cluster_is_not() ->
     [("--state", "Stable", "--state", "notready"), ("--state", "NotReady", "--state=stable", "--state")],
     ids=" ".join,
 )
-def test_states_named_by_several_options_are_united(options: tuple[str, ...]) -> None:
+def test_groups_of_any_named_state_are_listed(options: tuple[str, ...]) -> None:
     screen = dedent("""\
         GROUP         STATE
         connect-sink  Stable
@@ -209,21 +211,21 @@ def test_states_named_by_several_options_are_united(options: tuple[str, ...]) ->
     assert run("list", *options) == (0, screen, "")
 
 
-def test_types_named_by_several_options_are_united() -> None:
+def test_groups_of_any_named_type_are_listed() -> None:
     assert run("list", "-q", "--type", "share", "--type", "Streams") == (0, "flow\nshare\n", "")
 
 
-def test_an_odd_state_is_told_though_another_option_names_a_good_one() -> None:
+def test_an_unknown_state_is_an_error_although_another_option_names_a_valid_one() -> None:
     outcome = run("list", "--state", "Stable", "--state", "bogus")
     assert (outcome.exit_code, "--state 'bogus': unknown name 'bogus'" in outcome.stderr) == (2, True)
 
 
-def test_csv_of_a_cluster_out_of_reach_has_no_header(cluster: FakeCluster) -> None:
+def test_csv_of_an_unreachable_cluster_has_no_header(cluster: FakeCluster) -> None:
     cluster.refuse(unreachable())
     outcome = run("list", "--format", "csv")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
 
 
-def test_colour_in_a_pipe_is_for_who_wants_it_always() -> None:
+def test_output_to_a_pipe_has_colours_only_if_they_are_forced() -> None:
     assert "\x1b[32mStable" in run("list", "--state", "--color", "always").stdout
     assert "\x1b" not in run("list", "--state").stdout

@@ -1,4 +1,4 @@
-"""Group ids and topics are shown as they are: never as markup, and on a terminal never as its commands."""
+"""Group ids and topic names in output: never as markup, and without control characters on a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ every_table = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     "command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join
 )
-def test_json_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
+def test_json_has_every_name_unchanged(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
     cluster.add(name, commits={("t", 0): 1})
     outcome = run(*command, "--format", "json")
     assert json.loads(outcome.stdout)["groups"][0]["group"] == name
@@ -53,20 +53,20 @@ def test_json_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ..
 @pytest.mark.parametrize(
     "command", [("list",), ("describe", "--all-groups"), ("offsets", "--all-groups")], ids=" ".join
 )
-def test_csv_gives_every_name_back(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
+def test_csv_has_every_name_unchanged(cluster: FakeCluster, command: tuple[str, ...], name: str) -> None:
     cluster.add(name, commits={("t", 0): 1})
     rows = list(csv.reader(io.StringIO(run(*command, "--format", "csv").stdout, newline="")))
     assert [row[0] for row in rows] == ["GROUP", name]
 
 
-def test_csv_quotes_what_needs_it(cluster: FakeCluster) -> None:
+def test_csv_quotes_separators_and_quotes(cluster: FakeCluster) -> None:
     cluster.add(QUOTED, state="Stable")
     outcome = run("list", "--format", "csv")
     assert outcome.stdout.splitlines()[1] == '"a,""b""; c",Classic,Stable,consumer'
 
 
 @every_name
-def test_a_pipe_gets_the_raw_name(cluster: FakeCluster, name: str) -> None:
+def test_output_to_a_pipe_has_the_raw_name(cluster: FakeCluster, name: str) -> None:
     cluster.add(name)
     assert run("list") == (0, f"{name}\n", "")
     assert run("list", "-q", "-0") == (0, f"{name}\0", "")
@@ -74,7 +74,7 @@ def test_a_pipe_gets_the_raw_name(cluster: FakeCluster, name: str) -> None:
 
 
 @every_table
-def test_a_terminal_is_never_told_a_control_character(
+def test_output_to_a_terminal_has_no_control_character(
     mocker: MockerFixture, cluster: FakeCluster, command: tuple[str, ...]
 ) -> None:
     cluster.add(EVIL, commits={("t", 0): 1}, state="Stable", members=[member("m")])
@@ -85,7 +85,7 @@ def test_a_terminal_is_never_told_a_control_character(
 
 
 @every_table
-def test_a_terminal_shows_markup_as_it_is_named(
+def test_output_to_a_terminal_has_markup_unchanged(
     mocker: MockerFixture, cluster: FakeCluster, command: tuple[str, ...]
 ) -> None:
     cluster.add(MARKUP, commits={("t", 0): 1}, state="Stable", members=[member("m")])
@@ -103,7 +103,7 @@ def test_json_on_a_terminal_escapes_as_json_does(mocker: MockerFixture, cluster:
     assert f'"{WIDE}"' in text
 
 
-def test_notes_and_errors_stay_on_one_line_whatever_the_name(cluster: FakeCluster) -> None:
+def test_notes_and_errors_are_one_line_for_every_name(cluster: FakeCluster) -> None:
     cluster.add(EVIL)
     outcome = run("describe", EVIL, "no\nsuch", "--state", "--format", "ndjson")
     assert outcome.stderr == (
@@ -112,7 +112,7 @@ def test_notes_and_errors_stay_on_one_line_whatever_the_name(cluster: FakeCluste
     )
 
 
-def test_a_topics_name_is_escaped_too(mocker: MockerFixture, cluster: FakeCluster) -> None:
+def test_a_topic_name_is_escaped_on_a_terminal(mocker: MockerFixture, cluster: FakeCluster) -> None:
     cluster.add("g", commits={("t\x1b[2J", 0): 1})
     pretend_terminal(mocker)
     assert r"t\x1b[2J" in run("offsets", "g").stdout

@@ -1,4 +1,4 @@
-"""What is worth knowing and no error: on stderr, exit 0."""
+"""Notes on stderr, which are no errors: the exit code is 0."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ def test_a_rebalancing_group_is_a_warning_beside_its_rows(cluster: FakeCluster, 
 
 
 @pytest.fixture
-def crowd(cluster: FakeCluster) -> FakeCluster:
-    """21 Empty groups: one more than speak for themselves."""
+def twenty_one_empty_groups(cluster: FakeCluster) -> FakeCluster:
+    """Add 21 Empty groups: one more than have a note each."""
     for number in range(21):
         cluster.add(f"g{number:02}", commits={("t", 0): 1})
     return cluster
 
 
-@pytest.mark.usefixtures("crowd")
-def test_many_empty_groups_that_nobody_named_are_one_line() -> None:
+@pytest.mark.usefixtures("twenty_one_empty_groups")
+def test_more_than_twenty_empty_groups_that_were_not_named_are_one_note() -> None:
     assert run("describe", "--all-groups", "--state").stderr == "21 consumer groups have no active members.\n"
 
 
-@pytest.mark.usefixtures("crowd")
-def test_twenty_empty_groups_speak_for_themselves() -> None:
+@pytest.mark.usefixtures("twenty_one_empty_groups")
+def test_twenty_empty_groups_have_a_note_each() -> None:
     outcome = run("describe", "--all-groups", "--exclude", "g00")
-    told = [f"Consumer group 'g{number:02}' has no active members." for number in range(1, 21)]
-    assert outcome.stderr.splitlines() == told
+    notes = [f"Consumer group 'g{number:02}' has no active members." for number in range(1, 21)]
+    assert outcome.stderr.splitlines() == notes
 
 
-@pytest.mark.usefixtures("crowd")
-def test_a_group_that_was_named_speaks_for_itself_in_any_crowd(cluster: FakeCluster) -> None:
+@pytest.mark.usefixtures("twenty_one_empty_groups")
+def test_a_named_empty_group_has_a_note_of_its_own(cluster: FakeCluster) -> None:
     cluster.add("named")
     outcome = run("describe", "--match", "g.*", "named", "--state")
-    told = "Consumer group 'named' has no active members.\n21 more consumer groups have no active members.\n"
-    assert outcome.stderr == told
+    notes = "Consumer group 'named' has no active members.\n21 more consumer groups have no active members.\n"
+    assert outcome.stderr == notes
 
 
-def test_many_groups_with_nothing_to_show_are_one_line(cluster: FakeCluster) -> None:
+def test_many_groups_without_rows_are_one_note(cluster: FakeCluster) -> None:
     for number in range(21):
         cluster.add(f"g{number:02}", state="Stable", members=[member("m")])
-    told = "21 consumer groups have no committed offsets and no assigned partitions.\n"
-    assert run("describe", "--all-groups") == (0, "", told)
+    note = "21 consumer groups have no committed offsets and no assigned partitions.\n"
+    assert run("describe", "--all-groups") == (0, "", note)
 
 
 @needs_selector
-def test_kinds_that_a_command_cannot_handle_are_a_note(cluster: FakeCluster, command: str) -> None:
+def test_skipped_groups_of_other_kinds_are_a_note(cluster: FakeCluster, command: str) -> None:
     cluster.add("mine", state="Stable", members=[member("m")], commits={("t", 0): 1})
     cluster.add("share", state="Stable", kind="Share", protocol_type="share")
     cluster.add("flow", state="Stable", kind="Streams", protocol_type="streams")
@@ -69,10 +69,10 @@ def test_kinds_that_a_command_cannot_handle_are_a_note(cluster: FakeCluster, com
 
 
 @needs_selector
-def test_if_only_other_kinds_match_nothing_matches(cluster: FakeCluster, command: str) -> None:
+def test_a_selector_that_matches_other_kinds_only_matches_no_group(cluster: FakeCluster, command: str) -> None:
     cluster.add("share", state="Stable", kind="Share", protocol_type="share")
-    told = "1 group of another kind is skipped (Share).\nNo group matches.\n"
-    assert run(command, "--match", "share", "--format", "ndjson") == (0, "", told)
+    notes = "1 group of another kind is skipped (Share).\nNo group matches.\n"
+    assert run(command, "--match", "share", "--format", "ndjson") == (0, "", notes)
 
 
 @needs_selector
@@ -81,30 +81,30 @@ def test_a_named_group_of_another_kind_is_an_error(cluster: FakeCluster, command
     assert run(command, "share") == (1, "", "Error: group 'share': refused (GROUP_ID_NOT_FOUND)\n")
 
 
-def test_a_group_that_vanished_after_it_was_listed_is_a_note(cluster: FakeCluster) -> None:
+def test_a_group_that_is_deleted_after_it_was_listed_is_a_note(cluster: FakeCluster) -> None:
     cluster.add("here", state="Stable", members=[member("m", {"t": (0,)})])
     cluster.add("gone", state="Stable")
     del cluster.descriptions["gone"]
     cluster.end("t", 1)
     outcome = run("describe", "--all-groups", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["here,t,0,,1,,m,/10.0.0.1,client"]
-    told = "1 of the listed groups were deleted before they were read.\n"
-    assert (outcome.exit_code, outcome.stderr) == (0, told)
+    note = "1 of the listed groups were deleted before they were read.\n"
+    assert (outcome.exit_code, outcome.stderr) == (0, note)
 
 
 @needs_selector
-def test_a_group_that_vanished_before_its_commits_were_fetched_is_a_note(cluster: FakeCluster, command: str) -> None:
+def test_a_group_that_is_deleted_before_its_commits_are_fetched_is_a_note(cluster: FakeCluster, command: str) -> None:
     cluster.add("here", state="Stable", members=[member("m")], commits={("t", 0): 1})
     cluster.add("gone", state="Stable", members=[member("m")])
     cluster.unfetchable["gone"] = failure("GROUP_ID_NOT_FOUND", code=69, group="gone")
     outcome = run(command, "--all-groups", "--format", "ndjson")
     assert outcome.stdout.count("\n") == 1
-    told = "1 of the listed groups were deleted before they were read.\n"
-    assert (outcome.exit_code, outcome.stderr) == (0, told)
+    note = "1 of the listed groups were deleted before they were read.\n"
+    assert (outcome.exit_code, outcome.stderr) == (0, note)
 
 
-def test_a_named_group_that_vanished_is_an_error(cluster: FakeCluster) -> None:
+def test_a_named_group_that_is_deleted_is_an_error(cluster: FakeCluster) -> None:
     cluster.add("gone", state="Stable")
     del cluster.descriptions["gone"]
-    told = "Error: group 'gone': there is no such group (GROUP_ID_NOT_FOUND)\n"
-    assert run("describe", "--match", ".*", "gone") == (1, "", told)
+    error = "Error: group 'gone': there is no such group (GROUP_ID_NOT_FOUND)\n"
+    assert run("describe", "--match", ".*", "gone") == (1, "", error)

@@ -1,4 +1,4 @@
-"""`kafka-groups offsets`: what was committed, and nothing else asked."""
+"""`kafka-groups offsets`: committed offsets, without any other request."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.fakes.fake_admin import FakeCluster, failure, run
 
 @pytest.fixture(autouse=True)
 def two_groups(cluster: FakeCluster) -> None:
-    """Group `a` has commits on two topics, `b` on one; nobody is told of members."""
+    """Add `a` with commits on two topics, and `b` with a commit on one; neither has members."""
     cluster.add("a", state="Stable", commits={("u", 10): 4, ("u", 9): 3, ("t", 0): CommittedOffset(5, 2, "note")})
     cluster.add("b", commits={("t", 1): 7})
     cluster.end("t", 10, 10)
 
 
-def test_commits_stand_in_one_table_by_group_topic_and_number() -> None:
+def test_commits_are_one_table_sorted_by_group_topic_and_partition() -> None:
     screen = dedent("""\
         GROUP  TOPIC  PARTITION  COMMITTED-OFFSET  LEADER-EPOCH  METADATA
         a      t              0                 5             2  note
@@ -31,7 +31,7 @@ def test_commits_stand_in_one_table_by_group_topic_and_number() -> None:
     assert run("offsets", "b", "a") == (0, screen, "")
 
 
-def test_csv_has_empty_fields_for_what_is_missing() -> None:
+def test_csv_has_empty_fields_for_missing_values() -> None:
     screen = dedent("""\
         GROUP,TOPIC,PARTITION,COMMITTED-OFFSET,LEADER-EPOCH,METADATA
         b,t,0,,,
@@ -70,50 +70,50 @@ def test_a_named_topic_has_a_row_for_each_partition_committed_or_not() -> None:
 
 
 @pytest.mark.parametrize("topics", [("u:9,10",), ("u:10", "u:9"), ("u:10,9,10,",)])
-def test_named_partitions_are_told_once_and_in_order(topics: tuple[str, ...]) -> None:
+def test_named_partitions_are_printed_once_and_in_order(topics: tuple[str, ...]) -> None:
     arguments = [part for topic in topics for part in ("--topic", topic)]
     outcome = run("offsets", "a", *arguments, "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,u,9,3,,", "a,u,10,4,,"]
 
 
-def test_a_topic_named_whole_is_whole_whatever_else_is_said_of_it() -> None:
+def test_a_topic_that_is_also_named_without_partitions_has_all_of_them() -> None:
     outcome = run("offsets", "a", "--topic", "t:1", "--topic", "t", "--topic", "t:1", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "a,t,1,,,"]
 
 
-def test_an_unknown_topic_is_its_own_error() -> None:
+def test_an_unknown_topic_is_an_error_beside_the_rows() -> None:
     screen = "GROUP,TOPIC,PARTITION,COMMITTED-OFFSET,LEADER-EPOCH,METADATA\na,t,1,,,\n"
     outcome = run("offsets", "a", "--topic", "t:1", "--topic", "nope", "--format", "csv")
     error = "Error: topic 'nope': the topic does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
     assert outcome == (3, screen, "Consumer group 'a' has no committed offsets on the named partitions.\n" + error)
 
 
-def test_if_no_topic_is_known_nothing_is_answered() -> None:
+def test_unknown_topics_alone_leave_stdout_empty() -> None:
     error = "Error: topic 'nope': the topic does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
     assert run("offsets", "a", "--topic", "nope") == (1, "", error)
 
 
 @pytest.mark.parametrize(("flags", "stable"), [((), False), (("--stable",), True)])
-def test_stable_is_asked_of_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
+def test_stable_is_requested_from_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
     run("offsets", "a", *flags)
     cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, timeout=ANY)
 
 
-def test_neither_members_nor_log_ends_are_asked_for(cluster: FakeCluster) -> None:
+def test_neither_members_nor_log_end_offsets_are_fetched(cluster: FakeCluster) -> None:
     run("offsets", "a", "b")
     cluster.admin.describe_consumer_groups.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
 
 
-def test_a_named_group_without_commits_is_told_from_one_that_does_not_exist(cluster: FakeCluster) -> None:
+def test_a_named_group_without_commits_is_a_note_and_a_missing_one_an_error(cluster: FakeCluster) -> None:
     cluster.add("new")
-    told = (
+    stderr = (
         "Consumer group 'new' has no committed offsets on the named partitions.\n"
         "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
     )
     outcome = run("offsets", "a", "new", "nope", "--topic", "t:0", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "new,t,0,,,"]
-    assert (outcome.exit_code, outcome.stderr) == (3, told)
+    assert (outcome.exit_code, outcome.stderr) == (3, stderr)
     cluster.admin.describe_consumer_groups.assert_called_once_with(["new", "nope"], timeout=ANY)
 
 
@@ -127,13 +127,13 @@ def test_a_missing_group_alone_leaves_stdout_empty() -> None:
     assert run("offsets", "nope") == (1, "", "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n")
 
 
-def test_listed_groups_without_commits_are_no_matter(cluster: FakeCluster) -> None:
+def test_listed_groups_without_commits_are_not_described(cluster: FakeCluster) -> None:
     cluster.add("new")
     assert run("offsets", "--match", "new|b", "--format", "ndjson").exit_code == 0
     cluster.admin.describe_consumer_groups.assert_not_called()
 
 
-def test_a_refused_partition_is_one_error_and_hides_no_other(cluster: FakeCluster) -> None:
+def test_a_denied_partition_is_one_error_and_does_not_hide_others(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 5}, refused={("secret", 0): 29})
     outcome = run("offsets", "a", "--format", "json")
     document = json.loads(outcome.stdout)
@@ -149,11 +149,11 @@ def test_a_refused_partition_is_one_error_and_hides_no_other(cluster: FakeCluste
             "message": "not allowed: this needs Describe on the topic",
         }
     ]
-    told = "group 'a', partition secret-0: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
-    assert (outcome.exit_code, document["status"], outcome.stderr) == (3, "partial", f"Error: {told}\n")
+    error = "group 'a', partition secret-0: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
+    assert (outcome.exit_code, document["status"], outcome.stderr) == (3, "partial", f"Error: {error}\n")
 
 
-def test_a_denied_group_fails_alone(cluster: FakeCluster) -> None:
+def test_a_denied_group_does_not_hide_others(cluster: FakeCluster) -> None:
     cluster.unfetchable["a"] = failure(group="a")
     outcome = run("offsets", "a", "b", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["b,t,1,7,,"]

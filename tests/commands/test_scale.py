@@ -1,4 +1,4 @@
-"""What many groups cost, measured on the whole process and against real sockets."""
+"""The memory and the requests of many groups, measured on a whole process and with real sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIB_IN_KIB = 1024
 
 
 @pytest.fixture(scope="module")
-def crowded() -> Iterator[ScriptedCluster]:
+def cluster() -> Iterator[ScriptedCluster]:
     commits = {("orders", partition): partition for partition in range(PARTITIONS)}
     groups = {
         f"group-{number:05d}": Group(coordinator=1 + number % 3, state="Empty", commits=commits)
@@ -28,7 +28,7 @@ def crowded() -> Iterator[ScriptedCluster]:
         yield cluster
 
 
-# A process's peak begins with that of the one that started it, so a small one stands between it and pytest.
+# The peak memory of a process begins with that of its parent, so a small process is its parent instead of pytest.
 _MEASURE = """
 import resource, subprocess, sys
 with open(sys.argv[1], "wb") as output:
@@ -38,26 +38,26 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def _run_to_file(cluster: ScriptedCluster, output: Path, *arguments: str) -> tuple[int, int]:
-    """The exit code and the peak memory, in KiB, of a whole process."""
+    """Run the command with its stdout in a file, and return its exit code and its peak memory in KiB."""
     command = [sys.executable, "-m", "kafka_groups", *arguments, "-b", str(cluster.addresses[1])]
-    measured = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", _MEASURE, str(output), *command], capture_output=True, text=True, check=True, timeout=120
     )
-    code, peak = measured.stdout.split()
+    code, peak = completed.stdout.split()
     return int(code), int(peak)
 
 
 @pytest.mark.parametrize("output_format", ["table", "json"])
-def test_describing_ten_thousand_groups_stays_under_150_mib(
-    crowded: ScriptedCluster, tmp_path: Path, output_format: str
+def test_describe_of_ten_thousand_groups_needs_less_than_150_mib(
+    cluster: ScriptedCluster, tmp_path: Path, output_format: str
 ) -> None:
     output = tmp_path / "output"
-    code, peak_kib = _run_to_file(crowded, output, "describe", "--all-groups", "--format", output_format)
+    code, peak_kib = _run_to_file(cluster, output, "describe", "--all-groups", "--format", output_format)
     assert (code, output.read_text().count("orders")) == (0, GROUPS * PARTITIONS)
     assert 10 * _MIB_IN_KIB < peak_kib < 150 * _MIB_IN_KIB
 
 
-def test_describing_ten_thousand_groups_takes_thirteen_requests(crowded: ScriptedCluster, tmp_path: Path) -> None:
-    before = crowded.requests()
-    _run_to_file(crowded, tmp_path / "output", "describe", "--all-groups")
-    assert crowded.requests() - before == {"ListGroups": 3, "OffsetFetch": 6, "Metadata": 1, "ListOffsets": 3}
+def test_describe_of_ten_thousand_groups_sends_thirteen_requests(cluster: ScriptedCluster, tmp_path: Path) -> None:
+    before = cluster.requests()
+    _run_to_file(cluster, tmp_path / "output", "describe", "--all-groups")
+    assert cluster.requests() - before == {"ListGroups": 3, "OffsetFetch": 6, "Metadata": 1, "ListOffsets": 3}

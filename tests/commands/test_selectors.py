@@ -1,4 +1,4 @@
-"""Which groups are meant: the same in every command."""
+"""Selection of groups, which is the same in every command."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import pytest
 
 from tests.fakes.fake_admin import FakeCluster, run
 
-WHICH = "no group is selected; name groups, or use --match REGEX or --all-groups"
+NO_SELECTOR = "no group is selected; name groups, or use --match REGEX or --all-groups"
 
 
 @pytest.fixture(autouse=True)
 def four_groups(cluster: FakeCluster) -> None:
-    """Four groups with a commit each."""
+    """Add four groups with a commit each."""
     for group in ("a", "b", "ab", "b.c"):
         cluster.add(group, commits={("t", 0): 1})
     cluster.end("t", 1)
 
 
-def answered(command: str, *selectors: str) -> list[str]:
-    """The groups of the rows, in their order."""
+def selected(command: str, *selectors: str) -> list[str]:
+    """Return the groups of the rows, in their order."""
     outcome = run(command, *selectors, "--format", "csv")
     assert outcome.exit_code == 0
     return [line.split(",")[0] for line in outcome.stdout.splitlines()[1:]]
@@ -49,13 +49,15 @@ needs_selector = pytest.mark.parametrize("command", ["describe", "offsets"])
         (("a", "b", "--exclude", "b"), ["a"]),
     ],
 )
-def test_selectors_mean_the_same_everywhere(command: str, selectors: tuple[str, ...], groups: list[str]) -> None:
-    assert answered(command, *selectors) == groups
+def test_selectors_select_the_same_groups_in_every_command(
+    command: str, selectors: tuple[str, ...], groups: list[str]
+) -> None:
+    assert selected(command, *selectors) == groups
 
 
 @every_command
 @pytest.mark.parametrize(
-    ("selectors", "told"),
+    ("selectors", "message"),
     [
         (("--all-groups", "a"), "--all-groups contradicts named groups: give one or the other"),
         (("--all-groups", "-g", "a"), "--all-groups contradicts named groups: give one or the other"),
@@ -64,17 +66,19 @@ def test_selectors_mean_the_same_everywhere(command: str, selectors: tuple[str, 
         (("--exclude", "*"), "--exclude '*' is not a regular expression: nothing to repeat at position 0"),
     ],
 )
-def test_selectors_that_cannot_be_meant_are_usage_errors(command: str, selectors: tuple[str, ...], told: str) -> None:
-    assert run(command, *selectors) == (2, "", f"Error: {told}; see kafka-groups {command} --help\n")
+def test_contradicting_or_invalid_selectors_are_usage_errors(
+    command: str, selectors: tuple[str, ...], message: str
+) -> None:
+    assert run(command, *selectors) == (2, "", f"Error: {message}; see kafka-groups {command} --help\n")
 
 
 @needs_selector
 @pytest.mark.parametrize("selectors", [(), ("--exclude", "a"), ("--type", "classic")])
-def test_a_command_that_needs_groups_asks_which(command: str, selectors: tuple[str, ...]) -> None:
-    assert run(command, *selectors) == (2, "", f"Error: {WHICH}; see kafka-groups {command} --help\n")
+def test_a_command_that_needs_groups_fails_without_a_selector(command: str, selectors: tuple[str, ...]) -> None:
+    assert run(command, *selectors) == (2, "", f"Error: {NO_SELECTOR}; see kafka-groups {command} --help\n")
 
 
-def test_list_without_a_selector_means_all_but_the_excluded() -> None:
+def test_list_without_a_selector_prints_all_groups_except_excluded_ones() -> None:
     assert run("list", "--exclude", "a.*") == (0, "b\nb.c\n", "")
 
 
@@ -86,56 +90,56 @@ def test_selectors_that_match_nothing_are_a_note(command: str, selectors: tuple[
 
 
 @needs_selector
-def test_named_groups_cost_no_listing(cluster: FakeCluster, command: str) -> None:
+def test_named_groups_need_no_list_groups_request(cluster: FakeCluster, command: str) -> None:
     run(command, "a", "b")
     cluster.admin.list_groups.assert_not_called()
 
 
 @needs_selector
-def test_all_groups_are_asked_about_in_one_call(cluster: FakeCluster, command: str) -> None:
+def test_all_groups_are_read_in_one_call(cluster: FakeCluster, command: str) -> None:
     run(command, "--all-groups")
     cluster.admin.list_groups.assert_called_once_with(states=None, types=None, timeout=ANY)
-    read = {"describe": cluster.admin.describe_with_offsets, "offsets": cluster.admin.list_consumer_group_offsets}
-    read[command].assert_called_once()
+    calls = {"describe": cluster.admin.describe_with_offsets, "offsets": cluster.admin.list_consumer_group_offsets}
+    calls[command].assert_called_once()
 
 
 @pytest.mark.parametrize(("command", "option"), [("describe", "--in-state"), ("offsets", "--state")])
-def test_states_and_types_narrow_what_was_selected(cluster: FakeCluster, command: str, option: str) -> None:
+def test_states_and_types_filter_the_selected_groups(cluster: FakeCluster, command: str, option: str) -> None:
     cluster.add("busy", state="Stable", kind="Consumer", commits={("t", 0): 1})
-    assert answered(command, "--all-groups", option, "stable", "--type", "CONSUMER") == ["busy"]
+    assert selected(command, "--all-groups", option, "stable", "--type", "CONSUMER") == ["busy"]
     cluster.admin.list_groups.assert_called_once_with(states=("Stable",), types=("Consumer",), timeout=ANY)
 
 
-def test_in_describe_state_is_the_view_and_takes_no_value() -> None:
+def test_state_of_describe_is_a_view_and_takes_no_value() -> None:
     outcome = run("describe", "--all-groups", "--state", "Stable")
-    told = "--all-groups contradicts named groups: give one or the other"
-    assert outcome == (2, "", f"Error: {told}; see kafka-groups describe --help\n")
+    message = "--all-groups contradicts named groups: give one or the other"
+    assert outcome == (2, "", f"Error: {message}; see kafka-groups describe --help\n")
 
 
 @pytest.mark.parametrize("option", ["--state", "--type"])
-def test_in_offsets_a_filter_without_a_value_is_a_usage_error(option: str) -> None:
-    told = f"Error: Option '{option}' requires an argument; see kafka-groups offsets --help\n"
-    assert run("offsets", "--all-groups", option) == (2, "", told)
+def test_a_filter_of_offsets_without_a_value_is_a_usage_error(option: str) -> None:
+    message = f"Error: Option '{option}' requires an argument; see kafka-groups offsets --help\n"
+    assert run("offsets", "--all-groups", option) == (2, "", message)
 
 
 @pytest.mark.parametrize(
-    ("pair", "told"),
+    ("pair", "message"),
     [
         (("--members", "--state"), "--members contradicts --state"),
         (("--offsets", "--state"), "--offsets contradicts --state"),
         (("--members", "--offsets"), "--offsets contradicts --members"),
     ],
 )
-def test_describe_shows_one_view(pair: tuple[str, str], told: str) -> None:
+def test_two_views_of_describe_are_a_usage_error(pair: tuple[str, str], message: str) -> None:
     outcome = run("describe", "a", *pair)
-    assert outcome == (2, "", f"Error: {told}: give one or the other; see kafka-groups describe --help\n")
+    assert outcome == (2, "", f"Error: {message}: give one or the other; see kafka-groups describe --help\n")
 
 
-def test_topics_that_cannot_be_meant_are_usage_errors() -> None:
-    see = "; see kafka-groups offsets --help\n"
-    named = run("offsets", "a", "--topic", "t:x")
-    assert named == (2, "", f"Error: --topic 't:x': 'x' is not a partition{see}")
+def test_topics_that_cannot_be_parsed_are_usage_errors() -> None:
+    hint = "; see kafka-groups offsets --help\n"
+    unknown = run("offsets", "a", "--topic", "t:x")
+    assert unknown == (2, "", f"Error: --topic 't:x': 'x' is not a partition{hint}")
     empty = run("offsets", "a", "--topic", "t:")
-    assert empty == (2, "", f"Error: --topic 't:': no partition is named after the colon{see}")
+    assert empty == (2, "", f"Error: --topic 't:': no partition is named after the colon{hint}")
     twice = run("offsets", "a", "--topic", "t:0:1")
-    assert twice == (2, "", f"Error: --topic 't:0:1': write a topic, or a topic and partitions as orders:0,1{see}")
+    assert twice == (2, "", f"Error: --topic 't:0:1': write a topic, or a topic and partitions as orders:0,1{hint}")

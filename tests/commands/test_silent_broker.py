@@ -1,4 +1,4 @@
-"""A broker that takes questions and never answers: what the others know is shown, within the one deadline."""
+"""A broker that accepts requests and sends no response: results of the other brokers are printed at the deadline."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ GROUPS = {"a": 1, "b": 2, "c": SILENT}
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
     groups = {name: Group(coordinator=broker, state="Empty", commits={("t", 0): 5}) for name, broker in GROUPS.items()}
-    with ScriptedCluster(groups=groups, topics={"t": {0: 1}, "u": {0: SILENT}}) as made:
-        yield made
+    with ScriptedCluster(groups=groups, topics={"t": {0: 1}, "u": {0: SILENT}}) as cluster:
+        yield cluster
 
 
 def _bootstrap(cluster: ScriptedCluster) -> str:
@@ -48,7 +48,7 @@ def test_one_silent_broker_hides_only_its_own_groups(cluster: ScriptedCluster, a
     assert "TIMEOUT" in outcome.stderr
 
 
-def test_a_silent_leader_leaves_the_commits_shown_without_their_ends(cluster: ScriptedCluster) -> None:
+def test_commits_on_a_silent_leader_are_printed_without_log_end_offsets(cluster: ScriptedCluster) -> None:
     cluster.groups["a"].commits = {("t", 0): 5, ("u", 0): 7}
     cluster.script("ListOffsets", *[silent] * 20, brokers=[SILENT])
     outcome = run("describe", "a", "--timeout", "1s", "--format", "csv", bootstrap=_bootstrap(cluster))
@@ -57,7 +57,7 @@ def test_a_silent_leader_leaves_the_commits_shown_without_their_ends(cluster: Sc
     assert "partition u-0" in outcome.stderr
 
 
-def test_a_broker_that_fell_silent_is_named_with_its_address(cluster: ScriptedCluster) -> None:
+def test_the_error_of_a_silent_broker_has_its_address(cluster: ScriptedCluster) -> None:
     cluster.script("OffsetFetch", *[silent] * 20, brokers=[SILENT])
     outcome = run("offsets", "c", "--timeout", "1s", bootstrap=_bootstrap(cluster))
     assert outcome.exit_code == 1

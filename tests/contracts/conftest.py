@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def cluster(mocker: MockerFixture) -> FakeCluster:
-    """A cluster of one broker, without groups."""
+    """Return a cluster of one broker, without groups."""
     return FakeCluster(mocker)

@@ -12,7 +12,7 @@ from tests.fakes.fake_admin import run
 
 
 def commands_in(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command of a group and of its groups, with the words that call it."""
+    """Yield every command of a group and of its groups, with the words of its command line."""
     context = click.Context(group)
     found = [((*path, name), group.get_command(context, name)) for name in group.list_commands(context)]
     yield from ((words, command) for words, command in found if command is not None)
@@ -31,7 +31,7 @@ every_command = pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " "
 every_option = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS)
 
 
-def test_the_commands_are_known() -> None:
+def test_the_commands_are_those_of_the_contract() -> None:
     assert {words[0] for words in list(COMMANDS)[1:]} == {
         "list",
         "describe",
@@ -58,7 +58,7 @@ def test_help_names_every_option(words: tuple[str, ...]) -> None:
 
 
 @every_command
-def test_help_fits_a_page_of_a_hundred_columns(words: tuple[str, ...]) -> None:
+def test_help_has_at_most_a_hundred_columns(words: tuple[str, ...]) -> None:
     lines = run(*words, "--help", bootstrap=None).stdout.splitlines()
     assert max(map(len, lines)) <= 100
 
@@ -70,11 +70,11 @@ def test_the_help_of_an_option_is_a_sentence(option: click.Option) -> None:
 
 
 @every_option
-def test_an_options_value_is_named_in_capitals_or_by_its_choices(option: click.Option) -> None:
-    named = option.make_metavar(click.Context(cli))
+def test_the_metavar_of_an_option_is_in_capitals_or_lists_its_choices(option: click.Option) -> None:
+    metavar = option.make_metavar(click.Context(cli))
     choices = getattr(option.type, "choices", ())
-    assert option.is_flag or named == f"[{'|'.join(choices)}]" or named == named.upper()
-    assert len(named) <= 40
+    assert option.is_flag or metavar == f"[{'|'.join(choices)}]" or metavar == metavar.upper()
+    assert len(metavar) <= 40
 
 
 @pytest.mark.parametrize("command", ["list", "describe", "offsets"])

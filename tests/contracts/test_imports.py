@@ -1,4 +1,4 @@
-"""Starting is quick because little is imported: nothing for help, no drawing for a pipe."""
+"""Imports, which are few so that a command starts quickly: help imports nothing heavy, output to a pipe no rich."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 HEAVY = {"asyncio", "confluent_kafka", "kafka", "kio", "numpy", "pandas", "pyspark", "rich"}
-# What it takes to run the tool and to learn what it imported.
+# A program that runs the tool and then writes the names of the imported modules to a file.
 PROGRAM = """
 import sys
 from kafka_groups.cli import main
@@ -29,13 +29,13 @@ finally:
 
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:
-    """A broker with a group, on a port of this machine."""
+    """Yield the address of a local broker with a group."""
     with ScriptedCluster(brokers=1, groups={"g": Group(state="Stable")}) as cluster:
         yield str(cluster.brokers[1].endpoint)
 
 
-def imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> set[str]:
-    """The top-level packages that a run of the command line has imported."""
+def packages_imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> set[str]:
+    """Return the top-level packages that a run of the command line imports."""
     command = [sys.executable, "-c", PROGRAM, str(path / "modules"), *arguments]
     subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=True)
     return {name.partition(".")[0] for name in (path / "modules").read_text().splitlines()}
@@ -47,7 +47,7 @@ def imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> s
     ids=" ".join,
 )
 def test_help_and_schemas_import_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    assert imported(tmp_path, *arguments) & (HEAVY | {"jsonschema"}) == set()
+    assert packages_imported(tmp_path, *arguments) & (HEAVY | {"jsonschema"}) == set()
 
 
 @pytest.mark.parametrize(
@@ -55,27 +55,27 @@ def test_help_and_schemas_import_nothing_heavy(tmp_path: Path, arguments: tuple[
     [("list",), ("list", "--state"), ("describe", "g"), ("offsets", "g"), ("describe", "g", "--format", "json")],
     ids=" ".join,
 )
-def test_a_pipe_imports_nothing_that_draws_and_no_other_client(
+def test_output_to_a_pipe_imports_no_rich_and_no_other_kafka_client(
     tmp_path: Path, bootstrap: str, arguments: tuple[str, ...]
 ) -> None:
-    assert imported(tmp_path, *arguments, "-b", bootstrap) & HEAVY == set()
+    assert packages_imported(tmp_path, *arguments, "-b", bootstrap) & HEAVY == set()
 
 
-def test_a_table_on_a_terminal_is_what_imports_rich(tmp_path: Path, bootstrap: str) -> None:
-    ours, theirs = pty.openpty()
+def test_a_table_on_a_terminal_imports_rich_alone(tmp_path: Path, bootstrap: str) -> None:
+    controller, terminal = pty.openpty()
     try:
-        assert imported(tmp_path, "list", "-b", bootstrap, stdout=theirs) & HEAVY == {"rich"}
-        assert os.read(ours, 4096).replace(b"\r\n", b"\n").split()[-1].endswith(b"g")
+        assert packages_imported(tmp_path, "list", "-b", bootstrap, stdout=terminal) & HEAVY == {"rich"}
+        assert os.read(controller, 4096).replace(b"\r\n", b"\n").split()[-1].endswith(b"g")
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(controller)
+        os.close(terminal)
 
 
-def test_json_on_a_terminal_needs_no_rich(tmp_path: Path, bootstrap: str) -> None:
-    ours, theirs = pty.openpty()
+def test_json_on_a_terminal_imports_no_rich(tmp_path: Path, bootstrap: str) -> None:
+    controller, terminal = pty.openpty()
     try:
-        found = imported(tmp_path, "list", "-b", bootstrap, "--format", "json", stdout=theirs)
+        found = packages_imported(tmp_path, "list", "-b", bootstrap, "--format", "json", stdout=terminal)
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(controller)
+        os.close(terminal)
     assert found & HEAVY == set()

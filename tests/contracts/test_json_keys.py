@@ -1,4 +1,4 @@
-"""The keys of every document, one by one: they are an interface, and are only ever added."""
+"""The keys of every JSON document. They are an interface: keys may be added, never removed."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ STATE = LISTING | {"coordinator", "assignor", "group_epoch", "target_assignment_
 
 @pytest.fixture(autouse=True)
 def one_group(cluster: FakeCluster) -> None:
-    """A group with a member and a commit."""
+    """Add a group with a member and a commit."""
     cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})], commits={("t", 0): 1})
     cluster.end("t", 3)
 
 
 def document_of(*arguments: str) -> dict[str, Any]:
-    """What a command prints as JSON."""
+    """Return the JSON document that a command prints."""
     document: dict[str, Any] = json.loads(run(*arguments, "--format", "json").stdout)
     return document
 
 
 def row_of(*arguments: str) -> dict[str, Any]:
-    """The first line that a command prints as ndjson."""
+    """Return the first line that a command prints as ndjson."""
     row: dict[str, Any] = json.loads(run(*arguments, "--format", "ndjson").stdout.splitlines()[0])
     return row
 
 
 @pytest.mark.parametrize("command", ["list", "describe", "offsets"])
-def test_every_document_has_these_keys_complete_partial_or_failed(cluster: FakeCluster, command: str) -> None:
+def test_complete_partial_and_failed_documents_have_the_same_keys(cluster: FakeCluster, command: str) -> None:
     assert set(document_of(command, "g")) == TOP
     partial = document_of(command, "g", "nope")
     assert (set(partial), set(partial["errors"][0])) == (TOP, ERROR)
@@ -58,13 +58,13 @@ def test_every_document_has_these_keys_complete_partial_or_failed(cluster: FakeC
     assert (set(failed), set(failed["errors"][0])) == (TOP, ERROR)
 
 
-def test_the_keys_of_list() -> None:
+def test_list_has_these_keys() -> None:
     assert set(document_of("list")["groups"][0]) == LISTING
     assert set(row_of("list")) == LISTING
 
 
 @pytest.mark.parametrize("view", ["--offsets", "--members", "--state"])
-def test_the_keys_of_describe_are_the_same_in_every_view(view: str) -> None:
+def test_describe_has_these_keys_in_every_view(view: str) -> None:
     group = document_of("describe", "g", view)["groups"][0]
     assert set(group) == STATE | {"offsets", "members"}
     assert set(group["coordinator"]) == {"id", "host", "port"}
@@ -73,13 +73,13 @@ def test_the_keys_of_describe_are_the_same_in_every_view(view: str) -> None:
     assert set(group["members"][0]["assignment"][0]) == ASSIGNMENT
 
 
-def test_the_keys_of_a_describe_line_are_its_views() -> None:
+def test_a_line_of_describe_has_the_keys_of_its_view() -> None:
     assert set(row_of("describe", "g")) == OFFSET | {"group"}
     assert set(row_of("describe", "g", "--members")) == MEMBER | {"group"}
     assert set(row_of("describe", "g", "--state")) == STATE | {"members"}
 
 
-def test_the_keys_of_offsets() -> None:
+def test_offsets_has_these_keys() -> None:
     group = document_of("offsets", "g")["groups"][0]
     assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, COMMIT)
     assert set(row_of("offsets", "g")) == COMMIT | {"group"}

@@ -1,4 +1,4 @@
-"""`kafka-groups schema COMMAND` describes what the command really prints, to the last key."""
+"""`kafka-groups schema COMMAND`: a schema with every key that the command prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def schema_of(command: str) -> Json:
-    """The schema that the tool prints."""
+    """Return the schema that the tool prints."""
     outcome = run("schema", command, bootstrap=None)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     schema: Json = json.loads(outcome.stdout)
@@ -28,13 +28,13 @@ def schema_of(command: str) -> Json:
 
 
 def check(document: str, schema: Json) -> None:
-    """Raise ValidationError if the text is no such document."""
+    """Raise ValidationError if the document does not conform to the schema."""
     Draft202012Validator(schema).validate(json.loads(document))
 
 
 @pytest.fixture(autouse=True)
 def groups_with_everything(cluster: FakeCluster) -> None:
-    """Both protocols, members of both kinds, commits with and without all that they may have."""
+    """Add groups of both protocols, members of both kinds, and commits with and without optional values."""
     targets = (Assignment(topic="t", partitions=(0, 1)),)
     upgraded = member("m1", {"t": (0,)}, epoch=3, target_epoch=4, target_assignment=targets, upgraded=True)
     classic = member("m2", {"t": (1,)}, group_instance_id="i", epoch=3, target_epoch=4, target_assignment=())
@@ -47,7 +47,7 @@ def groups_with_everything(cluster: FakeCluster) -> None:
 
 
 @every_command
-def test_schemas_are_valid_and_name_their_document(command: str) -> None:
+def test_schemas_are_valid_and_contain_the_name_of_their_document(command: str) -> None:
     schema = schema_of(command)
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -116,7 +116,7 @@ def test_a_line_of_ndjson_conforms_to_its_schema(arguments: tuple[str, ...], row
 
 
 def objects_in(schema: Any) -> Iterator[Json]:
-    """Every schema of an object inside this one, itself included."""
+    """Yield every schema of an object inside this schema, itself included."""
     keywords = schema if isinstance(schema, dict) else {}
     yield from [keywords][: "required" in keywords]
     for value in keywords.values():
@@ -134,20 +134,20 @@ def test_every_key_is_required_described_and_typed(command: str) -> None:
 
 
 @every_command
-def test_readers_must_expect_more_keys(command: str) -> None:
+def test_every_object_allows_additional_keys(command: str) -> None:
     assert {found["additionalProperties"] for found in objects_in(schema_of(command))} == {True}
 
 
 @every_command
 @pytest.mark.parametrize("key", ["schema", "status", "groups", "errors"])
-def test_a_document_that_lacks_a_key_is_refused(command: str, key: str) -> None:
+def test_a_document_without_a_required_key_is_invalid(command: str, key: str) -> None:
     document = json.loads(run(command, "new", "--format", "json").stdout)
     del document[key]
     with pytest.raises(ValidationError, match=f"'{key}' is a required property"):
         check(json.dumps(document), schema_of(command))
 
 
-def test_minus_one_is_refused_where_null_is_meant() -> None:
+def test_minus_one_instead_of_null_is_invalid() -> None:
     document = json.loads(run("describe", "new", "--format", "json").stdout)
     document["groups"][0]["offsets"][0]["committed_offset"] = -1
     with pytest.raises(ValidationError, match="-1 is less than the minimum of 0"):

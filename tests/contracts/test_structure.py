@@ -114,7 +114,7 @@ def calls_of(name: str) -> Iterator[ast.Call]:
         yield from (node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == name)
 
 
-def test_names_of_failures_are_kafkas_or_the_contracts() -> None:
+def test_names_of_failures_are_those_of_kafka_or_of_the_contract() -> None:
     known = {error_name(code) for code in range(-1, 137)} | CONTRACT_NAMES
     written = {
         word.value.value
@@ -130,10 +130,10 @@ def test_no_error_without_a_name_is_raised() -> None:
     assert [ast.unparse(call) for call in calls_of("AdminError")] == []
 
 
-def test_exit_codes_are_the_contracts() -> None:
+def test_exit_codes_are_those_of_the_contract() -> None:
     codes = {found.__name__: found.exit_code for found in error_classes()}
-    odd = {name: code for name, code in codes.items() if code != 1}
-    assert odd == {"SettingsError": 2}
+    other_codes = {name: code for name, code in codes.items() if code != 1}
+    assert other_codes == {"SettingsError": 2}
     assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
     assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1
 

@@ -32,7 +32,7 @@ EXPRESSIONS = (
 )
 # Texts are wrapped at the margin, so a space of an expression matches a line break, too.
 _FORBIDDEN = re.compile("|".join(EXPRESSIONS).replace(" ", r"\s+"), re.IGNORECASE)
-# What the source of such a text looks like: between its words may be underscores, quotes and marks of comments.
+# The source of such a text: between its words may be underscores, quotes and comment signs.
 # Only files that match are parsed, because parsing all of them takes ten seconds.
 _GAP = r"(?:[\W_]|\\n|\b[fr]['\"])+"
 _SUSPECT = re.compile("|".join(EXPRESSIONS).replace(r"\b", "").replace(" ", _GAP), re.IGNORECASE)
@@ -174,7 +174,7 @@ def test_every_exemption_is_still_needed() -> None:
         ("async def it_{}_{}(): ...", 1),
     ],
 )
-def test_an_expression_is_found_wherever_a_text_stands(source: str, line: int) -> None:
+def test_an_expression_is_found_in_every_kind_of_text(source: str, line: int) -> None:
     # In two parts, because this file is checked, too.
     words = ("is", "told")
     assert hits_in("a.py", source.format(*words)) == [Hit("a.py", line, " ".join(words))]

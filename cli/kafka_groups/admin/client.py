@@ -260,11 +260,9 @@ class GroupAdmin:
             known=self._coordinators,
         )
         self._run(operation, [*describer.drivers(), fetch], deadline)
-        retries = describer.retries()
-        self._run(operation, retries, deadline)
+        self._run(operation, describer.retries(), deadline)
         # A coordinator that moved is known to the next call.
-        for locations in (*(driver.locations for driver in (*describer.drivers(), *retries)), fetch.locations):
-            self._coordinators.update(locations)
+        self._coordinators.update({**describer.locations(), **fetch.locations})
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)

@@ -62,6 +62,11 @@ class GroupDescriber:
             }
         return list(self._second.values())
 
+    def locations(self) -> dict[str, int]:
+        """Return the broker id of each group's coordinator, as the drivers found it last."""
+        drivers = (*self._first.values(), *self._second.values())
+        return {group: broker for driver in drivers for group, broker in driver.locations.items()}
+
     def results(self, brokers: Mapping[int, Broker]) -> Results[str, GroupDescription]:
         """Return each group's description with its coordinator, or the most informative of its failures."""
         succeeded: dict[str, GroupDescription] = {}

@@ -19,7 +19,7 @@ from kafka_groups.protocol.primitives import (
     skip_tags,
     write_unsigned_varint,
 )
-from kafka_groups.protocol.schema import Array, Field, Inline, Struct, compile_reader, compile_writer
+from kafka_groups.protocol.schema import Api, Array, Field, Inline, Struct, compile_reader, compile_writer
 
 __all__ = [
     "BOOL",
@@ -30,6 +30,7 @@ __all__ = [
     "INT64",
     "STRING",
     "UUID_",
+    "Api",
     "Array",
     "Cursor",
     "Field",

@@ -1,16 +1,19 @@
-"""Schemas of messages: tables of fields with version ranges, as in Kafka's schema files, and their compilation.
+"""Schemas: APIs and their messages as tables of fields with version ranges, as in Kafka's schema files.
 
-A schema is compiled once per version into a chain of functions. Structs are plain dicts keyed by
+A message is compiled once per version into a chain of functions. Structs are plain dicts keyed by
 field name; a field that a version lacks holds its default.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from kafka_groups.protocol.primitives import (
+    STRING,
     Cursor,
     Primitive,
     Read,
@@ -18,6 +21,7 @@ from kafka_groups.protocol.primitives import (
     Write,
     read_nullable_count,
     read_unsigned_varint,
+    skip_tags,
     write_length,
     write_unsigned_varint,
 )
@@ -25,6 +29,9 @@ from kafka_groups.protocol.primitives import (
 Struct: TypeAlias = dict[str, Any]
 
 _NULL_STRUCT: Final = 0xFF
+_SIZE: Final = struct.Struct(">i")
+_HEADER: Final = struct.Struct(">hhi")
+_WRITE_CLIENT_ID: Final = STRING.write(False, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +205,64 @@ def _inline_writer(write_struct: Write, *, nullable: bool) -> Write:
             write_struct(out, value or {})
 
     return write
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """One Kafka API in the versions that this tool supports (source: its two schema files).
+
+    `flexible_since` is the first version with compact types and tags; `response_tags` is False for
+    ApiVersions alone, whose response header never has tags (KIP-511). From `throttle_since` on the response
+    begins with the time for which the client has to send nothing, in milliseconds.
+    """
+
+    key: int
+    name: str
+    lowest: int
+    highest: int
+    flexible_since: int
+    request: tuple[Field, ...]
+    response: tuple[Field, ...]
+    throttle_since: int | None = None
+    response_tags: bool = True
+    _readers: dict[int, Read] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    _writers: dict[int, Write] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    def is_flexible(self, version: int) -> bool:
+        """Return whether this version has compact types and tagged fields."""
+        return version >= self.flexible_since
+
+    def encode_request(self, version: int, *, correlation_id: int, client_id: str, body: Mapping[str, Any]) -> bytes:
+        """Return the request with its size and header in front. SchemaError if a value does not fit its field."""
+        out = bytearray(_SIZE.size)
+        out += _HEADER.pack(self.key, version, correlation_id)
+        # The client id keeps its two-byte length even in the flexible header (RequestHeader.json).
+        _WRITE_CLIENT_ID(out, client_id)
+        if self.is_flexible(version):
+            out.append(0)
+        self.request_writer(version)(out, body)
+        _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
+        return bytes(out)
+
+    def open_response(self, version: int, payload: bytes) -> Cursor:
+        """Return a cursor behind the header of a response; `payload` begins with the correlation id."""
+        cursor = Cursor(payload, _SIZE.size)
+        if self.response_tags and self.is_flexible(version):
+            skip_tags(cursor)
+        return cursor
+
+    def read_response(self, version: int, payload: bytes) -> Struct:
+        """Return the whole response as a struct; SchemaError if the bytes do not match the schema."""
+        return self.response_reader(version)(self.open_response(version, payload))  # type: ignore[no-any-return]
+
+    def request_writer(self, version: int) -> Write:
+        """Return the compiled writer of the request body."""
+        if version not in self._writers:
+            self._writers[version] = compile_writer(self.request, version=version, flexible=self.is_flexible(version))
+        return self._writers[version]
+
+    def response_reader(self, version: int) -> Read:
+        """Return the compiled reader of the response body."""
+        if version not in self._readers:
+            self._readers[version] = compile_reader(self.response, version=version, flexible=self.is_flexible(version))
+        return self._readers[version]

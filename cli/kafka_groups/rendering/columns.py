@@ -59,7 +59,7 @@ class View:
     columns: tuple[Column, ...]
 
     def table(self, *, options: Collection[str] | None = None, as_kafka: bool = False) -> tuple[Column, ...]:
-        """Return the columns of a table or CSV with these options (None: all); `as_kafka` only those of Kafka's tool."""
+        """Return the columns of a table or CSV with these options, or all (None); `as_kafka` only those of Kafka."""
         return tuple(
             column
             for column in self.columns

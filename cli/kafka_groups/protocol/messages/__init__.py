@@ -1,6 +1,5 @@
 """The APIs that this tool uses, one module each; each schema follows Kafka's schema file of the same name."""
 
-from kafka_groups.protocol.api import Api
 from kafka_groups.protocol.messages.api_versions import API_VERSIONS
 from kafka_groups.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
@@ -11,6 +10,7 @@ from kafka_groups.protocol.messages.metadata import METADATA
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH
 from kafka_groups.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
 from kafka_groups.protocol.messages.sasl_handshake import SASL_HANDSHAKE
+from kafka_groups.protocol.schema import Api
 
 ALL: tuple[Api, ...] = (
     API_VERSIONS,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 API_VERSIONS = Api(
     key=18,

@@ -1,7 +1,7 @@
 """ConsumerGroupDescribe: state, epochs and members of KIP-848 groups."""
 
 from kafka_groups.protocol import BOOL, INT8, INT16, INT32, STRING, UUID_, Array, Field, Inline
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 _ASSIGNMENT = Inline(
     (

@@ -1,7 +1,7 @@
 """DescribeGroups: state and members of classic groups."""
 
 from kafka_groups.protocol import BOOL, BYTES, INT16, INT32, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 _MEMBER = (
     Field("member_id", STRING),

@@ -1,7 +1,7 @@
 """FindCoordinator: the broker that coordinates a group; many groups in one request since version 4 (KIP-699)."""
 
 from kafka_groups.protocol import INT8, INT16, INT32, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 BATCHED_SINCE = 4
 _ADDRESS = (Field("node_id", INT32), Field("host", STRING), Field("port", INT32))

@@ -1,7 +1,7 @@
 """ListGroups: the groups that one broker coordinates; filters by state (KIP-518) and type (KIP-848)."""
 
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 FILTERS_STATES_SINCE = 4
 FILTERS_TYPES_SINCE = 5

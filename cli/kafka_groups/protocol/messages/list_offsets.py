@@ -1,7 +1,7 @@
 """ListOffsets: the offset of a partition at a timestamp, or the log start or log end offset."""
 
 from kafka_groups.protocol import INT8, INT16, INT32, INT64, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 LATEST = -1
 EARLIEST = -2

@@ -1,7 +1,7 @@
 """Metadata: the brokers of the cluster, and the partition leaders of the requested topics."""
 
 from kafka_groups.protocol import BOOL, INT16, INT32, STRING, UUID_, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 _BROKER = (
     Field("node_id", INT32),

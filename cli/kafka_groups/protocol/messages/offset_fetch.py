@@ -1,7 +1,7 @@
 """OffsetFetch: the committed offsets of groups; all topics since version 2 (KIP-88), many groups since 8 (KIP-709)."""
 
 from kafka_groups.protocol import BOOL, INT16, INT32, INT64, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 ALL_TOPICS_SINCE = 2
 REQUIRE_STABLE_SINCE = 7

@@ -1,7 +1,7 @@
 """SaslAuthenticate: the messages of a SASL mechanism (KIP-152), and the lifetime of the session (KIP-368)."""
 
 from kafka_groups.protocol import BYTES, INT16, INT64, STRING, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 SASL_AUTHENTICATE = Api(
     key=36,

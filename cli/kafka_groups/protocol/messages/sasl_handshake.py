@@ -1,7 +1,7 @@
 """SaslHandshake: the SASL mechanism that the client requests, and those that the broker supports (KIP-43)."""
 
 from kafka_groups.protocol import INT16, STRING, Array, Field
-from kafka_groups.protocol.api import Api
+from kafka_groups.protocol.schema import Api
 
 # From version 1 on the messages of a mechanism are sent as SaslAuthenticate (KIP-152; every broker since 1.0).
 SASL_HANDSHAKE = Api(
