@@ -82,6 +82,22 @@ def test_a_poll_with_a_renewed_deadline_keeps_connections_coordinators_and_leade
             deadline = deadline.renew()
 
 
+def test_a_poll_after_a_coordinator_moved_looks_it_up_once() -> None:
+    groups = {name: Group(coordinator=at) for name, at in PLACES.items()}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.describe_with_offsets(PLACES, PLACES)
+        cluster.groups["a"].coordinator = 3
+        for _ in range(3):
+            descriptions, offsets = admin.describe_with_offsets(PLACES, PLACES)
+            assert (list(descriptions.failed), list(offsets.failed)) == ([], [])
+        # One for the first call, and one for each API that found the coordinator moved.
+        assert cluster.requests()["FindCoordinator"] == 3
+        last = admin.describe_consumer_groups(["a"]).all()["a"].coordinator
+        assert last is not None
+        assert last.id == 3
+        assert cluster.requests()["FindCoordinator"] == 3
+
+
 def test_a_share_of_a_deadline_leaves_the_remaining_time_to_later_calls() -> None:
     now = 100.0
     deadline = Deadline.after(8.0, lambda: now)

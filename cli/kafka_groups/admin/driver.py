@@ -86,8 +86,8 @@ class _Batch(Generic[K]):
 class ApiDriver(Generic[K, V]):
     """The progress of a set of keys to their results.
 
-    `known` maps keys to brokers known beforehand: they skip the lookup until a broker calls them
-    unmapped. Without a `lookup` every key must be known, and unmapped keys stay with their broker.
+    `known` maps keys to brokers: they skip the lookup until a broker returns that it no longer handles
+    them. Without a `lookup` every key must be known, and unmapped keys stay with their broker.
     """
 
     def __init__(

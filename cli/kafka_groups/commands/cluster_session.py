@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,18 +76,11 @@ class ClusterSession:
 def open_session(
     connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
 ) -> Iterator[ClusterSession]:
-    """Open a session for one command. Whatever ends it early leaves a whole document on stdout.
+    """Open a session for one command. If the command ends early, stdout still has a complete document.
 
     An AdminError (no broker responds) ends the document as failed, and is raised again for the root command.
     """
-    settings = resolve_settings(
-        bootstrap=connection.bootstrap_server,
-        config=connection.config,
-        properties=connection.properties,
-        profile=connection.profile,
-        timeout=connection.timeout,
-        environment=os.environ,
-    )
+    settings = resolve_settings(**connection.sources())
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import click
 
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.settings.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +29,17 @@ class Connection:
     properties: tuple[str, ...] = field(repr=False)
     profile: str | None
     timeout: str | None
+
+    def sources(self) -> Sources:
+        """Return the sources of the connection's settings: these options, then the environment."""
+        return {
+            "bootstrap": self.bootstrap_server,
+            "config": self.config,
+            "properties": self.properties,
+            "profile": self.profile,
+            "timeout": self.timeout,
+            "environment": os.environ,
+        }
 
 
 def connection_options(function: F) -> F:
@@ -69,7 +82,7 @@ def _with_connection(function: F, timeout: str) -> F:
         ),
     ):
         function = option(function)
-    return gathered(
+    return combine_options(
         function, "connection", Connection, ("bootstrap_server", "config", "properties", "profile", "timeout")
     )
 
@@ -119,7 +132,7 @@ def selector_options(function: F) -> F:
         click.argument("ids", metavar="[GROUP]…", nargs=-1),
     ):
         function = option(function)
-    return gathered(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
+    return combine_options(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
 
 
 def require_selectors(selectors: Selectors) -> None:
@@ -200,7 +213,7 @@ def _selectors(
     return Selectors(named=named, match=match, all_groups=every, exclude=exclude)
 
 
-def gathered(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
+def combine_options(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
     """Pass several options as one value, so that a command's signature shows what it needs."""
 
     def wrapper(**arguments: Any) -> Any:

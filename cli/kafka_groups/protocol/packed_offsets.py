@@ -59,9 +59,6 @@ class PackedPartitions(Sequence[PartitionCommit]):
     def __iter__(self) -> Iterator[PartitionCommit]:
         return iter(self._decode())
 
-    def __reversed__(self) -> Iterator[PartitionCommit]:
-        return reversed(self._decode())
-
     @overload
     def __getitem__(self, index: int) -> PartitionCommit: ...
     @overload

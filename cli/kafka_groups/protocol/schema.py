@@ -212,8 +212,8 @@ class Api:
     """One Kafka API in the versions that this tool supports (source: its two schema files).
 
     `flexible_since` is the first version with compact types and tags; `response_tags` is False for
-    ApiVersions alone, whose response header never has tags (KIP-511). From `throttle_since` on the response
-    begins with the time for which the client has to send nothing, in milliseconds.
+    ApiVersions alone, whose response header never has tags (KIP-511). Since version `throttle_since` a
+    response begins with `throttle_time_ms`.
     """
 
     key: int

@@ -61,7 +61,7 @@ class ListGroupsHandler:
             return ApiResult(retriable={broker: str(broker_error(code))})
         if code:
             return ApiResult(failed={broker: broker_error(code)})
-        # A filter that was not sent let through classic groups only.
+        # The filter was not sent, because this broker has only classic groups.
         assumed = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
         return ApiResult(completed={broker: [_listing(group, broker, assumed) for group in response["groups"]]})
 

@@ -10,17 +10,11 @@ from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import (
-    FENCED_LEADER_EPOCH,
-    KAFKA_STORAGE_ERROR,
     LEADER_NOT_AVAILABLE,
-    NETWORK_EXCEPTION,
     NOT_LEADER_OR_FOLLOWER,
-    OFFSET_NOT_AVAILABLE,
-    REPLICA_NOT_AVAILABLE,
-    REQUEST_TIMED_OUT,
-    UNKNOWN_LEADER_EPOCH,
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
+    error_code,
 )
 from kafka_groups.protocol.messages import LIST_OFFSETS
 from kafka_groups.protocol.messages.list_offsets import ISOLATION_SINCE
@@ -29,17 +23,6 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 _UNMAPPED: Final = frozenset({NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION})
-_RETRIABLE: Final = frozenset(
-    {
-        FENCED_LEADER_EPOCH,
-        KAFKA_STORAGE_ERROR,
-        NETWORK_EXCEPTION,
-        OFFSET_NOT_AVAILABLE,
-        REPLICA_NOT_AVAILABLE,
-        REQUEST_TIMED_OUT,
-        UNKNOWN_LEADER_EPOCH,
-    }
-)
 
 
 class ListOffsetsHandler:
@@ -68,7 +51,7 @@ class ListOffsetsHandler:
     def handle_response(
         self, keys: Sequence[TopicPartition], version: int, payload: bytes
     ) -> ApiResult[TopicPartition, int | None]:
-        """Return the offset of each partition, or add it by its error code."""
+        """Return the log offset of each partition; an error code makes it unmapped, retriable or failed."""
         result: ApiResult[TopicPartition, int | None] = ApiResult()
         for topic in LIST_OFFSETS.read_response(version, payload)["topics"]:
             for row in topic["partitions"]:
@@ -88,7 +71,7 @@ def add_partition(result: ApiResult[K, V], key: K, code: int, value: V) -> None:
     elif code in _UNMAPPED:
         # Only the lookup of leaders knows whether the partition was deleted.
         result.unmapped[key] = str(broker_error(code))
-    elif code in _RETRIABLE:
+    elif error_code(code).retriable:
         result.retriable[key] = str(broker_error(code))
     else:
         result.failed[key] = broker_error(code)

@@ -1,4 +1,4 @@
-"""The way into a cluster: bootstrap servers in their order with shares of the deadline, and the first Metadata."""
+"""Bootstrap servers, the share of the deadline that each one gets, and the Metadata request for the brokers."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ class Connection:
 
 
 def _throttle_s(in_flight: _InFlight, payload: bytes) -> float:
-    """Return how many seconds the broker asks the client to send nothing, from the start of its response."""
+    """Return the throttle time of a response, in seconds."""
     api = in_flight.request.api
     if api.throttle_since is None or in_flight.version < api.throttle_since:
         return 0.0

@@ -13,10 +13,10 @@ from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
     TableFormat,
-    takes_duration,
-    takes_past,
-    takes_table_format,
-    takes_tables,
+    duration_option,
+    past_option,
+    table_format_option,
+    tables_option,
 )
 from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -34,10 +34,10 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 
 
 @click.command(short_help="Look up past log end offsets.")
-@takes_tables
-@takes_table_format
-@takes_past("--since", default="7d", about="How far to look back.")
-@takes_duration("--step", default="60s", about="The time between two looked up times, at least 1s.")
+@tables_option
+@table_format_option
+@past_option("--since", default="7d", about="How far to look back.")
+@duration_option("--step", default="60s", about="The time between two looked up times, at least 1s.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @output_options()
 @connection_options_per_request

@@ -6,15 +6,15 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import takes_tables
-from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
+from kafka_groups.commands.pipeline.options import tables_option
+from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.rendering.pipeline.documents import Summary
 
 
 @click.command(short_help="Derive lag, verdicts and rebalances.")
-@takes_tables
-@takes_spark
+@tables_option
+@spark_options
 @output_options()
 def build(*, into: str, spark_choice: SparkChoice, output_format: str, colour: str) -> None:
     """Derive lag, time lag, rates, verdicts, rebalances and daily totals of the dates that changed.

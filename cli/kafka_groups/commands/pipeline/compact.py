@@ -10,7 +10,7 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import takes_past, takes_tables
+from kafka_groups.commands.pipeline.options import past_option, tables_option
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Join small files, remove old dates.")
-@takes_tables
-@takes_past("--keep", about="Remove dates that are older than this, such as 90d; at least 8d. [default: keep all]")
+@tables_option
+@past_option("--keep", about="Remove dates that are older than this, such as 90d; at least 8d. [default: keep all]")
 @output_options()
 def compact(*, into: str, keep: float | None, output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --keep is given. No reader sees a row twice, or misses one.

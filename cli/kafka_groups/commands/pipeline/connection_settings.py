@@ -7,22 +7,22 @@ import os
 from kafka_groups.commands.options import Connection
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
-from kafka_groups.settings.sources import Sources, merge_sources
+from kafka_groups.settings.sources import merge_sources
 
 
 def admin_settings(connection: Connection) -> ConnectionSettings:
     """Return the settings of GroupAdmin. Raises SettingsError."""
-    return resolve_settings(**_sources(connection))
+    return resolve_settings(**connection.sources())
 
 
 def librdkafka_settings(connection: Connection) -> ClientSettings:
     """Return the settings of a client of librdkafka. Raises SettingsError."""
-    return resolve_client(**_sources(connection))
+    return resolve_client(**connection.sources())
 
 
 def check_timeout(connection: Connection) -> None:
     """Raise SettingsError for an invalid timeout, also if no cluster is named that it would apply to."""
-    merge_sources({}, _sources(connection)).timeout_s()
+    merge_sources({}, connection.sources()).timeout_s()
 
 
 def names_cluster(connection: Connection) -> bool:
@@ -30,14 +30,3 @@ def names_cluster(connection: Connection) -> bool:
     named = (connection.bootstrap_server, connection.config, connection.profile, connection.properties)
     variables = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE")
     return any(named) or any(os.environ.get(f"KAFKA_GROUPS_{name}") for name in variables)
-
-
-def _sources(connection: Connection) -> Sources:
-    return {
-        "bootstrap": connection.bootstrap_server,
-        "config": connection.config,
-        "properties": connection.properties,
-        "profile": connection.profile,
-        "timeout": connection.timeout,
-        "environment": os.environ,
-    }

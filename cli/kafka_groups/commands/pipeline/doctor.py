@@ -14,14 +14,14 @@ from kafka_groups.commands.pipeline.connection_settings import (
     librdkafka_settings,
     names_cluster,
 )
-from kafka_groups.commands.pipeline.options import may_take_tables
+from kafka_groups.commands.pipeline.options import optional_tables_option
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
-@may_take_tables
+@optional_tables_option
 @output_options()
 @connection_options_per_request
 def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:

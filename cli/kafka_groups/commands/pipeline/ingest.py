@@ -10,9 +10,9 @@ import click
 from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
-from kafka_groups.commands.pipeline.options import TableFormat, takes_duration, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.options import TableFormat, duration_option, table_format_option, tables_option
 from kafka_groups.commands.pipeline.signals import defer_signals
-from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
+from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.rendering.pipeline.documents import Summary
 
@@ -23,18 +23,18 @@ _EVERY_S = 30.0
 
 
 @click.command(short_help="Read the new records of __consumer_offsets.")
-@takes_tables
-@takes_table_format
+@tables_option
+@table_format_option
 @click.option("--once", is_flag=True, help="Read the new records, and end. [default]")
 @click.option("--continuous", is_flag=True, help="Continue until interrupted.")
-@takes_duration("--every", about="With --continuous: the interval between the starts of batches. [default: 30s]")
+@duration_option("--every", about="With --continuous: the interval between the starts of batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
     type=click.IntRange(min=1),
     metavar="N",
     help="The maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
-@takes_spark
+@spark_options
 @output_options()
 @connection_options_per_request
 def ingest(

@@ -28,17 +28,17 @@ class TableFormat:
     default: str
 
 
-def takes_tables(function: F) -> F:
+def tables_option(function: F) -> F:
     """Add the option --into, which is required; the command gets it as `into`."""
     return _into(function, callback=_required)
 
 
-def may_take_tables(function: F) -> F:
+def optional_tables_option(function: F) -> F:
     """Add the option --into; the command gets it as `into`, or None."""
     return _into(function, callback=_given)
 
 
-def takes_table_format(function: F) -> F:
+def table_format_option(function: F) -> F:
     """Add the option --table-format; the command gets it as `table_format`, a TableFormat."""
     return click.option(
         "--table-format",
@@ -49,7 +49,7 @@ def takes_table_format(function: F) -> F:
     )(function)
 
 
-def takes_duration(
+def duration_option(
     name: str, *, default: str | None = None, about: str, longest_s: float = LONGEST_S
 ) -> Callable[[F], F]:
     """Return a decorator that adds an option for a duration; the command gets it in seconds, or as None."""
@@ -57,9 +57,9 @@ def takes_duration(
     return click.option(name, metavar="DURATION", default=default, show_default=True, callback=parse, help=about)
 
 
-def takes_past(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
-    """Return a decorator that adds an option for a past period of up to 20 years; see takes_duration."""
-    return takes_duration(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
+def past_option(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
+    """Return a decorator that adds an option for a past period of up to 20 years; see duration_option."""
+    return duration_option(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
 
 
 def _into(function: F, *, callback: Callable[..., Any]) -> F:

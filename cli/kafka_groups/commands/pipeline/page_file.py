@@ -70,9 +70,9 @@ def _is_stdout(status: os.stat_result) -> bool:
 
 
 def _check_draft(path: Path) -> None:
-    """Create and delete a file beside the target, with a name as long as the drafts of write_atomically have."""
+    """Create and delete a file beside the target, as write_atomically does."""
     target = path.resolve()
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", suffix=".draft"):
+    with NamedTemporaryFile(dir=target.parent, prefix=".", suffix=".draft"):
         pass
 
 

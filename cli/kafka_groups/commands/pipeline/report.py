@@ -9,14 +9,15 @@ import click
 
 from kafka_groups.commands.options import output_options, selector_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
-from kafka_groups.commands.pipeline.options import takes_past, takes_tables
+from kafka_groups.commands.pipeline.options import past_option, tables_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
-from kafka_groups.commands.pipeline.spark_options import SparkChoice, takes_spark
+from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.history import draw_history, history_document
 from kafka_groups.rendering.history.lines import write_history_lines
@@ -30,15 +31,13 @@ _MS = 1000
 _DEFAULT_TOP = 20
 # Programs get more: each group has up to a thousand points, and a million points are some 100 MB of JSON.
 _DEFAULT_TOP_BY_FORMAT = {"json": 1_000, "ndjson": 1_000, "csv": None}
-# Kafka's code of GROUP_ID_NOT_FOUND.
-_NOT_FOUND = 69
 _MATCHES_NOTHING = "(?!)"
 
 
 @click.command(short_help="Show lag, verdicts and rebalances of groups.")
-@takes_tables
+@tables_option
 @selector_options
-@takes_past("--since", default="1d", about="How far to look back.")
+@past_option("--since", default="1d", about="How far to look back.")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -52,7 +51,7 @@ _MATCHES_NOTHING = "(?!)"
     metavar="FILE",
     help="Also write a page for a browser, with charts; it needs no network. FILE may be a pipe or a device.",
 )
-@takes_spark
+@spark_options
 @output_options()
 def report(
     *,
@@ -196,4 +195,4 @@ def _document(history: History, failures: Sequence[Failure], page_error: Pipelin
 
 def _not_found(group: str) -> Failure:
     message = "the tables have no data on this group in this period; check the id, or give a longer --since"
-    return Failure(group=group, code=_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
+    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_IDGROUP_ID_NOT_FOUND", message=message)

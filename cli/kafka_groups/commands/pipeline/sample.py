@@ -13,7 +13,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, connection_options, output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
-from kafka_groups.commands.pipeline.options import TableFormat, takes_duration, takes_table_format, takes_tables
+from kafka_groups.commands.pipeline.options import TableFormat, duration_option, table_format_option, tables_option
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Record the current log end offsets and group states.")
-@takes_tables
-@takes_table_format
-@takes_duration("--every", about="Continue until interrupted, with a sample at this interval.")
+@tables_option
+@table_format_option
+@duration_option("--every", about="Continue until interrupted, with a sample at this interval.")
 @output_options()
 @connection_options
 def sample(

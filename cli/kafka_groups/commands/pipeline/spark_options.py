@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from kafka_groups.commands.options import gathered
+from kafka_groups.commands.options import combine_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ class SparkChoice:
     fetch_java: bool
 
 
-def takes_spark(function: F) -> F:
+def spark_options(function: F) -> F:
     """Add the options that choose Spark; the command gets them as one `spark_choice`. Raises UsageError."""
     for option in (
         click.option(
@@ -68,7 +68,7 @@ def takes_spark(function: F) -> F:
     ):
         function = option(function)
     names = ("master", "remote", "driver_memory", "spark_log", "fetch_java")
-    return gathered(function, "spark_choice", _spark_choice, names)
+    return combine_options(function, "spark_choice", _spark_choice, names)
 
 
 def _spark_choice(**given: Any) -> SparkChoice:

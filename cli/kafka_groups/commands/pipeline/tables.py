@@ -8,7 +8,7 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import may_take_tables
+from kafka_groups.commands.pipeline.options import optional_tables_option
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize, write_rows
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Show tables, columns and sizes.")
-@may_take_tables
+@optional_tables_option
 @output_options()
 def tables(*, into: str | None, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --into, the size of each table.

@@ -1,4 +1,4 @@
-"""Keys or values of a chunk in one buffer; numbers and texts gathered from it at many places at once."""
+"""Keys or values of a chunk in one buffer; numbers and texts combine_options from it at many places at once."""
 
 from __future__ import annotations
 

@@ -3,13 +3,6 @@
 from kafka_groups.protocol import INT8, INT16, INT32, INT64, STRING, Array, Field
 from kafka_groups.protocol.schema import Api
 
-LATEST = -1
-EARLIEST = -2
-# A value of this tool, never sent: the request has LATEST with the isolation level read_committed.
-LAST_STABLE = -1001
-
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
 ISOLATION_SINCE = 2
 
 LIST_OFFSETS = Api(

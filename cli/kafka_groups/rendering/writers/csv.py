@@ -22,7 +22,7 @@ class CsvWriter:
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
-        """Write the rows, in the columns of the header whatever the group's own are."""
+        """Write the rows with the columns of the header, not those of the entry."""
         self._write_header()
         self._writer.writerows(
             zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
