@@ -63,11 +63,17 @@ def test_a_later_process_with_the_same_number_is_not_running_and_not_stopped(tmp
     stop([later], grace_s=0)
 
 
-@pytest.mark.parametrize("correction_s", [-1, 1])
-def test_a_process_is_identified_after_a_correction_of_the_clock(tmp_path: Path, correction_s: int) -> None:
+@pytest.mark.parametrize("step_s", [-3600, 1, 3600])
+def test_a_process_is_identified_after_a_step_of_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_s: int
+) -> None:
     process = _started(_SLEEP, tmp_path / "out")
+    booted, created = psutil.boot_time(), psutil.Process.create_time
+    # Both are read from the clock, and move with it.
+    monkeypatch.setattr(psutil, "boot_time", lambda: booted + step_s)
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: created(process) + step_s)
 
-    assert is_running(replace(process, created=process.created + correction_s))
+    assert is_running(process)
     stop([process], grace_s=0)
 
 
@@ -75,7 +81,7 @@ def test_a_zombie_is_not_running() -> None:
     parent = subprocess.Popen([sys.executable, "-c", _ZOMBIE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
-    zombie = ProcessId(pid=pid, created=psutil.Process(pid).create_time())
+    zombie = ProcessId(pid=pid, created=psutil.Process(pid).create_time() - psutil.boot_time())
 
     assert wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, timeout_s=10)
     assert not is_running(zombie)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
 from kafka_groups.admin.describe import GroupDescriber
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
-from kafka_groups.admin.event_loop import run_until_complete
+from kafka_groups.admin.event_loop import Drivers, run_until_complete
 from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.handlers.list_groups import ListGroupsHandler
@@ -124,9 +124,8 @@ class GroupAdmin:
     ) -> Results[str, GroupDescription]:
         """Describe classic, simple and KIP-848 groups: state and members.
 
-        A group of unknown type is described by the APIs of all types at once, and so is one that is no longer of the
-        type that it was of (an online upgrade, or back). A group that does not exist, or is of another type, fails
-        with GROUP_ID_NOT_FOUND.
+        A group of unknown type is described by the APIs of all types at once; one that is no longer of its known type
+        (an online upgrade, or back) by the others. A group that is absent or of another type fails with error 69.
         """
         return self._describe("describing groups", groups, (), self._connect(timeout))[0]
 
@@ -259,8 +258,7 @@ class GroupAdmin:
             lookup=CoordinatorStrategy(),
             known=self._coordinators,
         )
-        self._run(operation, [*describer.drivers(), fetch], deadline)
-        self._run(operation, describer.retries(), deadline)
+        self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.retries)
         # A coordinator that moved is known to the next call.
         self._coordinators.update({**describer.locations(), **fetch.locations})
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
@@ -288,12 +286,15 @@ class GroupAdmin:
         self._run(operation, [driver], deadline)
         return driver
 
-    def _run(self, operation: str, drivers: Sequence[ApiDriver[Any, Any]], deadline: float) -> None:
+    def _run(
+        self, operation: str, drivers: Drivers, deadline: float, *, follow_up: Callable[[], Drivers] = tuple
+    ) -> None:
         report = self._progress
         run_until_complete(
             self._pool,
             drivers,
             deadline=deadline,
             clock=self._clock,
+            follow_up=follow_up,
             progress=None if report is None else lambda done, total: report(operation, done, total),
         )

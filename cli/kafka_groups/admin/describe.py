@@ -36,51 +36,61 @@ class GroupDescriber:
             )
             for handler in HANDLERS
         }
-        self._second: dict[str, ApiDriver[str, GroupDescription]] = {}
+        self._second: dict[str, ApiDriver[str, GroupDescription]] | None = None
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         """Return the drivers to run first."""
         return list(self._first.values())
 
     def retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
-        """Return the drivers to run next: for groups that are no longer of the type that they were of.
+        """Return, once the first drivers are complete, those for groups that are no longer of their known type.
 
         An online upgrade to KIP-848, or back, changes the type of a group.
         """
+        if self._second is not None or not all(driver.is_complete() for driver in self._first.values()):
+            return ()
         changed = [
             group
             for driver in self._first.values()
             for group, failure in driver.failed.items()
             if failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1
         ]
-        if changed:
-            self._second = {
-                handler.group_type: self._driver(
-                    handler.group_type, (group for group in changed if handler.group_type not in self._types[group])
-                )
-                for handler in HANDLERS
-            }
+        # The first drivers may have found other coordinators.
+        self._coordinators = {**self._coordinators, **self.locations()}
+        self._second = {
+            handler.group_type: self._driver(
+                handler.group_type, [group for group in changed if handler.group_type not in self._types[group]]
+            )
+            for handler in HANDLERS
+        }
         return list(self._second.values())
 
     def locations(self) -> dict[str, int]:
         """Return the broker id of each group's coordinator, as the drivers found it last."""
-        drivers = (*self._first.values(), *self._second.values())
-        return {group: broker for driver in drivers for group, broker in driver.locations.items()}
+        return {group: broker for driver in self._all() for group, broker in driver.locations.items()}
 
     def results(self, brokers: Mapping[int, Broker]) -> Results[str, GroupDescription]:
         """Return each group's description with its coordinator, or the most informative of its failures."""
         succeeded: dict[str, GroupDescription] = {}
         failed: dict[str, Failure] = {}
         for group in self._groups:
-            drivers = (*self._first.values(), *self._second.values())
-            driver = next((driver for driver in drivers if group in driver.completed), None)
+            driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
                 coordinator = brokers.get(driver.locations[group])
                 succeeded[group] = replace(driver.completed[group], coordinator=coordinator)
             else:
-                failures = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
-                failed[group] = reduce(_more_informative, failures)
+                failed[group] = self._failure(group)
         return Results(succeeded=succeeded, failed=failed)
+
+    def _all(self) -> Sequence[ApiDriver[str, GroupDescription]]:
+        return [*self._first.values(), *(self._second or {}).values()]
+
+    def _failure(self, group: str) -> Failure:
+        # A retry that was not finished says more than the first driver, which did not find the group.
+        retries = [driver.failed[group] for driver in (self._second or {}).values() if group in driver.failed]
+        unfinished = [failure for failure in retries if failure.code != GROUP_ID_NOT_FOUND]
+        first = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
+        return reduce(_more_informative, unfinished or first)
 
     def _driver(self, group_type: str, groups: Iterable[str]) -> ApiDriver[str, GroupDescription]:
         handler = next(handler for handler in HANDLERS if handler.group_type == group_type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from kafka_groups.admin.driver import ApiDriver, ApiHandler, RequestSpec
 from kafka_groups.admin.network.connection import Request, Response
@@ -17,6 +17,8 @@ from kafka_groups.protocol import SchemaError
 # A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
 # keys than this are spread over the brokers.
 MAX_LOOKUP_KEYS: Final = 10_000
+
+Drivers: TypeAlias = Sequence[ApiDriver[Any, Any]]
 
 
 class Brokers(Protocol):
@@ -54,21 +56,23 @@ class _Token:
 
 def run_until_complete(
     pool: Brokers,
-    drivers: Sequence[ApiDriver[Any, Any]],
+    drivers: Drivers,
     *,
     deadline: float,
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
+    follow_up: Callable[[], Drivers] = tuple,
 ) -> None:
     """Run all drivers in one loop until every key is completed or failed, at the latest by the deadline.
+
+    `follow_up` returns drivers that the outcome of others makes necessary; they join the loop.
 
     A broker that sends nothing for half of the time is given up: its keys may have moved, and the results of the other
     brokers must not wait for it. `progress` receives the number of keys that are done, and the number of keys.
     """
     started = clock()
-    total = sum(driver.key_count() for driver in drivers)
     pool.set_idle_timeout(max(0.0, deadline - started) / 2)
-    while not all(driver.is_complete() for driver in drivers):
+    while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
         now = clock()
         if now >= deadline:
             for driver in drivers:
@@ -83,6 +87,7 @@ def run_until_complete(
             for response in pool.poll(min([deadline, *wakes])):
                 _receive(pool, response, clock())
         if progress is not None:
+            total = sum(driver.key_count() for driver in drivers)
             progress(sum(driver.finished_count() for driver in drivers), total)
 
 

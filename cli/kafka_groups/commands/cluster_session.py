@@ -29,6 +29,8 @@ class ClusterSession:
     screen: Screen
     writer: Writer
     progress: ProgressBar | None
+    # What is known to have failed, should the command end early.
+    failures: Sequence[Failure] = ()
     written: int = 0
 
     def print_notes(self, notes: Iterable[str]) -> None:
@@ -56,6 +58,7 @@ class ClusterSession:
         Raises IncompleteResultError if there are failures.
         """
         self.end_progress()
+        self.failures = failures
         for entry in entries:
             self.writer.add(entry)
             self.written += 1
@@ -92,11 +95,12 @@ def open_session(
             yield session
         except AdminError as error:
             session.end_progress()
-            writer.end([Failure.of(error)], status="failed")
+            writer.end([*session.failures, Failure.of(error)], status="failed")
+            print_failures(screen, session.failures)
             raise
         except KeyboardInterrupt:
             session.end_progress()
-            writer.end([], status="partial" if session.written else "failed")
+            writer.end(session.failures, status="partial" if session.written else "failed")
             raise
         finally:
             session.end_progress()

@@ -71,6 +71,7 @@ def describe(
     output = DescribeOutput(name=name, verbose=verbose, output_format=output_format)
     with open_session(connection, colour=colour, make_writer=output.make_writer) as session:
         selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
+        session.failures = selection.failures
         groups = describe_groups(session.admin, selection, details=output.details(), deadline=session.deadline)
         session.print_notes(groups.notes)
         print_group_states(session.screen, groups.descriptions.values(), named=selection.named)

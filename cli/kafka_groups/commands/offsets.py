@@ -68,6 +68,7 @@ def offsets(
     )
     with open_session(connection, colour=colour, make_writer=partial(_make_writer, output_format)) as session:
         selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, deadline=session.deadline)
+        session.failures = selection.failures
         listed = list_group_offsets(
             session.admin, selection, topics=partitions, require_stable=stable, deadline=session.deadline
         )

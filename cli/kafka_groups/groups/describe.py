@@ -76,7 +76,11 @@ def describe_groups(
     groups = _merge(selection, listed, descriptions, with_denied=details.offsets)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]
-    unread = {group: offsets.failed[group] for group in committing if group in offsets.failed}
+    unread = {
+        group: offsets.failed[group]
+        for group in committing
+        if group in offsets.failed and offsets.failed[group] != descriptions.failed.get(group)
+    }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
     failures, notes = without_deleted(selection, descriptions.failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]

@@ -92,7 +92,7 @@ def select_groups(
     if not (selectors.all_groups or selectors.match or selectors.states or selectors.types):
         groups = tuple(sorted(group for group in selectors.named if not selectors.excludes(group)))
         return Selection(groups=groups, named=frozenset(selectors.named))
-    listed = list_selected(admin, selectors, deadline=deadline and deadline.share(NOT_LAST))
+    listed = list_selected(admin, selectors, deadline=deadline, is_last=False)
     skipped = tuple(
         group
         for group in listed.listings.values()
@@ -101,12 +101,21 @@ def select_groups(
     ids = {group.group for group in skipped}
     # The broker that failed to list its groups may be the coordinator of a named one, which is read all the same.
     groups = tuple(sorted(group for group in (*listed.groups, *listed.unlisted) if group not in ids))
-    return replace(listed, groups=groups, skipped=skipped, unlisted=())
+    # A group that was listed and is skipped does not make up for a named one that is absent.
+    is_absent = any(failure.group is not None for failure in listed.failures)
+    anything_listed = bool(groups) or (listed.anything_listed and not is_absent)
+    return replace(listed, groups=groups, skipped=skipped, unlisted=(), anything_listed=anything_listed)
 
 
-def list_selected(admin: Admin, selectors: Selectors, *, deadline: Deadline | None = None) -> Selection:
-    """Return the listed groups of every type that are selected; all of them if nothing selects one."""
-    results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=deadline)
+def list_selected(
+    admin: Admin, selectors: Selectors, *, deadline: Deadline | None = None, is_last: bool = True
+) -> Selection:
+    """Return the listed groups of every type that are selected; all of them if nothing selects one.
+
+    `is_last` means that no call follows that needs a share of the deadline.
+    """
+    share = deadline if is_last else deadline and deadline.share(NOT_LAST)
+    results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=share)
     selected = {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
     missing = [group for group in selectors.named if group not in selected and not selectors.excludes(group)]
     is_filtered = bool(selectors.states or selectors.types)

@@ -22,19 +22,17 @@ _KILL_TIMEOUT_S = 10
 # and does not receive the terminal's Ctrl-C. Its process ID is known before it can fail.
 _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 
-# The creation time is absolute: the ticks from the boot to the creation, added to the time of the boot. Linux gives the
-# time of the boot in whole seconds of a clock that NTP corrects, so two commands read slightly different times for the
-# same process. Another process with the same number is created later than that: the system has to use up all other
-# numbers first, or to boot again.
-_CREATION_TOLERANCE_S = 5.0
-_ENDED_AT_ONCE = 0.0
+# The creation time is counted from the boot, in ticks, so that a step of the clock does not change it. psutil adds the
+# time of the boot, which moves with the clock, so it is subtracted again; it is read in whole seconds.
+_CREATION_TOLERANCE_S = 2.0
+_ENDED_AT_ONCE = -1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessId:
-    """A process by its number and its creation time, because the system uses numbers again.
+    """A process by its number and its creation time, because the system reuses numbers.
 
-    `created` is in seconds since the epoch.
+    `created` is in seconds since the boot.
     """
 
     pid: int
@@ -115,11 +113,17 @@ def _await_end(processes: Sequence[ProcessId], *, timeout_s: float) -> bool:
     return wait_until(lambda: not any(map(is_running, processes)), timeout_s=timeout_s)
 
 
+def _seconds_after_boot(process: psutil.Process) -> float:
+    import psutil
+
+    return process.create_time() - psutil.boot_time()
+
+
 def _identify(pid: int) -> ProcessId:
     import psutil
 
     try:
-        return ProcessId(pid=pid, created=psutil.Process(pid).create_time())
+        return ProcessId(pid=pid, created=_seconds_after_boot(psutil.Process(pid)))
     except psutil.NoSuchProcess:
         return ProcessId(pid=pid, created=_ENDED_AT_ONCE)
 
@@ -130,7 +134,7 @@ def _find(process: ProcessId) -> psutil.Process | None:
 
     try:
         found = psutil.Process(process.pid)
-        is_same = abs(found.create_time() - process.created) <= _CREATION_TOLERANCE_S
+        is_same = abs(_seconds_after_boot(found) - process.created) <= _CREATION_TOLERANCE_S
         has_ended = found.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except (psutil.NoSuchProcess, psutil.AccessDenied):  # a process of another user is none of the sandbox
         return None

@@ -109,13 +109,13 @@ def test_a_path_that_cannot_be_written_is_reported_before_spark_is_started(
     assert names(page) == ["loop"]
 
 
-def test_a_file_name_that_is_too_long_for_a_draft_is_reported_before_spark_is_started(
+def test_a_file_name_that_is_too_long_is_reported_before_spark_is_started(
     fakes: FakePipeline, into: str, page: Path
 ) -> None:
-    outcome = report(into, page.with_name("x" * 250))
+    outcome = report(into, page.with_name("x" * 256))
     assert (outcome.exit_code, "File name too long" in outcome.stderr) == (1, True)
     fakes.spark.assert_not_called()
-    assert report(into, page.with_name("x" * 235)).exit_code == 0
+    assert report(into, page.with_name("x" * 255)).exit_code == 0
 
 
 def test_a_new_page_has_the_permissions_of_the_umask(into: str, page: Path, private_umask: int) -> None:

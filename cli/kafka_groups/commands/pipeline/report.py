@@ -195,4 +195,4 @@ def _document(history: History, failures: Sequence[Failure], page_error: Pipelin
 
 def _not_found(group: str) -> Failure:
     message = "the tables have no data on this group in this period; check the id, or give a longer --since"
-    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_IDGROUP_ID_NOT_FOUND", message=message)
+    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)

@@ -1,0 +1,59 @@
+"""Describing groups: results of single groups when others fail, and the failures that are known at an early end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from kafka_groups.groups.describe import Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import Selectors, select_groups
+from tests.fakes.fake_admin import FakeCluster, failure, run
+from tests.fakes.scripted_broker import changed
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+def test_a_group_whose_type_changed_is_described_although_another_group_is_stuck() -> None:
+    groups = {
+        "upgraded": Group(coordinator=1, type="Classic", commits={("t", 0): 5}),
+        "stuck": Group(coordinator=2, commits={("t", 0): 5}),
+    }
+    with ScriptedCluster(groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin(timeout_s=2.0) as admin:
+        deadline = admin.deadline()
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE, deadline=deadline)
+        cluster.groups["upgraded"].type = "Consumer"
+        stuck = changed(groups=[{"group_id": "stuck", "topics": [], "error_code": 14}])
+        cluster.script("OffsetFetch", *[stuck] * 50, brokers=[2])
+        described = describe_groups(admin, selection, details=Details(offsets=True), deadline=deadline)
+    assert [row.group for row in described.rows("upgraded")] == ["upgraded"]
+    assert [(each.group, each.name) for each in described.failures] == [("stuck", "TIMEOUT")]
+    assert described.notes == ()
+
+
+def test_an_absent_group_beside_groups_that_cannot_be_described_is_exit_1(mocker: MockerFixture) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("shared", state="Stable", kind="Share", protocol_type="share")
+    outcome = run("describe", "--match", "sh.*", "-g", "absent", "--format", "csv")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+
+
+def test_after_ctrl_c_the_document_has_the_failures_that_are_known(mocker: MockerFixture) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.unlistable[3] = failure("CLUSTER_AUTHORIZATION_FAILED", code=31, broker=3)
+    cluster.add("g", state="Stable")
+    cluster.admin.describe_with_offsets.side_effect = KeyboardInterrupt
+    outcome = run("describe", "--all-groups", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"]) == (130, "failed")
+    assert [(error["broker"], error["code"]) for error in document["errors"]] == [(3, 31)]
+
+
+def test_each_listing_of_a_selection_has_half_of_the_remaining_time(mocker: MockerFixture) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("g", state="Empty")
+    run("describe", "g", "absent", "--in-state", "Empty")
+    shares = [call.kwargs["timeout"].timeout_s for call in cluster.admin.list_groups.call_args_list]
+    assert [round(share) for share in shares] == [15, 15]
