@@ -16,7 +16,7 @@ WORKERS ?= 2
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
 	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
-	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes"
+	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes, without slow ones"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make check        format, lint, types, import rules and wording"

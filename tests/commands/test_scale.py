@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
+pytestmark = pytest.mark.slow
 GROUPS = 10_000
 PARTITIONS = 12
 _MIB_IN_KIB = 1024

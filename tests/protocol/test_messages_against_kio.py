@@ -39,6 +39,7 @@ from tests.protocol.kio_bridge import (
 )
 from tests.protocol.values import VALUES, integers, structs
 
+pytestmark = pytest.mark.slow
 BOTH_KINDS = pytest.mark.parametrize("kind", ["request", "response"])
 TAGGED = [(api, version) for api, version in SUPPORTED if api.is_flexible(version) and api.response_tags]
 

@@ -14,6 +14,7 @@ from kafka_groups.protocol import SchemaError, Struct
 from kafka_groups.protocol.messages import ALL, FIND_COORDINATOR, METADATA, OFFSET_FETCH, Api
 from tests.protocol.golden_messages import BY_NAME, Golden
 
+pytestmark = pytest.mark.slow
 SUPPORTED = [(api, version) for api in ALL for version in range(api.lowest, api.highest + 1)]
 EVERY_VERSION = pytest.mark.parametrize(
     ("api", "version"), SUPPORTED, ids=[f"{api.name}-v{version}" for api, version in SUPPORTED]

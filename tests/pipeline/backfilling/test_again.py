@@ -28,6 +28,7 @@ from tests.pipeline.backfilling.backfills import (
     without_deleted,
 )
 
+pytestmark = pytest.mark.slow
 HOUR_MS = 60 * MINUTE_MS
 # A grid that all partitions have records in, and a sixth of the look-ups that a day takes.
 _MORNING_END_MS = MIDNIGHT_MS + 4 * HOUR_MS

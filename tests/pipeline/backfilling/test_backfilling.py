@@ -24,6 +24,7 @@ from tests.pipeline.backfilling.backfills import (
 )
 
 
+@pytest.mark.slow
 def test_rows_of_a_day_are_what_each_time_would_be_answered_with(cluster: ScriptedCluster, storage: Storage) -> None:
     done = run(cluster, storage)
 
@@ -111,6 +112,7 @@ def test_a_partition_that_fails_is_told_once_and_the_others_go_on(cluster: Scrip
     assert done.rows == 2 * (2 * 1_440 + 1)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_taking_some_partitions_after_others(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

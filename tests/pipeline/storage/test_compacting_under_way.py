@@ -23,6 +23,7 @@ from tests.pipeline.storage.watching import watched
 if TYPE_CHECKING:
     import pyarrow as pa
 
+pytestmark = pytest.mark.slow
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 
 
