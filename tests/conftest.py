@@ -51,6 +51,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     for reason, tests in sorted(config.stash.get(_missing, {}).items()):
         sys.stdout.write(f"NOT RUN, because {reason}: {', '.join(sorted(tests))}\n")
     if (expression := config.option.markexpr) and expression in config.getini("addopts"):
-        sys.stdout.write(
-            f"NOT RUN, because only `{expression}` was selected: tests that need brokers or Spark, that are slow, or that measure time\n"
-        )
+        left_out = "tests that need brokers or Spark, that are slow, or that measure time"
+        sys.stdout.write(f"NOT RUN, because only `{expression}` was selected: {left_out}\n")
