@@ -90,12 +90,12 @@ def test_no_repr_of_connection_settings_shows_a_password(source: str, pairs: dic
 @NETWORK_PAIRS
 def test_no_repr_of_merged_settings_shows_a_password(source: str, pairs: dict[str, str], tmp_path: Path) -> None:
     sources = sources_of(source, pairs, tmp_path)
-    typed = parse_network_pairs(sources.get("properties", ()))
-    merged = merge_sources(typed, sources)
+    flag_settings = parse_network_pairs(sources.get("properties", ()))
+    merged = merge_sources(flag_settings, sources)
     assert isinstance(merged, MergedSettings)
     assert_hidden(merged)
     assert_hidden(merged.settings["sasl.password"])
-    assert SECRET not in repr(typed) + repr(merged.settings)
+    assert SECRET not in repr(flag_settings) + repr(merged.settings)
 
 
 @EVERY_SOURCE

@@ -48,16 +48,16 @@ def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
     Raises SettingsError for a setting that cannot be used; the error names the source of the setting.
     """
     pairs = sources.get("properties", ())
-    typed = parse_network_pairs(pairs) if pairs else {}
-    return _build(merge_sources(typed, sources), typed)
+    flag_settings = parse_network_pairs(pairs) if pairs else {}
+    return _build(merge_sources(flag_settings, sources), flag_settings)
 
 
-def _build(merged: MergedSettings, typed: Mapping[str, Setting]) -> ConnectionSettings:
+def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
     settings = merged.settings
     protocol = _protocol(settings.get("security.protocol"))
-    if typed:
-        require_sasl_protocol(typed, protocol.value)
+    if flag_settings:
+        require_sasl_protocol(flag_settings, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),

@@ -28,14 +28,14 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     every property on, and librdkafka checks it. Raises SettingsError for a setting that cannot be used; the error
     names the source of the setting.
     """
-    typed = parse_pairs(sources.get("properties", ()))
-    merged = merge_sources(typed, sources)
+    flag_settings = parse_pairs(sources.get("properties", ()))
+    merged = merge_sources(flag_settings, sources)
     servers = merged.bootstrap()
-    _check_reserved(typed)
+    _check_reserved(flag_settings)
     properties = {
         key: setting.value
         for key, setting in merged.settings.items()
-        if key in PASSED_KEYS or (key in typed and key not in CONVERTED_KEYS)
+        if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS)
     }
     protocol = properties.get("security.protocol", "plaintext").upper()
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
@@ -46,12 +46,12 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
     _convert_tls(merged.settings, properties)
     check_jaas(merged.settings)
-    require_sasl_protocol(typed, protocol)
+    require_sasl_protocol(flag_settings, protocol)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
 
-def _check_reserved(typed: Mapping[str, Setting]) -> None:
-    reserved = next((setting for key, setting in typed.items() if key in RESERVED_KEYS), None)
+def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
+    reserved = next((setting for key, setting in flag_settings.items() if key in RESERVED_KEYS), None)
     if reserved is not None:
         msg = f"{reserved.source} cannot be set: the pipeline reads without a group and commits nothing; remove it"
         raise SettingsError(msg)

@@ -36,12 +36,12 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
     )
 
 
-def require_sasl_protocol(typed: Mapping[str, Setting], protocol: str) -> None:
+def require_sasl_protocol(flag_settings: Mapping[str, Setting], protocol: str) -> None:
     """Raise SettingsError for a SASL property among those of -X if the protocol does not use SASL.
 
     A flag must have an effect; a property of a file may be for other programs.
     """
-    unused = next((setting for key, setting in typed.items() if key.startswith("sasl.")), None)
+    unused = next((setting for key, setting in flag_settings.items() if key.startswith("sasl.")), None)
     if unused is not None and not protocol.startswith("SASL_"):
         msg = (
             f"{unused.source} has no effect with security.protocol={protocol}; "

@@ -70,8 +70,8 @@ class MergedSettings(NamedTuple):
         return seconds
 
 
-def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> MergedSettings:
-    """Return the settings of all sources, by precedence; `typed` are those of -X, as the caller has parsed them."""
+def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> MergedSettings:
+    """Return the settings of all sources, by precedence; those of -X are `flag_settings`, parsed by the caller."""
     environment, bootstrap = sources["environment"], sources.get("bootstrap")
     variables = {
         name: Setting(value, _PREFIX + name) for name in _VARIABLES if (value := environment.get(_PREFIX + name))
@@ -87,7 +87,7 @@ def merge_sources(typed: Mapping[str, Setting], sources: Sources) -> MergedSetti
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
-    merged.update(typed)
+    merged.update(flag_settings)
     if bootstrap is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
     return MergedSettings(merged, timeout=winner, sources=tuple(searched))
