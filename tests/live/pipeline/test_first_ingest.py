@@ -50,7 +50,7 @@ def test_it_brings_nothing_and_ends_well_and_a_later_one_brings_all(
     document = json.loads(first.stdout)
     assert (first.exit_code, document["status"], document["records"], document["tables"]) == (0, "complete", 0, [])
     lines = first.stderr.splitlines()  # on a busy machine workers may be started again between them
-    assert lines[0] == f"{TOPIC} does not exist yet: no group has ever been on this cluster."
+    assert lines[0] == f"{TOPIC} does not exist yet: this cluster has had no consumer group so far."
     assert lines[-1].startswith("Done in ")
     assert (second.exit_code, json.loads(second.stdout)["records"]) == (0, 2)
     assert {key[2] for key in commits_in(spark, storage)} == {group}
