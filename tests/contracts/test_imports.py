@@ -34,11 +34,29 @@ def bootstrap() -> Iterator[str]:
         yield str(cluster.brokers[1].endpoint)
 
 
-def packages_imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> set[str]:
-    """Return the top-level packages that a run of the command line imports."""
+def modules_imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> set[str]:
+    """Return the modules that a run of the command line imports."""
     command = [sys.executable, "-c", PROGRAM, str(path / "modules"), *arguments]
     subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=True)
-    return {name.partition(".")[0] for name in (path / "modules").read_text().splitlines()}
+    return set((path / "modules").read_text().splitlines())
+
+
+def packages_imported(path: Path, *arguments: str, stdout: int = subprocess.DEVNULL) -> set[str]:
+    """Return the top-level packages that a run of the command line imports."""
+    return {name.partition(".")[0] for name in modules_imported(path, *arguments, stdout=stdout)}
+
+
+def test_the_version_imports_neither_the_admin_layer_nor_settings(tmp_path: Path) -> None:
+    ours = {name for name in modules_imported(tmp_path, "--version") if name.startswith("kafka_groups.")}
+    assert "kafka_groups.cli" in ours
+    assert not {name.split(".")[1] for name in ours} & {
+        "admin",
+        "groups",
+        "pipeline",
+        "protocol",
+        "sandbox",
+        "settings",
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.writers import FORMATS
-from kafka_groups.settings.sources import Sources
+
+if TYPE_CHECKING:
+    from kafka_groups.groups.selection import Selectors
+    from kafka_groups.settings.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -210,6 +212,8 @@ def _selectors(
         other = "named groups" if named else "--match"
         msg = f"--all-groups contradicts {other}: give one or the other"
         raise click.UsageError(msg)
+    from kafka_groups.groups.selection import Selectors  # the admin layer is not imported for --version
+
     return Selectors(named=named, match=match, all_groups=every, exclude=exclude)
 
 
