@@ -14,6 +14,7 @@ from tests.rendering.history.stories import eventful
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+pytestmark = pytest.mark.slow
 GROUPS = 50
 # Boxes that stick out of the window, unless they scroll within themselves.
 TOO_WIDE = """
