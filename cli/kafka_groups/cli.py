@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, Final
 
 import click
@@ -123,8 +124,9 @@ def main() -> None:
     try:
         _open_missing_streams()
         for stream in (sys.stdout, sys.stderr):
-            # A name that the locale cannot show must not end the command.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper has it
+            if isinstance(stream, TextIOWrapper):
+                # A name that the locale cannot show must not end the command.
+                stream.reconfigure(errors="backslashreplace")
         cli(prog_name="kafka-groups")
     except KeyboardInterrupt:
         # Ctrl-C before or after the command itself.

@@ -143,3 +143,5 @@ def test_topics_that_cannot_be_parsed_are_usage_errors() -> None:
     assert empty == (2, "", f"Error: --topic 't:': no partition is named after the colon{hint}")
     twice = run("offsets", "a", "--topic", "t:0:1")
     assert twice == (2, "", f"Error: --topic 't:0:1': write a topic, or a topic and partitions as orders:0,1{hint}")
+    after_the_whole_topic = run("offsets", "a", "--topic", "t", "--topic", "t:x")
+    assert after_the_whole_topic == unknown

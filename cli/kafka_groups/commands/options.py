@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -157,8 +158,10 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if not colon:
             # The whole topic includes the partitions that other options name.
             topics[topic] = None
-        elif topics.get(topic, set()) is not None:
-            topics.setdefault(topic, set()).update(_parse_partitions(text, numbers))  # type: ignore[union-attr]
+            continue
+        partitions = _parse_partitions(text, numbers)
+        if (named := topics.setdefault(topic, set())) is not None:
+            named.update(partitions)
     return {topic: tuple(sorted(partitions or ())) for topic, partitions in topics.items()}
 
 
@@ -220,14 +223,12 @@ def _selectors(
 def combine_options(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
     """Pass several options as one value, so that a command's signature shows what it needs."""
 
+    @wraps(function)  # it copies the attribute in which click keeps a function's options, too
     def wrapper(**arguments: Any) -> Any:
         taken = {part: arguments.pop(part) for part in parts}
         return function(**arguments, **{name: make(**taken)})
 
-    wrapper.__name__ = function.__name__
-    wrapper.__doc__ = function.__doc__
-    wrapper.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]  # an attribute of click
-    return wrapper  # type: ignore[return-value]  # it has the signature of the function
+    return cast("F", wrapper)
 
 
 def _regex(_context: click.Context, parameter: click.Parameter, value: str | None) -> re.Pattern[str] | None:
