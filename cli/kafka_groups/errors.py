@@ -15,13 +15,16 @@ KafkaGroupsError                  carries the exit code of the command
     ├── TimeoutExceededError      TIMEOUT
     ├── NameNotResolvedError      NAME_NOT_RESOLVED
     ├── ConnectionFailedError     CONNECTION_FAILED
-    │   └── BrokerTimeoutError    TIMEOUT: the broker accepted a request and sent no response
+    │   ├── NoConnectionError     the broker refuses connections
+    │   ├── NoBrokersError        the broker returned no brokers
+    │   └── BrokerTimeoutError    TIMEOUT: the broker sent nothing until a timeout
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
     ├── MissingFromResponseError  MISSING_FROM_RESPONSE
     └── MalformedResponseError    MALFORMED_RESPONSE
+        └── ResponseTooLargeError larger than this tool reads
 """
 
 from __future__ import annotations
@@ -104,8 +107,16 @@ class ConnectionFailedError(AdminError):
     name = "CONNECTION_FAILED"
 
 
+class NoConnectionError(ConnectionFailedError):
+    """A host of which no address accepts connections."""
+
+
+class NoBrokersError(ConnectionFailedError):
+    """A broker that does not know the brokers of its cluster, itself included; it may be starting."""
+
+
 class BrokerTimeoutError(ConnectionFailedError):
-    """A broker that accepted a request and sent nothing until the idle timeout."""
+    """A broker that did not accept a connection, or sent nothing, until a timeout."""
 
     name = "TIMEOUT"
 
@@ -145,6 +156,10 @@ class MalformedResponseError(AdminError):
     """A response that does not follow Kafka's protocol."""
 
     name = "MALFORMED_RESPONSE"
+
+
+class ResponseTooLargeError(MalformedResponseError):
+    """A response that is larger than this tool reads; requests of fewer items may succeed."""
 
 
 class IncompleteResultError(KafkaGroupsError):

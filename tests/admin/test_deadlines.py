@@ -52,6 +52,58 @@ def test_waiting_with_many_requests_in_flight_uses_no_processor_time() -> None:
         assert time.thread_time() - before < 0.3
 
 
+def test_a_response_that_comes_late_but_before_the_deadline_is_used_and_requested_once() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("OffsetFetch", delayed(0.8), brokers=[1])
+        assert list(admin.list_consumer_group_offsets({"a": None}, timeout=1.2).all()) == ["a"]
+        assert cluster.requests()["OffsetFetch"] == 1
+
+
+def test_a_share_of_a_deadline_is_extended_while_nothing_succeeded() -> None:
+    with _cluster() as cluster, cluster.admin(timeout_s=2.0) as admin:
+        admin.brokers()
+        cluster.script("OffsetFetch", delayed(1.3), brokers=[1])
+        share = admin.deadline().share(0.5)
+        assert list(admin.list_consumer_group_offsets({"a": None}, timeout=share).all()) == ["a"]
+
+
+def test_a_share_of_a_deadline_ends_in_time_if_a_group_succeeded() -> None:
+    with _cluster() as cluster, cluster.admin(timeout_s=1.0) as admin:
+        admin.brokers()
+        cluster.script("OffsetFetch", silent, brokers=[1])
+        started = time.monotonic()
+        results = admin.list_consumer_group_offsets({"a": None, "d": None}, timeout=admin.deadline().share(0.5))
+        assert 0.4 < time.monotonic() - started < 0.8
+        assert (list(results.succeeded), list(results.failed)) == (["d"], ["a"])
+
+
+def test_a_throttled_broker_is_the_reason_of_a_timeout() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", throttled(60_000), brokers=[2])
+        admin.list_groups()
+        message = admin.list_groups(timeout=0.6).failed[2].message
+        assert message.startswith("no response within 0.6 s; broker 2 (")
+        assert "throttles this client for another 5" in message
+
+
+def test_a_silent_broker_is_the_reason_of_a_timeout() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", silent, brokers=[2])
+        message = admin.list_groups(timeout=0.4).failed[2].message
+        assert message.startswith("no response within 0.4 s; broker 2 (")
+        assert message.endswith(") has sent nothing for 0.4 s")
+
+
+def test_a_renewed_deadline_begins_when_it_is_renewed() -> None:
+    now = 10.0
+    deadline = Deadline.after(5.0, lambda: now)
+    now = 30.0
+    renewed = deadline.renew()
+    assert (renewed.at, renewed.end, renewed.timeout_s) == (35.0, 35.0, 5.0)
+    assert renewed is not deadline
+
+
 def test_calls_that_share_a_deadline_end_at_it() -> None:
     with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4)) as admin:
         cluster.script("ListGroups", silent, silent, brokers=[2])
@@ -108,7 +160,7 @@ def test_a_share_of_a_deadline_leaves_the_remaining_time_to_later_calls() -> Non
 
 def test_without_a_shared_deadline_each_call_has_its_own() -> None:
     with _cluster() as cluster, cluster.admin(timeout_s=0.3) as admin:
-        cluster.script("ListGroups", silent, silent, brokers=[2])
+        cluster.script("ListGroups", silent, brokers=[2])
         assert list(admin.list_groups().failed) == [2]
         cluster.brokers[2].close_connections()
         assert sorted(admin.list_groups(timeout=5.0).all()) == ["a", "b", "c", "d"]

@@ -10,6 +10,7 @@ from kafka_groups.errors import (
     AuthenticationFailedError,
     ConnectionFailedError,
     MalformedResponseError,
+    NameNotResolvedError,
     UnsupportedVersionError,
 )
 from kafka_groups.protocol.errors import broker_error
@@ -156,7 +157,21 @@ def test_a_response_after_the_deadline_is_ignored() -> None:
     driver.expire(5.0)
     driver.on_response(late, ApiResult(completed={"a": "A"}), 6.0)
     assert driver.results().succeeded == {}
-    assert _failures(driver) == {"a": (None, "TIMEOUT")}
+    assert _failures(driver) == {"a": (1, "TIMEOUT")}
+
+
+def test_the_keys_of_a_broker_whose_name_has_no_address_are_looked_up_again() -> None:
+    driver = driver_of("a", known={"a": 1})
+    spec = only(driver.ready(0.0))
+    driver.on_failure(spec, ("a",), NameNotResolvedError("cannot resolve b1"), 0.0)
+    assert _ready(driver, 0.2) == [(None, ("a",))]
+
+
+def test_a_key_without_a_lookup_fails_if_the_name_of_its_broker_has_no_address() -> None:
+    driver: ApiDriver[str, str] = ApiDriver("a", handler=SilentHandler(), lookup=None, known={"a": 1})
+    spec = only(driver.ready(0.0))
+    driver.on_failure(spec, ("a",), NameNotResolvedError("cannot resolve b1"), 0.0)
+    assert _failures(driver) == {"a": (1, "NAME_NOT_RESOLVED")}
 
 
 def test_the_keys_of_a_lost_connection_are_looked_up_again() -> None:

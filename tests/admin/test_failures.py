@@ -258,7 +258,7 @@ def test_a_lookup_without_a_reachable_broker_names_an_address() -> None:
         cluster.stop(1)
         failure = admin.list_consumer_group_offsets({"a": None}).failed["a"]
         assert failure.name == "CONNECTION_FAILED"
-        assert failure.message == f"cannot connect to {cluster.brokers[1].endpoint}: connection refused"
+        assert failure.message == f"cannot connect to broker 1 ({cluster.brokers[1].endpoint}): connection refused"
 
 
 def test_a_leader_that_is_not_in_the_metadata_is_reported() -> None:

@@ -1,9 +1,10 @@
-"""Names that no request can encode: they fail alone, and the requests for the other names are still sent."""
+"""Requests that cannot be encoded and responses that are too large: only the items that cause them fail."""
 
 from __future__ import annotations
 
 import pytest
 
+from kafka_groups.admin.network import channel
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 
@@ -41,3 +42,32 @@ def test_a_group_id_that_no_old_request_can_encode_fails_alone(name: str) -> Non
     with _cluster(FindCoordinator=(0, 3), OffsetFetch=(0, 7)) as cluster, cluster.admin() as admin:
         results = admin.list_consumer_group_offsets(dict.fromkeys(["a", name, "d"]))
         assert (sorted(results.succeeded), list(results.failed)) == (["a", "d"], [name])
+
+
+def test_the_groups_of_a_response_that_is_too_large_are_requested_by_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = {("payments", partition): 5 for partition in range(20)}
+    groups = {f"g{number}": Group(commits=commits) for number in range(8)}
+    with ScriptedCluster(brokers=1, groups=groups) as cluster, cluster.admin() as admin:
+        admin.brokers()
+        monkeypatch.setattr(channel, "_LARGEST_FRAME", 2_000)
+        results = admin.list_consumer_group_offsets(dict.fromkeys(groups))
+        partitions = {
+            group: [len(found) for _, found in offsets.partitions()] for group, offsets in results.all().items()
+        }
+        assert partitions == {group: [20] for group in groups}
+        sizes = [len(request.body["groups"]) for request in cluster.requests_of("OffsetFetch")]
+        assert sizes[0] == 8
+        assert max(sizes[-2:]) < 8
+
+
+def test_a_group_whose_response_alone_is_too_large_fails_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = Group(commits={("payments", partition): 5 for partition in range(200)})
+    groups = {"large": large, "small": Group(commits={("payments", 0): 5})}
+    with ScriptedCluster(brokers=1, groups=groups) as cluster, cluster.admin() as admin:
+        admin.brokers()
+        monkeypatch.setattr(channel, "_LARGEST_FRAME", 2_000)
+        results = admin.list_consumer_group_offsets(dict.fromkeys(groups))
+        assert list(results.succeeded) == ["small"]
+        failure = results.failed["large"]
+        assert failure.name == "MALFORMED_RESPONSE"
+        assert "more than the 2,000 that this tool reads" in failure.message

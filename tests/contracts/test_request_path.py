@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import kafka_groups
-from kafka_groups.admin.network.connection import Request, Response
 from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.cli import cli
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Protocol, TypeAlias
 
@@ -13,16 +13,21 @@ from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffs
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A point in time that several calls share; `at` and `timeout_s` are seconds, `at` on the monotonic clock."""
+    """A point in time that several calls share. All fields are seconds, `at` and `end` on the monotonic clock.
+
+    `end` is later than `at` if this is a share of a deadline: a call that has no result at all by `at` may go on.
+    """
 
     at: float
+    end: float
     timeout_s: float
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
 
     @classmethod
     def after(cls, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
         """Return the deadline that is `timeout_s` seconds from now."""
-        return cls(clock() + timeout_s, timeout_s, clock)
+        at = clock() + timeout_s
+        return cls(at, at, timeout_s, clock)
 
     def renew(self) -> Deadline:
         """Return a deadline with the same timeout, from now on: the next poll of a command that polls."""
@@ -30,7 +35,9 @@ class Deadline:
 
     def share(self, fraction: float) -> Deadline:
         """Return an earlier deadline that leaves the rest of the remaining time to the calls after it."""
-        return Deadline.after((self.at - self.clock()) * fraction, self.clock)
+        now = self.clock()
+        share_s = (self.at - now) * fraction
+        return replace(self, at=now + share_s, timeout_s=share_s)
 
 
 # The timeout of a call in seconds, or a deadline that it shares with other calls.

@@ -223,30 +223,30 @@ class GroupAdmin:
         known = {broker: broker for broker in sorted(self._pool.brokers)}
         return self._request("reading versions", DescribeFeaturesHandler(), known, known, deadline).results()
 
-    def _connect(self, timeout: Timeout | None) -> float:
-        """Reach the cluster if no call did so before, and return the deadline of this call on the clock."""
+    def _connect(self, timeout: Timeout | None) -> Deadline:
+        """Reach the cluster if no call did so before, and return the deadline of this call."""
         if timeout is None:
             timeout = self._settings.timeout_s
-        deadline = timeout.at if isinstance(timeout, Deadline) else self._clock() + timeout
+        deadline = timeout if isinstance(timeout, Deadline) else Deadline.after(timeout, self._clock)
         if self._refreshed_at is None:
-            self._pool.open(deadline)
+            self._pool.open(deadline.end)
             self._refreshed_at = self._clock()
         return deadline
 
-    def _refresh(self, deadline: float) -> None:
+    def _refresh(self, deadline: Deadline) -> None:
         """Update the brokers, which come and go: each of them lists its own groups."""
         assert self._refreshed_at is not None
         if self._clock() - self._refreshed_at < _METADATA_MAX_AGE_S:
             return
         self._refreshed_at = self._clock()
         try:
-            self._pool.refresh(deadline)
+            self._pool.refresh(deadline.at)
         except AdminError:
             # The requests go to the brokers known so far, and their failures name the cause.
             return
 
     def _describe(
-        self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: float
+        self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
@@ -265,7 +265,7 @@ class GroupAdmin:
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 
-    def _locate(self, groups: Iterable[str], deadline: float) -> Mapping[str, Failure]:
+    def _locate(self, groups: Iterable[str], deadline: Deadline) -> Mapping[str, Failure]:
         """Find the coordinators of groups, in one lookup for those not yet known; return what failed."""
         unknown = dict.fromkeys((group for group in groups if group not in self._coordinators), ANY_BROKER)
         driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
@@ -278,7 +278,7 @@ class GroupAdmin:
         handler: ApiHandler[K, V],
         keys: Iterable[K],
         known: Mapping[K, int],
-        deadline: float,
+        deadline: Deadline,
         *,
         lookup: ApiHandler[K, int] | None = None,
     ) -> ApiDriver[K, V]:
@@ -287,7 +287,7 @@ class GroupAdmin:
         return driver
 
     def _run(
-        self, operation: str, drivers: Drivers, deadline: float, *, follow_up: Callable[[], Drivers] = tuple
+        self, operation: str, drivers: Drivers, deadline: Deadline, *, follow_up: Callable[[], Drivers] = tuple
     ) -> None:
         report = self._progress
         run_until_complete(

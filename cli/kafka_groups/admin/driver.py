@@ -19,6 +19,7 @@ from kafka_groups.errors import (
     BrokerTimeoutError,
     ConnectionFailedError,
     MissingFromResponseError,
+    NameNotResolvedError,
     TimeoutExceededError,
 )
 from kafka_groups.model import Broker, Failure, Results
@@ -110,6 +111,7 @@ class ApiDriver(Generic[K, V]):
         self._lost_connections: dict[K, int] = {}
         self._reasons: dict[K, str] = {}
         self._last_broker: dict[K, int] = {}
+        self._requested_at: dict[K, int] = {}
         self._pending: list[_Batch[K]] = []
         self._start(known)
 
@@ -132,6 +134,8 @@ class ApiDriver(Generic[K, V]):
         merged: dict[int | None, list[K]] = {}
         for batch in due:
             merged.setdefault(batch.broker, []).extend(batch.keys)
+            # Where each key waits for a response; -1 is any broker.
+            self._requested_at.update(dict.fromkeys(batch.keys, -1 if batch.broker is None else batch.broker))
         return [RequestSpec(broker=broker, keys=tuple(keys)) for broker, keys in merged.items()]
 
     def wakes_at(self) -> float | None:
@@ -158,9 +162,14 @@ class ApiDriver(Generic[K, V]):
         self._retry(retriable, now, broker=spec.broker)
 
     def on_failure(self, spec: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
-        """Record an error in place of a response. After a lost connection the keys go back to the lookup."""
+        """Record an error in place of a response. After a lost connection the keys go back to the lookup.
+
+        So do keys of a broker whose name has no address, if there is a lookup: a container that is being replaced is
+        known under its new name soon.
+        """
         remaining = [key for key in keys if not self._is_key_finished(key)]
-        if not isinstance(error, ConnectionFailedError):
+        is_lost = isinstance(error, ConnectionFailedError)
+        if not is_lost and not (isinstance(error, NameNotResolvedError) and self.lookup is not None):
             for key in remaining:
                 self._fail(key, error, spec.broker)
             return
@@ -175,13 +184,16 @@ class ApiDriver(Generic[K, V]):
                 retriable[key] = str(error)
         self._retry(retriable, now, broker=None if self.lookup else spec.broker)
 
-    def expire(self, waited_s: float) -> None:
-        """Fail every remaining key with a timeout, and with the last reason for a retry if there is one."""
+    def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
+        """Fail every remaining key with a timeout, and with the reason: of the broker's delay, or of the last retry."""
         for key in self._keys:
             if not self._is_key_finished(key):
-                reason = f"; last: {self._reasons[key]}" if key in self._reasons else ""
+                broker = self._requested_at.get(key)
+                reason = reason_for_delay(broker) if broker is not None else None
+                last = f"last: {self._reasons[key]}" if key in self._reasons else None
                 text = f"no response within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
-                self._fail(key, TimeoutExceededError(text + reason), self._last_broker.get(key))
+                error = TimeoutExceededError("; ".join(filter(None, (text, reason or last))))
+                self._fail(key, error, self._last_broker.get(key, broker))
 
     def results(self) -> Results[K, V]:
         """Return the keys that are done so far."""

@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
+from kafka_groups.admin.api import Deadline
 from kafka_groups.admin.driver import ApiDriver, ApiHandler, RequestSpec
-from kafka_groups.admin.network.connection import Request, Response
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
-from kafka_groups.errors import InvalidRequestError, MalformedResponseError
+from kafka_groups.admin.network.request import Request, Response
+from kafka_groups.errors import InvalidRequestError, MalformedResponseError, ResponseTooLargeError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 
 # A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
 # keys than this are spread over the brokers.
 MAX_LOOKUP_KEYS: Final = 10_000
+_SHORTEST_EXTENSION_S: Final = 0.1
 
 Drivers: TypeAlias = Sequence[ApiDriver[Any, Any]]
 
@@ -32,8 +34,17 @@ class Brokers(Protocol):
     def poll(self, until: float) -> list[Response]:
         """Return the responses that came; wait for one until that time."""
 
-    def set_idle_timeout(self, idle_timeout_s: float) -> None:
-        """Set how many seconds a broker that owes a response may send nothing."""
+    def set_deadline(self, deadline: float) -> None:
+        """Set until when requests may take."""
+
+    def responsive_brokers(self) -> list[int]:
+        """Return the ids of the brokers that have not been silent."""
+
+    def reason_for_delay(self, broker: int) -> str | None:
+        """Return why a broker has not responded."""
+
+    def drop_silent(self) -> None:
+        """Close the connections that owe a response, at the end of a call."""
 
     def update_brokers(self, brokers: Sequence[Broker]) -> None:
         """Store the addresses that a response contained."""
@@ -58,7 +69,7 @@ def run_until_complete(
     pool: Brokers,
     drivers: Drivers,
     *,
-    deadline: float,
+    deadline: Deadline,
     clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
     follow_up: Callable[[], Drivers] = tuple,
@@ -67,16 +78,20 @@ def run_until_complete(
 
     `follow_up` returns drivers that the outcome of others makes necessary; they join the loop.
 
-    A broker that sends nothing for half of the time is given up: its keys may have moved, and the results of the other
-    brokers must not wait for it. `progress` receives the number of keys that are done, and the number of keys.
+    A call with a share of a deadline goes on as long as it has no result that later calls need time for. `progress`
+    receives the number of keys that are done, and the number of keys.
     """
-    started = clock()
-    pool.set_idle_timeout(max(0.0, deadline - started) / 2)
+    started, limit = clock(), deadline.at
+    pool.set_deadline(limit)
     while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
         now = clock()
-        if now >= deadline:
+        if now >= limit:
+            limit = _extend(now, deadline, drivers)
+            pool.set_deadline(limit)
+        if now >= limit:
             for driver in drivers:
-                driver.expire(max(0.0, deadline - started))
+                driver.expire(max(0.0, limit - started), pool.reason_for_delay)
+            pool.drop_silent()
             return
         for driver in drivers:
             for spec in driver.ready(now):
@@ -84,17 +99,26 @@ def run_until_complete(
         # A request that cannot be sent fails at once; if that was the last one, no response will come.
         if not all(driver.is_complete() for driver in drivers):
             wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
-            for response in pool.poll(min([deadline, *wakes])):
+            for response in pool.poll(min([limit, *wakes])):
                 _receive(pool, response, clock())
         if progress is not None:
             total = sum(driver.key_count() for driver in drivers)
             progress(sum(driver.finished_count() for driver in drivers), total)
 
 
+def _extend(now: float, deadline: Deadline, drivers: Drivers) -> float:
+    """Return until when to go on at the end of a share: for half of the time that is left if nothing is completed."""
+    if any(driver.completed for driver in drivers):
+        return now
+    later = now + (deadline.end - now) / 2
+    return later if deadline.end - later > _SHORTEST_EXTENSION_S else deadline.end
+
+
 def _send(pool: Brokers, driver: ApiDriver[Any, Any], spec: RequestSpec[Any], clock: Callable[[], float]) -> None:
     for broker, part in _spread(pool, spec):
         token = _Token(driver=driver, spec=part)
-        request = Request(api=token.handler.api, bodies=_bodies(token), token=token)
+        any_broker = spec.broker in (None, ANY_BROKER)
+        request = Request(api=token.handler.api, bodies=_bodies(token), token=token, for_any_broker=any_broker)
         for refused in pool.submit(broker, request):
             _receive(pool, refused, clock())
 
@@ -108,7 +132,7 @@ def _spread(pool: Brokers, spec: RequestSpec[Any]) -> list[tuple[int, RequestSpe
         return [(spec.broker, spec)]
     if len(spec.keys) <= MAX_LOOKUP_KEYS:
         return [(ANY_BROKER, spec)]
-    brokers = sorted(pool.brokers)
+    brokers = sorted(pool.responsive_brokers())
     size = max(MAX_LOOKUP_KEYS, -(-len(spec.keys) // len(brokers)))
     parts = [spec.keys[at : at + size] for at in range(0, len(spec.keys), size)]
     return [(brokers[at % len(brokers)], RequestSpec(broker=spec.broker, keys=part)) for at, part in enumerate(parts)]
@@ -122,8 +146,8 @@ def _receive(pool: Brokers, response: Response, now: float) -> None:
     driver = token.driver
     keys = token.spec.keys if response.part is None else tuple(response.part)
     spec = RequestSpec(broker=token.spec.broker, keys=keys)
-    if isinstance(response.error, InvalidRequestError) and len(keys) > 1:
-        # One of the names does not fit into a request. Halving finds it, and the other keys are requested.
+    if isinstance(response.error, (InvalidRequestError, ResponseTooLargeError)) and len(keys) > 1:
+        # A name does not fit into a request, which halving finds; or the response of all keys is too large.
         for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
             _send(pool, driver, RequestSpec(broker=spec.broker, keys=half), lambda: now)
         return

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.model import Failure, GroupOffsets, TopicPartition
+
+# Waiting is what `require_stable` is for, and what follows is one request to coordinators that are connected already.
+_NEARLY_ALL: Final = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +47,7 @@ def list_group_offsets(
     results = admin.list_consumer_group_offsets(
         dict.fromkeys(selection.groups, partitions),
         require_stable=require_stable,
-        timeout=deadline and deadline.share(NOT_LAST),
+        timeout=deadline and deadline.share(_NEARLY_ALL if require_stable else NOT_LAST),
     )
     remaining, notes = without_deleted(selection, results.failed)
     failures += remaining

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
-from kafka_groups.admin.network.connection import Response
+from kafka_groups.admin.network.request import Response
 from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError, MalformedResponseError
 from kafka_groups.model import Broker
 from kafka_groups.protocol.messages import METADATA
@@ -42,14 +42,14 @@ def test_the_next_endpoint_is_each_broker_and_bootstrap_server_in_turn() -> None
     bootstrap = _bootstrap(ONE, THREE)
     brokers = [Broker(id=1, host="b1", port=9092), Broker(id=2, host="b2", port=9092)]
     assert bootstrap.current is None
-    assert [bootstrap.next_endpoint(brokers) for _ in range(4)] == [ONE, TWO, THREE, ONE]
+    assert [bootstrap.next_endpoint(brokers, 0.0) for _ in range(4)] == [ONE, TWO, THREE, ONE]
     assert bootstrap.current == ONE
 
 
 def test_an_endpoint_that_left_the_cluster_is_followed_by_the_first() -> None:
     bootstrap = _bootstrap(ONE)
     bootstrap.current = TWO
-    assert bootstrap.next_endpoint([]) == ONE
+    assert bootstrap.next_endpoint([], 0.0) == ONE
 
 
 def _response(payload: bytes = b"", error: ConnectionFailedError | None = None) -> Response:

@@ -11,7 +11,14 @@ from typing import cast
 import pytest
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.errors import AdminError, ConnectionFailedError, MalformedResponseError, TlsFailedError
+from kafka_groups.errors import (
+    AdminError,
+    ConnectionFailedError,
+    MalformedResponseError,
+    NoConnectionError,
+    ResponseTooLargeError,
+    TlsFailedError,
+)
 from kafka_groups.settings import Endpoint
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
 
@@ -96,7 +103,7 @@ def test_addresses_are_tried_in_their_order_until_one_accepts() -> None:
 def test_when_no_address_accepts_the_last_reason_is_raised() -> None:
     with refusing() as dead:
         error = _failure(dead)
-    assert type(error) is ConnectionFailedError
+    assert type(error) is NoConnectionError
     assert str(error) == "connection refused"
 
 
@@ -156,8 +163,8 @@ def test_another_protocol_is_reported_with_its_first_bytes(sent: bytes, shown: s
 def test_a_huge_frame_is_refused_before_a_byte_of_it_is_stored() -> None:
     with responding(_frame(b"response"), struct.pack(">i", 2**31 - 1)) as endpoint:
         error = _failure(endpoint)
-    assert type(error) is MalformedResponseError
-    assert str(error) == "received a response with an invalid size of 2147483647 bytes"
+    assert type(error) is ResponseTooLargeError
+    assert str(error) == "the response has 2,147,483,647 bytes, more than the 134,217,728 that this tool reads"
 
 
 def test_a_large_frame_is_accepted_once_the_peer_is_known_to_be_kafka() -> None:

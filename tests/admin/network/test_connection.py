@@ -10,9 +10,16 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.connection import Connection, Request, Response
+from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.handshake import Handshake, agreed_version
-from kafka_groups.errors import AdminError, ConnectionFailedError, MalformedResponseError, UnsupportedVersionError
+from kafka_groups.admin.network.request import Request, Response
+from kafka_groups.errors import (
+    AdminError,
+    BrokerTimeoutError,
+    ConnectionFailedError,
+    MalformedResponseError,
+    UnsupportedVersionError,
+)
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import API_VERSIONS, FIND_COORDINATOR, LIST_GROUPS, OFFSET_FETCH
 from kafka_groups.settings import Endpoint
@@ -220,7 +227,7 @@ def test_a_listener_that_never_responds_fails_after_the_setup_timeout() -> None:
         started = time.monotonic()
         error = _loss(endpoint, setup_timeout_s=0.3)
         assert 0.3 <= time.monotonic() - started < 2
-    assert type(error) is ConnectionFailedError
+    assert type(error) is BrokerTimeoutError
     assert str(error) == "accepted the connection but did not respond within 0.3 s"
 
 

@@ -175,7 +175,7 @@ def test_a_resolver_that_hangs_does_not_delay_the_deadline(values: dict[str, Any
 def test_a_listener_that_never_responds_fails_after_the_connect_timeout() -> None:
     with accepting_only() as mute:
         assert _fault(mute, connect_timeout_s=0.5) == (
-            "CONNECTION_FAILED",
+            "TIMEOUT",
             f"cannot connect to {mute}: accepted the connection but did not respond within 0.5 s",
         )
 
@@ -183,7 +183,7 @@ def test_a_listener_that_never_responds_fails_after_the_connect_timeout() -> Non
 def test_a_listener_that_never_accepts_fails_after_the_connect_timeout() -> None:
     with not_accepting() as full:
         assert _fault(full, connect_timeout_s=0.5) == (
-            "CONNECTION_FAILED",
+            "TIMEOUT",
             f"cannot connect to {full}: did not accept the connection within 0.5 s",
         )
 

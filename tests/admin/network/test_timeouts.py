@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafka_groups.admin.network.channel import Address, Channel
-from kafka_groups.admin.network.connection import Connection, Request, Response
+from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.handshake import Handshake
+from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.protocol import Struct
@@ -141,9 +142,10 @@ def test_an_address_that_accepted_is_not_replaced_by_another() -> None:
 
 
 def test_a_cluster_is_connected_through_the_address_that_accepts() -> None:
-    with not_accepting() as silent, ScriptedBroker() as broker:
+    with not_accepting() as silent, ScriptedCluster(brokers=1) as cluster:
         settings = ConnectionSettings(bootstrap=(NAME,), connect_timeout_s=1.0)
-        pool = BrokerPool(settings, resolve=lambda _endpoint: _addresses(silent, broker.endpoint))
+        addresses = _addresses(silent, cluster.brokers[1].endpoint)
+        pool = BrokerPool(settings, resolve=lambda _endpoint: addresses)
         started = time.monotonic()
         pool.open(started + 5)
         assert 0.45 <= time.monotonic() - started < 1.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import ssl
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,10 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.network.channel import Address
+from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.errors import AdminError, SettingsError
+from kafka_groups.model import Broker
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.certificates import make_certificate
@@ -78,19 +84,95 @@ def test_the_error_of_a_plain_client_at_a_tls_listener_names_the_setting(certifi
     assert "-X security.protocol=SSL" in text
 
 
-@pytest.mark.parametrize("pieces", [(), (b"\x00\x00\x00\x0aplain text",)], ids=["closes", "responds"])
-def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(pieces: tuple[bytes, ...]) -> None:
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (
+            (),
+            (
+                "CONNECTION_FAILED",
+                "closed the connection in the TLS handshake; the listener may not use TLS, or only an older version",
+            ),
+        ),
+        (
+            (b"\x00\x00\x00\x0aplain text",),
+            ("TLS_FAILED", "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"),
+        ),
+    ],
+    ids=["closes", "responds"],
+)
+def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(
+    pieces: tuple[bytes, ...], expected: tuple[str, str]
+) -> None:
     with responding(*pieces) as plain:
-        name, text = _fault(plain, tls=Tls())
-    assert name == "TLS_FAILED"
-    assert text == "the TLS handshake failed; the listener may not use TLS"
+        assert _fault(plain, tls=Tls()) == expected
 
 
 def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> None:
     with accepting_only() as mute:
         name, text = _fault(mute, tls=Tls(), connect_timeout_s=1.0)
-    assert name == "CONNECTION_FAILED"
+    assert name == "TIMEOUT"
     assert text.startswith("accepted the connection but")
+
+
+def _demanding(certificate: Path, version: ssl.TLSVersion) -> ScriptedBroker:
+    """Return a broker that wants a client certificate, or speaks a TLS version that is too old."""
+    broker = _broker(certificate)
+    context = broker._tls
+    assert context is not None
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = version
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(certificate)
+    return broker
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+def test_a_broker_that_requires_a_client_certificate_is_an_error_that_says_so(
+    certificate: Callable[[str], Path], version: ssl.TLSVersion
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    with _demanding(file, version) as broker:
+        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
+    # With TLS 1.3 the reason follows the handshake, and the end of the connection may overtake it.
+    assert name == "TLS_FAILED" or (name, version) == ("CONNECTION_FAILED", ssl.TLSVersion.TLSv1_3)
+    assert re.search("require[sd]? a client certificate .*ssl.keystore.location or ssl.certificate.location", text)
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
+def test_a_broker_with_an_old_version_of_tls_is_an_error_that_says_so(certificate: Callable[[str], Path]) -> None:
+    file = certificate("IP:127.0.0.1")
+    with _demanding(file, ssl.TLSVersion.TLSv1_1) as broker:
+        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
+    assert name == "TLS_FAILED"
+    assert text == "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
+
+
+def test_a_connection_that_is_lost_in_the_tls_handshake_is_tried_again(certificate: Callable[[str], Path]) -> None:
+    file = certificate("IP:127.0.0.1")
+    with _broker(file) as broker, responding() as losing:
+        places = iter([broker.endpoint, losing, losing])
+
+        def resolve(_endpoint: Endpoint) -> list[Address]:
+            place = next(places, broker.endpoint)
+            return [(socket.AF_INET, (place.host, place.port))]
+
+        name = Endpoint(host="kafka.example", port=9092)
+        settings = ConnectionSettings(
+            bootstrap=(name,), timeout_s=5.0, tls=Tls(ca_file=str(file), check_host_name=False)
+        )
+        with GroupAdmin(settings, pool=BrokerPool(settings, resolve=resolve)) as admin:
+            admin.brokers()
+            admin._pool.update_brokers([Broker(id=1, host="b1.example", port=9092)])
+            assert list(admin.list_groups().all()) == ["orders"]
+
+
+@pytest.mark.timed
+def test_a_tls_handshake_that_waits_uses_no_processor_time() -> None:
+    with accepting_only() as mute:
+        before = time.thread_time()
+        _fault(mute, tls=Tls(), connect_timeout_s=1.0)
+        assert time.thread_time() - before < 0.3
 
 
 @pytest.mark.parametrize("name", ["odd.pem", "absent.pem"])

@@ -1,13 +1,21 @@
-"""Bootstrap servers, the share of the deadline that each one gets, and the Metadata request for the brokers."""
+"""Addresses for requests to any broker, the time that each one gets, and the Metadata request for the brokers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.admin.network.connection import Request, Response
-from kafka_groups.errors import AdminError, MalformedResponseError
+from kafka_groups.admin.network.request import Request, Response
+from kafka_groups.errors import (
+    AdminError,
+    AuthenticationFailedError,
+    ConnectionFailedError,
+    MalformedResponseError,
+    NameNotResolvedError,
+    NoBrokersError,
+    NoConnectionError,
+)
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 from kafka_groups.protocol.messages import METADATA
@@ -17,6 +25,7 @@ if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
 
 _SHORTEST_SETUP_S: Final = 0.1
+_REFUSED_SHARE: Final = 0.1
 _NO_TOPICS: Final[Mapping[str, Any]] = {"topics": []}
 
 
@@ -29,12 +38,16 @@ class ClusterMetadata:
 
 
 class Bootstrap:
-    """The endpoints that requests to any broker may go to; `current` is the last one that was used."""
+    """The addresses that requests to any broker may go to; `current` is the last one that was used.
+
+    An address that sent nothing until a timeout is avoided for a time, as long as there are others.
+    """
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self.servers = settings.bootstrap
         self.current: Endpoint | None = None
         self._setup_timeout_s = settings.connect_timeout_s
+        self._silent_until: dict[Endpoint, float] = {}
 
     def setup_timeout_s(self, remaining_s: float, later_servers: int) -> float:
         """Return how long to try a server, so that each of the later servers gets a share of the remaining time."""
@@ -44,22 +57,58 @@ class Bootstrap:
         share_s = min(max(1.0, self._setup_timeout_s / turns), remaining_s / turns)
         return max(_SHORTEST_SETUP_S, round(share_s, 1))
 
-    def next_endpoint(self, brokers: Iterable[Broker]) -> Endpoint:
-        """Return the endpoint after `current` among the brokers and the bootstrap servers, and make it `current`."""
-        known = (Endpoint(host=broker.host, port=broker.port) for broker in brokers)
-        candidates = list(dict.fromkeys((*known, *self.servers)))
-        last = candidates.index(self.current) if self.current in candidates else -1
-        self.current = candidates[(last + 1) % len(candidates)]
+    def next_endpoint(self, brokers: Iterable[Broker], now: float) -> Endpoint:
+        """Return the address after `current` among the brokers and the bootstrap servers, and make it `current`."""
+        known = self._candidates(brokers)
+        at = known.index(self.current) + 1 if self.current in known else 0
+        in_turn = known[at:] + known[:at]
+        silent = self.silent(now)
+        self.current = next((each for each in in_turn if each not in silent), in_turn[0])
         return self.current
+
+    def has_other(self, endpoint: Endpoint, brokers: Iterable[Broker], now: float) -> bool:
+        """Return whether another address than this one is known that has not been silent."""
+        return bool({*self._candidates(brokers)} - {endpoint} - self.silent(now))
+
+    def note_silence(self, endpoint: Endpoint, *, until: float) -> None:
+        """Avoid an address until a time, or until it responds."""
+        self._silent_until[endpoint] = until
+
+    def note_response(self, endpoint: Endpoint) -> None:
+        """Avoid an address no longer."""
+        self._silent_until.pop(endpoint, None)
+
+    def silent(self, now: float) -> set[Endpoint]:
+        """Return the addresses to avoid."""
+        return {endpoint for endpoint, until in self._silent_until.items() if now < until}
+
+    def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
+        """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""
+        text = f"cannot connect to {name}: {error}"
+        if endpoint not in self.servers and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
+            text += f"; check advertised.listeners: {self.current} returned this address"
+        return type(error)(text)
+
+    def _candidates(self, brokers: Iterable[Broker]) -> list[Endpoint]:
+        return list(dict.fromkeys((*map(endpoint_of, brokers), *self.servers)))
+
+
+def endpoint_of(broker: Broker) -> Endpoint:
+    """Return the address of a broker."""
+    return Endpoint(host=broker.host, port=broker.port)
 
 
 def metadata_request(token: object) -> Request:
     """Return a request for the brokers of the cluster, without topics."""
-    return Request(api=METADATA, bodies=lambda _version: [(None, _NO_TOPICS)], token=token)
+    return Request(api=METADATA, bodies=lambda _version: [(None, _NO_TOPICS)], token=token, for_any_broker=True)
 
 
 def read_metadata(response: Response) -> ClusterMetadata:
-    """Return the cluster's brokers; the response's own error, or MalformedResponseError if it cannot be read."""
+    """Return the cluster's brokers.
+
+    Raises the response's own error, MalformedResponseError if it cannot be read, and NoBrokersError if it contains no
+    brokers: a broker that is starting may return an empty list, and Kafka's NetworkClient ignores it, too.
+    """
     if response.error is not None:
         raise response.error
     try:
@@ -70,10 +119,28 @@ def read_metadata(response: Response) -> ClusterMetadata:
     brokers = {
         row["node_id"]: Broker(id=row["node_id"], host=row["host"], port=row["port"]) for row in metadata["brokers"]
     }
+    if not brokers:
+        msg = "its metadata contains no brokers; it may be starting"
+        raise NoBrokersError(msg)
     return ClusterMetadata(cluster_id=metadata["cluster_id"], brokers=brokers)
 
 
-def unreachable(failures: list[tuple[Endpoint, AdminError]]) -> AdminError:
+def retry_until(failures: Sequence[tuple[Endpoint, AdminError]], started: float, deadline: float) -> float:
+    """Return until when to try all servers again after these failures.
+
+    Servers that are starting have no brokers, and are tried until the deadline. A refused connection is usually a wrong
+    address, which the user wants to know soon: a tenth of the time. No other failure is likely to pass.
+    """
+    errors = [error for _, error in failures]
+    if any(isinstance(error, AuthenticationFailedError) for error in errors):
+        return started
+    if any(isinstance(error, NoBrokersError) for error in errors):
+        return deadline
+    is_refused = any(isinstance(error, NoConnectionError) for error in errors)
+    return started + (deadline - started) * _REFUSED_SHARE if is_refused else started
+
+
+def unreachable(failures: Sequence[tuple[Endpoint, AdminError]]) -> AdminError:
     """Return one error of the last failure's type that names each bootstrap server and its reason."""
     reasons = "; ".join(f"{endpoint}: {error}" for endpoint, error in failures)
     text = f"no bootstrap server responded: {reasons}" if len(failures) > 1 else f"cannot connect to {reasons}"

@@ -9,7 +9,14 @@ import socket
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kafka_groups.errors import AdminError, ConnectionFailedError, MalformedResponseError, TlsFailedError
+from kafka_groups.errors import (
+    AdminError,
+    ConnectionFailedError,
+    MalformedResponseError,
+    NoConnectionError,
+    ResponseTooLargeError,
+    TlsFailedError,
+)
 
 if TYPE_CHECKING:
     from kafka_groups.settings import Endpoint
@@ -69,28 +76,39 @@ class Channel:
         """Return the events that the selector has to wait for."""
         if not self.is_connected:
             return selectors.EVENT_WRITE
-        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out else 0)
+        # What is queued is sent after the handshake, so only an open channel waits to send it.
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out and self.is_open else 0)
 
     def send(self, frame: bytes) -> None:
         """Queue a frame; it is sent when the socket accepts it."""
         self._out += frame
         if self.is_open:
-            self._flush()
+            try:
+                self._flush()
+            except OSError as error:
+                raise self.to_failure(error) from error
 
     def advance(self) -> list[bytes]:
         """Connect, complete the handshake, write and read as far as possible without waiting; return whole frames."""
-        if not self.is_connected and not self._finish_connect():
-            return []
-        if not self.is_open:
-            self.is_open = self.continue_handshake()
-        if not self.is_open:
-            return []
-        self._flush()
-        return self._read_frames()
+        try:
+            if not self.is_connected and not self._finish_connect():
+                return []
+            if not self.is_open:
+                self.is_open = self.continue_handshake()
+            if not self.is_open:
+                return []
+            self._flush()
+            return self._read_frames()
+        except OSError as error:
+            raise self.to_failure(error) from error
 
     def continue_handshake(self) -> bool:
         """Continue what has to precede the first frame; return whether it is complete. A plain channel has nothing."""
         return True
+
+    def to_failure(self, error: OSError) -> AdminError:
+        """Return what an error of the socket means."""
+        return self._connection_error(_reason(error))
 
     def likely_cause(self) -> str:
         """Return the likely cause if the peer closes the connection at the first request."""
@@ -105,17 +123,17 @@ class Channel:
             family, address = self._addresses.pop(0)
             try:
                 sock = socket.socket(family, socket.SOCK_STREAM)
+                sock.setblocking(False)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError as error:
                 self._connect_error = error
                 continue
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = sock.connect_ex(address)
             if code in (0, errno.EINPROGRESS, errno.EWOULDBLOCK):
                 return sock
             self._connect_error = OSError(code, os.strerror(code))
             sock.close()
-        raise ConnectionFailedError(_reason(self._connect_error)) from self._connect_error
+        raise NoConnectionError(_reason(self._connect_error)) from self._connect_error
 
     def _finish_connect(self) -> bool:
         code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -138,8 +156,6 @@ class Channel:
                 sent = self.socket.send(memoryview(self._out)[:_READ_SIZE].tobytes())
             except self.would_block:
                 return
-            except OSError as error:
-                raise ConnectionFailedError(_reason(error)) from error
             del self._out[:sent]
 
     def _read_frames(self) -> list[bytes]:
@@ -166,7 +182,7 @@ class Channel:
         except self.would_block:
             return b""
         except OSError as error:
-            raise self._connection_error(_reason(error)) from error
+            raise self.to_failure(error) from error
         if not chunk:
             raise self._connection_error("closed the connection")
         return chunk
@@ -193,6 +209,9 @@ class Channel:
             shown = head.decode("ascii", "backslashreplace")
             msg = f"the peer does not speak Kafka's protocol (it sent {shown!r} first); check host and port"
             raise MalformedResponseError(msg)
+        if size > _LARGEST_FRAME:
+            msg = f"the response has {size:,} bytes, more than the {_LARGEST_FRAME:,} that this tool reads"
+            raise ResponseTooLargeError(msg)
         msg = f"received a response with an invalid size of {size} bytes"
         raise MalformedResponseError(msg)
 

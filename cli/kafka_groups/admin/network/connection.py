@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
 from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
+from kafka_groups.admin.network.request import InFlight, Request, Response
 from kafka_groups.admin.network.resolver import Resolution
 from kafka_groups.errors import (
     AdminError,
+    BrokerTimeoutError,
     ConnectionFailedError,
     InvalidRequestError,
     MalformedResponseError,
     NameNotResolvedError,
+    ResponseTooLargeError,
     UnsupportedVersionError,
 )
 from kafka_groups.protocol import INT32, Cursor, SchemaError
-from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
+from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address, Channel
@@ -33,36 +36,6 @@ _MAX_IN_FLIGHT: Final = 64
 # The token of the handshake's requests.
 _HANDSHAKE: Final = object()
 _SASL: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """A request whose `bodies` turns the agreed version into one body a message, each with its own token.
-
-    `bodies` is called once, when the broker's versions are known, and may raise UnsupportedVersionError.
-    """
-
-    api: Api
-    bodies: Callable[[int], list[tuple[Any, Mapping[str, Any]]]]
-    token: Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class Response:
-    """A response, or the error in its place; `part` is the token of the body, None if no body was built."""
-
-    request: Request
-    part: Any
-    version: int
-    payload: bytes = field(repr=False)
-    error: AdminError | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _InFlight:
-    request: Request
-    part: Any
-    version: int
 
 
 class Connection:
@@ -98,8 +71,8 @@ class Connection:
         self._next_address_at = self._setup_deadline
         self._remaining_addresses = 0
         self._correlation_id = 0
-        self._in_flight: dict[int, _InFlight] = {}
-        self._waiting: deque[tuple[int, _InFlight, bytes]] = deque()
+        self._in_flight: dict[int, InFlight] = {}
+        self._waiting: deque[tuple[int, InFlight, bytes]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
         self._active_at = now
@@ -155,9 +128,30 @@ class Connection:
         # With capacity for more in flight, only the broker's throttling holds a request back.
         return self._throttled_until if self._waiting and self._has_capacity() else None
 
-    def is_idle(self, now: float, idle_timeout_s: float) -> bool:
-        """Return whether a response is outstanding and nothing was received for longer than the timeout."""
-        return self.versions is not None and bool(self._in_flight) and now - self._active_at > idle_timeout_s
+    def is_idle(self, now: float, idle_timeout_s: float, *, only_for_any_broker: bool = False) -> bool:
+        """Return whether a response is outstanding and nothing was received for longer than the timeout.
+
+        `only_for_any_broker`: a response to a request that another broker can serve.
+        """
+        if self.versions is None or now - self._active_at <= idle_timeout_s:
+            return False
+        return any(each.request.for_any_broker or not only_for_any_broker for each in self._in_flight.values())
+
+    def is_unused(self, now: float, seconds: float) -> bool:
+        """Return whether nothing is outstanding, and nothing was sent or received for so long."""
+        return self.versions is not None and not self._in_flight and now - self._active_at > seconds
+
+    def reason_for_delay(self, now: float) -> str | None:
+        """Return what the connection is waiting for, as the end of a sentence; None if it waits for nothing."""
+        if self._resolution is not None:
+            return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
+        if self.channel is None or not self.channel.is_connected:
+            return "has not accepted the connection"
+        if self.versions is None:
+            return "accepted the connection but has not responded"
+        if self._waiting and now < self._throttled_until:
+            return f"throttles this client for another {round(self._throttled_until - now, 1):g} s"
+        return f"has sent nothing for {round(now - self._active_at, 1):g} s" if self._in_flight else None
 
     def close(self, error: AdminError) -> list[Response]:
         """Close the connection, and return every outstanding request as a response with this error."""
@@ -169,6 +163,10 @@ class Connection:
             Response(request=each.request, part=each.part, version=each.version, payload=b"", error=error)
             for each in outstanding
         ]
+        if isinstance(error, ResponseTooLargeError):
+            # A broker responds in order, so the response belongs to the oldest request. The others are only lost.
+            lost = ConnectionFailedError("closed after a response that is too large")
+            failed[1:] = [replace(response, error=lost) for response in failed[1:]]
         return failed + [
             Response(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
         ]
@@ -194,17 +192,17 @@ class Connection:
 
     def _send_handshake(self, message: HandshakeRequest) -> None:
         request = Request(api=message.api, bodies=lambda _version: [], token=_HANDSHAKE)
-        in_flight = _InFlight(request=request, part=message, version=message.version)
+        in_flight = InFlight(request=request, part=message, version=message.version)
         self._transmit(*self._to_frame(in_flight, message.body))
 
-    def _to_frame(self, in_flight: _InFlight, body: Mapping[str, Any]) -> tuple[int, _InFlight, bytes]:
+    def _to_frame(self, in_flight: InFlight, body: Mapping[str, Any]) -> tuple[int, InFlight, bytes]:
         self._correlation_id += 1
         frame = in_flight.request.api.encode_request(
             in_flight.version, correlation_id=self._correlation_id, client_id=self._handshake.client_id, body=body
         )
         return self._correlation_id, in_flight, frame
 
-    def _transmit(self, correlation_id: int, in_flight: _InFlight, frame: bytes) -> None:
+    def _transmit(self, correlation_id: int, in_flight: InFlight, frame: bytes) -> None:
         assert self.channel is not None
         self._in_flight[correlation_id] = in_flight
         self.sent[in_flight.request.api.name, in_flight.version] += 1
@@ -259,7 +257,7 @@ class Connection:
         failed: list[Response] = []
         for part, body in bodies:
             try:
-                self._waiting.append(self._to_frame(_InFlight(request=request, part=part, version=version), body))
+                self._waiting.append(self._to_frame(InFlight(request=request, part=part, version=version), body))
             except SchemaError as error:
                 invalid = InvalidRequestError(f"cannot encode the request: {error}")
                 failed.append(Response(request=request, part=part, version=version, payload=b"", error=invalid))
@@ -267,20 +265,20 @@ class Connection:
 
     def _check_setup(self, now: float) -> list[Response]:
         if self.versions is None and now >= self._setup_deadline:
-            within = f"within {self._setup_timeout_s:g} s"
+            within = f"within {max(0.1, round(self._setup_timeout_s, 1)):g} s"
             if self._resolution is not None:
                 msg = f"the host name '{self.endpoint.host}' was not resolved {within}"
                 raise NameNotResolvedError(msg)
             if self.channel is None or not self.channel.is_connected:
                 msg = f"did not accept the connection {within}"
-                raise ConnectionFailedError(msg)
+                raise BrokerTimeoutError(msg)
             step = " to SASL" if any(each.request.api in _SASL for each in self._in_flight.values()) else ""
             msg = f"accepted the connection but did not respond{step} {within}"
-            raise ConnectionFailedError(msg)
+            raise BrokerTimeoutError(msg)
         return []
 
 
-def _throttle_s(in_flight: _InFlight, payload: bytes) -> float:
+def _throttle_s(in_flight: InFlight, payload: bytes) -> float:
     """Return the throttle time of a response, in seconds."""
     api = in_flight.request.api
     if api.throttle_since is None or in_flight.version < api.throttle_since:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
+from kafka_groups.admin.network.bootstrap import (
+    Bootstrap,
+    endpoint_of,
+    metadata_request,
+    read_metadata,
+    retry_until,
+    unreachable,
+)
 from kafka_groups.admin.network.channel import Address, Channel
-from kafka_groups.admin.network.connection import Connection, Request, Response
+from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.handshake import Handshake
+from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import (
@@ -18,7 +27,6 @@ from kafka_groups.errors import (
     AuthenticationFailedError,
     BrokerTimeoutError,
     ConnectionFailedError,
-    NameNotResolvedError,
     TimeoutExceededError,
 )
 from kafka_groups.model import Broker
@@ -29,14 +37,19 @@ if TYPE_CHECKING:
 
     from kafka_groups.settings import ConnectionSettings
 
-# The broker id of the bootstrap connection, for requests that any broker can serve.
+# The broker id of requests that any broker can serve.
 ANY_BROKER: Final = -1
+_MIN_BACKOFF_S: Final = 0.1
+_MAX_BACKOFF_S: Final = 1.0
 _SETUP_TIMEOUT_AFTER_SILENCE_S: Final = 1.0
+_SHORTEST_SILENCE_S: Final = 1.0
 _CHECKS_PER_IDLE_TIMEOUT: Final = 8
+# Firewalls and load balancers forget a connection without traffic after some minutes.
+_LONGEST_REUSE_S: Final = 200.0
 
 
 class BrokerPool:
-    """Connections to the brokers of a cluster, opened when first needed.
+    """Connections to the brokers of a cluster, one for each address, opened when first needed.
 
     `brokers` and `cluster_id` are known once `open` has returned.
     """
@@ -54,10 +67,9 @@ class BrokerPool:
         self._clock = clock
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[Endpoint, Connection] = {}
         self._bootstrap = Bootstrap(settings)
-        self._idle_timeout_s = settings.connect_timeout_s
-        self._silent: set[int] = set()
+        self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
         self._undelivered: list[Response] = []
         self._selector = Selector()
@@ -65,39 +77,32 @@ class BrokerPool:
     @property
     def sent(self) -> Counter[tuple[str, int]]:
         """The number of requests sent so far by (API name, version), connection set-up included."""
-        return sum((connection.sent for connection in self._distinct_connections()), start=self._sent_before.copy())
+        return sum((connection.sent for connection in self._connections.values()), start=self._sent_before.copy())
 
     def open(self, deadline: float) -> None:
         """Connect to one of the bootstrap servers and read the brokers of the cluster.
 
-        The servers are tried in their order. Raises an AdminError of the last failure's type if none responds.
+        The servers are tried in their order. While they are starting, they are tried again: for a tenth of the time if
+        they refuse connections, until the deadline if their metadata has no brokers. Raises an AdminError of the last
+        failure's type if none responds.
         """
-        failures: list[tuple[Endpoint, AdminError]] = []
-        servers = self._bootstrap.servers
-        for number, endpoint in enumerate(servers, start=1):
-            try:
-                timeout_s = self._bootstrap.setup_timeout_s(deadline - self._clock(), len(servers) - number)
-                self._connect(ANY_BROKER, endpoint, setup_timeout_s=timeout_s)
-                self._bootstrap.current = endpoint
-                self.refresh(deadline)
-            except AdminError as error:
-                self._drop(ANY_BROKER, error)
-                failures.append((endpoint, error))
-                # The other servers would refuse the same credentials, too.
-                if isinstance(error, (TimeoutExceededError, AuthenticationFailedError)):
-                    break
-            else:
-                return
-        raise unreachable(failures)
+        started, backoff_s = self._clock(), _MIN_BACKOFF_S
+        while failures := self._try_servers(deadline):
+            if self._clock() + backoff_s >= retry_until(failures, started, deadline):
+                raise unreachable(failures)
+            self._selector.select(backoff_s)
+            backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
 
     def refresh(self, deadline: float) -> None:
         """Read the brokers of the cluster again. AdminError if that fails or takes longer than the deadline."""
+        started = self._clock()
+        self.set_deadline(deadline)
         request = metadata_request(self)
         responses = self.submit(ANY_BROKER, request)
         while not any(response.request is request for response in responses):
             self._undelivered += responses
             if self._clock() >= deadline:
-                msg = f"no response within {self._settings.timeout_s:g} s"
+                msg = f"no response within {max(0.001, round(deadline - started, 2)):g} s"
                 raise TimeoutExceededError(msg)
             responses = self._wait_for_responses(deadline)
         # Responses to other requests are returned by the next `poll`.
@@ -105,23 +110,24 @@ class BrokerPool:
         metadata = read_metadata(next(response for response in responses if response.request is request))
         self.cluster_id, self.brokers = metadata.cluster_id, metadata.brokers
 
-    def set_idle_timeout(self, idle_timeout_s: float) -> None:
-        """Close a connection from now on if a response is outstanding and nothing arrives for so many seconds."""
-        self._idle_timeout_s = idle_timeout_s
+    def set_deadline(self, deadline: float) -> None:
+        """Set until when requests may take. One that any broker can serve leaves a silent broker after half of it."""
+        self._deadline = deadline
+        self._idle_timeout_s = max(0.0, deadline - self._clock()) / 2
 
     def submit(self, broker: int, request: Request) -> list[Response]:
         """Send a request to a broker, or to ANY_BROKER. Return what fails at once; `poll` returns the rest."""
         now = self._clock()
         try:
-            connection = self._connection_to(broker)
+            connection = self._connection_to(broker, request, now)
         except AdminError as error:
-            described = self._describe(broker, error, connected=False)
+            described = self._describe(self._endpoint_of(broker), error, connected=False)
             return [Response(request=request, part=None, version=-1, payload=b"", error=described)]
         try:
             responses = connection.submit(request, now)
         except AdminError as error:
             # The connection was lost since its last use; this request is among the responses, too.
-            return self._drop(broker, error)
+            return self._drop(connection.endpoint, error)
         self._selector.register(connection)
         return responses
 
@@ -136,85 +142,131 @@ class BrokerPool:
         """Add or replace the addresses of these brokers."""
         self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
 
+    def responsive_brokers(self) -> list[int]:
+        """Return the ids of the brokers without those that sent nothing until a timeout; all if none is left."""
+        silent = self._bootstrap.silent(self._clock())
+        return [each for each, at in self.brokers.items() if endpoint_of(at) not in silent] or [*self.brokers]
+
+    def reason_for_delay(self, broker: int) -> str | None:
+        """Return why a broker has not responded, as a message; None if nothing is known."""
+        endpoint = self._endpoint_of(broker)
+        connection = self._connections.get(endpoint) if endpoint is not None else None
+        reason = connection.reason_for_delay(self._clock()) if connection is not None else None
+        return f"{self._name_of(endpoint)} {reason}" if endpoint is not None and reason is not None else None
+
+    def drop_silent(self) -> None:
+        """Close connections that owe a response at the end of a call, because later requests would wait behind it."""
+        for endpoint, connection in list(self._connections.items()):
+            if connection.is_idle(self._clock(), _SHORTEST_SILENCE_S):
+                self._drop(endpoint, _idle_error(self._idle_timeout_s))
+
     def close(self) -> None:
         """Close every connection."""
-        for broker in list(self._connections):
-            self._drop(broker, ConnectionFailedError("closed"))
+        for endpoint in list(self._connections):
+            self._drop(endpoint, ConnectionFailedError("closed"))
         self._selector.close()
 
     def name_of(self, broker: int) -> str:
         """Return the id and the address of a broker, for messages."""
-        if broker in self.brokers:
-            known = self.brokers[broker]
-            return f"broker {broker} ({Endpoint(host=known.host, port=known.port)})"
-        return f"broker {broker}" if broker != ANY_BROKER else str(self._bootstrap.current)
+        endpoint = self._endpoint_of(broker)
+        return f"broker {broker}" if endpoint is None else self._name_of(endpoint)
+
+    def _name_of(self, endpoint: Endpoint) -> str:
+        broker = next((each.id for each in self.brokers.values() if endpoint_of(each) == endpoint), None)
+        return str(endpoint) if broker is None else f"broker {broker} ({endpoint})"
+
+    def _try_servers(self, deadline: float) -> list[tuple[Endpoint, AdminError]]:
+        """Try each bootstrap server once; return the failures of all, or nothing if one of them responded."""
+        failures: list[tuple[Endpoint, AdminError]] = []
+        servers = self._bootstrap.servers
+        for number, endpoint in enumerate(servers, start=1):
+            now, later = self._clock(), len(servers) - number
+            try:
+                self._connect(endpoint, self._bootstrap.setup_timeout_s(deadline - now, later))
+                self._bootstrap.current = endpoint
+                self.refresh(now + (deadline - now) / (later + 1))
+            except AdminError as error:
+                self._drop(endpoint, error)
+                failures.append((endpoint, error))
+                # The other servers would refuse the same credentials, too.
+                if isinstance(error, AuthenticationFailedError) or self._clock() >= deadline:
+                    break
+            else:
+                return []
+        return failures
 
     def _wait_for_responses(self, until: float) -> list[Response]:
         responses = self._advance_all()
         now = self._clock()
         if responses or now >= until:
             return responses
-        wakes = [wake for each in self._distinct_connections() if (wake := each.wakes_at()) is not None]
-        # Silence causes no event, so it is checked often enough to be noticed in time.
-        next_check = now + self._idle_timeout_s / _CHECKS_PER_IDLE_TIMEOUT
-        self._selector.select(min([until, next_check, *wakes]) - now)
+        wakes = [wake for each in self._connections.values() if (wake := each.wakes_at()) is not None]
+        # Silence causes no event.
+        wakes.append(now + self._idle_timeout_s / _CHECKS_PER_IDLE_TIMEOUT)
+        self._selector.select(min([until, *wakes]) - now)
         return self._advance_all()
-
-    def _distinct_connections(self) -> list[Connection]:
-        # The bootstrap connection is also registered under its broker's id, once an address shows which one it is.
-        return list({id(connection): connection for connection in self._connections.values()}.values())
 
     def _advance_all(self) -> list[Response]:
         responses: list[Response] = []
-        for broker, connection in list(self._connections.items()):
+        for endpoint, connection in list(self._connections.items()):
             try:
                 arrived = connection.advance(self._clock())
                 self._selector.register(connection)
                 if arrived:
-                    self._silent.discard(broker)
-                elif connection.is_idle(self._clock(), self._idle_timeout_s):
+                    self._bootstrap.note_response(endpoint)
+                elif self._may_move_on(connection):
                     raise _idle_error(self._idle_timeout_s)
                 responses += arrived
             except AdminError as error:
-                if isinstance(error, BrokerTimeoutError):
-                    self._silent.add(broker)
-                responses += self._drop(broker, error)
+                responses += self._drop(endpoint, error)
         return responses
 
-    def _connection_to(self, broker: int) -> Connection:
-        if broker != ANY_BROKER and broker not in self.brokers:
+    def _may_move_on(self, connection: Connection) -> bool:
+        """Return whether the peer is silent, and another broker can serve what it was asked for."""
+        now, others = self._clock(), self.brokers.values()
+        is_silent = connection.is_idle(now, self._idle_timeout_s, only_for_any_broker=True)
+        return is_silent and self._bootstrap.has_other(connection.endpoint, others, now)
+
+    def _endpoint_of(self, broker: int) -> Endpoint | None:
+        if broker == ANY_BROKER:
+            return self._bootstrap.current
+        return endpoint_of(self.brokers[broker]) if broker in self.brokers else None
+
+    def _connection_to(self, broker: int, request: Request, now: float) -> Connection:
+        endpoint = self._endpoint_of(broker)
+        if endpoint is None:
             msg = f"broker {broker} is not in the cluster's metadata"
             raise ConnectionFailedError(msg)
-        if broker in self._connections:
-            return self._connections[broker]
-        if broker == ANY_BROKER:
-            return self._connect(ANY_BROKER, self._bootstrap.next_endpoint(self.brokers.values()))
-        known = self.brokers[broker]
-        endpoint = Endpoint(host=known.host, port=known.port)
-        bootstrap = self._connections.get(ANY_BROKER)
-        if bootstrap is None or bootstrap.endpoint != endpoint:
-            return self._connect(broker, endpoint)
-        self._connections[broker] = bootstrap
-        return bootstrap
+        connection = self._connections.get(endpoint)
+        if connection is not None and connection.is_unused(now, _LONGEST_REUSE_S):
+            self._drop(endpoint, ConnectionFailedError("closed"))
+        elif connection is not None:
+            return connection
+        elif broker == ANY_BROKER:
+            endpoint = self._bootstrap.next_endpoint(self.brokers.values(), now)
+            if endpoint in self._connections:
+                return self._connections[endpoint]
+        return self._connect(endpoint, self._setup_timeout_s(endpoint, request, now))
 
-    def _connect(self, broker: int, endpoint: Endpoint, *, setup_timeout_s: float | None = None) -> Connection:
+    def _connect(self, endpoint: Endpoint, setup_timeout_s: float) -> Connection:
         connection = Connection(
             endpoint,
             handshake=Handshake(self._settings.client_id, self._settings.credentials),
             make_channel=self._make_channel,
-            setup_timeout_s=setup_timeout_s or self._setup_timeout_s(broker),
+            setup_timeout_s=setup_timeout_s,
             now=self._clock(),
             resolve=self._resolve,
             wakeup=self._selector.wakeup,
         )
-        self._connections[broker] = connection
+        self._connections[endpoint] = connection
         self._selector.register(connection)
         return connection
 
-    def _setup_timeout_s(self, broker: int) -> float:
+    def _setup_timeout_s(self, endpoint: Endpoint, request: Request, now: float) -> float:
         # A broker that was silent before gets one more try, which must not take the time of the others.
-        longest = _SETUP_TIMEOUT_AFTER_SILENCE_S if broker in self._silent else self._settings.connect_timeout_s
-        return min(longest, self._idle_timeout_s)
+        limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if endpoint in self._bootstrap.silent(now) else math.inf
+        remaining = self._idle_timeout_s if request.for_any_broker else max(0.0, self._deadline - now)
+        return min(self._settings.connect_timeout_s, limit, remaining)
 
     def _make_channel(self, addresses: list[Address], host: str) -> Channel:
         if self._settings.tls is None:
@@ -225,27 +277,24 @@ class BrokerPool:
         self._tls_context = self._tls_context or make_context(self._settings.tls)
         return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
-    def _drop(self, broker: int, error: AdminError) -> list[Response]:
-        connection = self._connections.pop(broker, None)
+    def _drop(self, endpoint: Endpoint, error: AdminError) -> list[Response]:
+        connection = self._connections.pop(endpoint, None)
         if connection is None:
             return []
-        for other in [key for key, value in self._connections.items() if value is connection]:
-            del self._connections[other]
         self._selector.unregister(connection)
         self._sent_before += connection.sent
-        return connection.close(self._describe(broker, error, connected=connection.versions is not None))
+        if isinstance(error, BrokerTimeoutError):
+            self._bootstrap.note_silence(endpoint, until=self._clock() + self._settings.timeout_s)
+        return connection.close(self._describe(endpoint, error, connected=connection.versions is not None))
 
-    def _describe(self, broker: int, error: AdminError, *, connected: bool) -> AdminError:
-        """Return the error with the broker's address; a wrong advertised address is the most common cause."""
-        if (broker == ANY_BROKER and not self.brokers) or (broker != ANY_BROKER and broker not in self.brokers):
-            # `open` adds the address of a bootstrap server, and an unknown broker has none.
+    def _describe(self, endpoint: Endpoint | None, error: AdminError, *, connected: bool) -> AdminError:
+        """Return the error with the address of the broker."""
+        # An unknown broker has no address, and `open` adds the address of a bootstrap server.
+        if endpoint is None or not self.brokers:
             return error
-        text = f"{self.name_of(broker)}: {error}" if connected else f"cannot connect to {self.name_of(broker)}: {error}"
-        if broker != ANY_BROKER and not connected and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
-            text += f"; check advertised.listeners: {self._bootstrap.current} returned this address"
-        return type(error)(text)
+        name = self._name_of(endpoint)
+        return type(error)(f"{name}: {error}") if connected else self._bootstrap.unconnected(endpoint, name, error)
 
 
 def _idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
-    msg = f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s"
-    return BrokerTimeoutError(msg)
+    return BrokerTimeoutError(f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s")

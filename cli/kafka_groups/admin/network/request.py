@@ -1,0 +1,45 @@
+"""Requests to a broker, and the responses that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafka_groups.errors import AdminError
+    from kafka_groups.protocol.messages import Api
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request whose `bodies` turns the agreed version into one body a message, each with its own token.
+
+    `bodies` is called once, when the broker's versions are known, and may raise UnsupportedVersionError.
+    `for_any_broker`: another broker can serve it, too.
+    """
+
+    api: Api
+    bodies: Callable[[int], list[tuple[Any, Mapping[str, Any]]]]
+    token: Any
+    for_any_broker: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """A response, or the error in its place; `part` is the token of the body, None if no body was built."""
+
+    request: Request
+    part: Any
+    version: int
+    payload: bytes = field(repr=False)
+    error: AdminError | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InFlight:
+    """A request that was sent, or waits for its turn, in an agreed version."""
+
+    request: Request
+    part: Any
+    version: int

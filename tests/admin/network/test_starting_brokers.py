@@ -1,0 +1,138 @@
+"""Bootstrap servers that are starting: they refuse connections, or know no brokers yet."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.network.bootstrap import retry_until
+from kafka_groups.errors import (
+    AdminError,
+    AuthenticationFailedError,
+    BrokerTimeoutError,
+    NoBrokersError,
+    NoConnectionError,
+    TlsFailedError,
+)
+from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.raw_port import refusing
+from tests.fakes.scripted_broker import changed, silent
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+
+pytestmark = pytest.mark.timeout(20)
+
+SERVER = Endpoint(host="b1", port=9092)
+NO_BROKERS = changed(brokers=[])
+
+
+def _cluster(brokers: int = 1) -> ScriptedCluster:
+    return ScriptedCluster(brokers=brokers, groups={"orders": Group()})
+
+
+def test_a_broker_that_knows_no_brokers_yet_is_requested_again() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("Metadata", NO_BROKERS, NO_BROKERS)
+        assert list(admin.list_groups().all()) == ["orders"]
+        assert len(cluster.requests_of("Metadata")) == 3
+
+
+def test_the_next_server_is_used_if_the_first_knows_no_brokers_yet() -> None:
+    with _cluster(brokers=2) as cluster:
+        cluster.script("Metadata", NO_BROKERS, brokers=[1])
+        servers = tuple(broker.endpoint for broker in cluster.brokers.values())
+        with GroupAdmin(ConnectionSettings(bootstrap=servers, timeout_s=5.0)) as admin:
+            assert list(admin.list_groups().all()) == ["orders"]
+        assert [request.broker for request in cluster.requests_of("Metadata")] == [1, 2]
+
+
+def test_a_cluster_that_knows_no_brokers_until_the_deadline_is_an_error_and_not_an_empty_cluster() -> None:
+    with _cluster() as cluster, cluster.admin(timeout_s=0.6) as admin:
+        cluster.script("Metadata", *[NO_BROKERS] * 50)
+        started = time.monotonic()
+        with pytest.raises(AdminError, match="its metadata contains no brokers; it may be starting") as caught:
+            admin.list_groups()
+        assert time.monotonic() - started < 2
+        assert caught.value.name == "CONNECTION_FAILED"
+        assert len(cluster.requests_of("Metadata")) > 1
+
+
+def test_a_poll_whose_metadata_has_no_brokers_keeps_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.client._METADATA_MAX_AGE_S", 0.0)
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        cluster.script("Metadata", NO_BROKERS)
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+@contextlib.contextmanager
+def _late(cluster: ScriptedCluster, delay_s: float) -> Iterator[Endpoint]:
+    """Yield an address that refuses connections, and after the delay passes them on to the first broker."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        target = cluster.brokers[1].endpoint
+        threading.Timer(delay_s, _forward, (listener, target)).start()
+        yield Endpoint(host="127.0.0.1", port=listener.getsockname()[1])
+
+
+def _forward(listener: socket.socket, target: Endpoint) -> None:
+    listener.listen()
+    client = listener.accept()[0]
+    server = socket.create_connection((target.host, target.port))
+    for source, sink in ((client, server), (server, client)):
+        threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError), source, sink:
+        while chunk := source.recv(65536):
+            sink.sendall(chunk)
+
+
+def test_a_server_that_refuses_connections_is_tried_again_for_a_tenth_of_the_timeout() -> None:
+    with (
+        _cluster() as cluster,
+        _late(cluster, 0.3) as endpoint,
+        GroupAdmin(ConnectionSettings(bootstrap=(endpoint,), timeout_s=15.0)) as admin,
+    ):
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+@pytest.mark.timed
+def test_a_wrong_port_is_reported_within_a_tenth_of_the_timeout() -> None:
+    with refusing() as dead, GroupAdmin(ConnectionSettings(bootstrap=(dead,), timeout_s=5.0)) as admin:
+        started = time.monotonic()
+        with pytest.raises(AdminError, match="connection refused"):
+            admin.list_groups()
+        assert time.monotonic() - started < 0.7
+
+
+@pytest.mark.parametrize(
+    ("errors", "until"),
+    [
+        ([NoConnectionError("")], 13.0),
+        ([NoConnectionError(""), NoBrokersError("")], 40.0),
+        ([NoBrokersError(""), AuthenticationFailedError("")], 10.0),
+        ([BrokerTimeoutError("")], 10.0),
+        ([TlsFailedError("")], 10.0),
+    ],
+    ids=["refused", "one has no brokers", "wrong credentials", "silent", "tls"],
+)
+def test_only_what_may_pass_is_tried_again(errors: list[AdminError], until: float) -> None:
+    assert retry_until([(SERVER, error) for error in errors], 10.0, 40.0) == until
+
+
+@pytest.mark.timed
+def test_a_server_that_does_not_return_metadata_leaves_time_for_the_next() -> None:
+    with _cluster(brokers=2) as cluster:
+        cluster.script("Metadata", silent, brokers=[1])
+        servers = tuple(broker.endpoint for broker in cluster.brokers.values())
+        with GroupAdmin(ConnectionSettings(bootstrap=servers, timeout_s=2.0)) as admin:
+            started = time.monotonic()
+            assert sorted(admin.brokers()) == [1, 2]
+            assert time.monotonic() - started < 1.6
