@@ -95,15 +95,6 @@ def test_a_silent_broker_is_the_reason_of_a_timeout() -> None:
         assert message.endswith(") has sent nothing for 0.4 s")
 
 
-def test_a_renewed_deadline_begins_when_it_is_renewed() -> None:
-    now = 10.0
-    deadline = Deadline.after(5.0, lambda: now)
-    now = 30.0
-    renewed = deadline.renew()
-    assert (renewed.at, renewed.end, renewed.timeout_s) == (35.0, 35.0, 5.0)
-    assert renewed is not deadline
-
-
 def test_calls_that_share_a_deadline_end_at_it() -> None:
     with _cluster() as cluster, GroupAdmin(cluster.settings(timeout_s=0.4)) as admin:
         cluster.script("ListGroups", silent, silent, brokers=[2])
@@ -132,30 +123,6 @@ def test_a_poll_with_a_renewed_deadline_keeps_connections_coordinators_and_leade
             time.sleep(max(0.0, deadline.at - time.monotonic()))
             assert list(admin.list_consumer_group_offsets({"a": None}, timeout=deadline).failed) == ["a"]
             deadline = deadline.renew()
-
-
-def test_a_poll_after_a_coordinator_moved_looks_it_up_once() -> None:
-    groups = {name: Group(coordinator=at) for name, at in PLACES.items()}
-    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        admin.describe_with_offsets(PLACES, PLACES)
-        cluster.groups["a"].coordinator = 3
-        for _ in range(3):
-            descriptions, offsets = admin.describe_with_offsets(PLACES, PLACES)
-            assert (list(descriptions.failed), list(offsets.failed)) == ([], [])
-        # One for the first call, and one for each API that found the coordinator moved.
-        assert cluster.requests()["FindCoordinator"] == 3
-        last = admin.describe_consumer_groups(["a"]).all()["a"].coordinator
-        assert last is not None
-        assert last.id == 3
-        assert cluster.requests()["FindCoordinator"] == 3
-
-
-def test_a_share_of_a_deadline_leaves_the_remaining_time_to_later_calls() -> None:
-    now = 100.0
-    deadline = Deadline.after(8.0, lambda: now)
-    assert (deadline.at, deadline.share(0.5).at, deadline.share(1.0).at) == (108.0, 104.0, 108.0)
-    now = 106.0
-    assert (deadline.share(0.5).at, deadline.renew().at, deadline.renew().timeout_s) == (107.0, 114.0, 8.0)
 
 
 def test_without_a_shared_deadline_each_call_has_its_own() -> None:

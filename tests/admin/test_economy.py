@@ -186,3 +186,30 @@ def test_a_very_large_lookup_is_spread_over_the_brokers(monkeypatch: pytest.Monk
         }
         assert lookups == {1: 3, 2: 3, 3: 3}
         assert cluster.requests()["OffsetFetch"] <= 3
+
+
+def test_a_poll_after_a_coordinator_moved_looks_it_up_once() -> None:
+    groups = {name: Group(coordinator=at) for name, at in PLACES.items()}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.describe_with_offsets(PLACES, PLACES)
+        cluster.groups["a"].coordinator = 3
+        for _ in range(3):
+            descriptions, offsets = admin.describe_with_offsets(PLACES, PLACES)
+            assert (list(descriptions.failed), list(offsets.failed)) == ([], [])
+        # One for the first call, and one for each API that found the coordinator moved.
+        assert cluster.requests()["FindCoordinator"] == 3
+        last = admin.describe_consumer_groups(["a"]).all()["a"].coordinator
+        assert last is not None
+        assert last.id == 3
+        assert cluster.requests()["FindCoordinator"] == 3
+
+
+def test_a_group_that_moved_and_changed_its_type_is_described_without_another_lookup() -> None:
+    groups = {"a": Group(coordinator=1)}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        admin.describe_consumer_groups(["a"]).all()
+        cluster.groups["a"].coordinator, cluster.groups["a"].type = 3, "Consumer"
+        assert admin.describe_consumer_groups(["a"]).all()["a"].type == "Consumer"
+        # One for the first call, and one after DescribeGroups found that the coordinator moved.
+        assert cluster.requests()["FindCoordinator"] == 2
+        assert [request.broker for request in cluster.requests_of("ConsumerGroupDescribe")] == [1, 3]
