@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test test-spark-4.2 check format bench bench-large bench-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format bench bench-large bench-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -19,6 +19,7 @@ help:
 	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes, without slow ones"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
+	@echo "make mutation     100 random faults in the core, and how many of them the unit tests notice; an hour"
 	@echo "make check        format, lint, types, import rules and wording"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
@@ -39,6 +40,9 @@ test: $(READY)
 	case $$first in 0|1|5) ;; *) exit $$first ;; esac; \
 	$(BIN)/python -m pytest -m timed; second=$$?; \
 	case $$second in 0|5) test $$first -ne 1 ;; *) exit $$second ;; esac
+
+mutation: $(READY)
+	$(BIN)/python -m tests.mutation
 
 test-spark-4.2: $(SPARK_4_2)/.ready
 	$(SPARK_4_2)/bin/python -m pytest -m "" tests/pipeline tests/live/pipeline

@@ -1,0 +1,184 @@
+"""A sample of random faults in the core, and how many of them the unit tests notice.
+
+Run `make mutation`. Each fault is one small change of the source in a copy of the project: an inverted condition,
+another comparison, `and` for `or`, a number that is one larger, a call or an assignment that is left out. The tests of
+the changed package run first, and then all unit tests, until one of them fails. A survivor is a missing test, dead code
+or a difference that nobody can see. The same seed chooses the same faults of the same source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path("cli/kafka_groups")
+CORE = (
+    "admin",
+    "groups",
+    "protocol",
+    "settings",
+    "rendering/views",
+    "rendering/writers",
+    "lag.py",
+    "model.py",
+    "files.py",
+)
+TIMEOUT_S = 900
+COMPARISONS = {
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A change of one place in a file; `start` and `end` count bytes."""
+
+    file: Path
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {_one_line(self.before)}  ->  {_one_line(self.after)}"
+
+    def apply(self, copy: Path) -> None:
+        """Write the changed file into the copy of the project."""
+        source = (ROOT / self.file).read_bytes()
+        (copy / self.file).write_bytes(source[: self.start] + self.after.encode() + source[self.end :])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:100]
+
+
+def find_faults(file: Path) -> list[Fault]:
+    """Return every fault that a file can have. Annotations, texts and what only type checkers read have none."""
+    source = (ROOT / file).read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def fault(node: ast.expr | ast.stmt, after: str) -> Fault:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        return Fault(file=file, line=node.lineno, start=start, end=end, before=source[start:end].decode(), after=after)
+
+    tree = ast.parse(source)
+    return [fault(node, after) for node in _executed(tree) for after in _changes(node)]
+
+
+def _executed(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "bases"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            is_type_only = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr) and not is_type_only:
+                if isinstance(child, (ast.expr, ast.stmt)):
+                    yield child
+                yield from _executed(child)
+
+
+def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:
+    """Return the texts that may replace a node."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            yield f"{ast.unparse(left)} {COMPARISONS[type(operator)]} {ast.unparse(right)}"
+        case ast.BoolOp(op=operator, values=values):
+            other = " or " if isinstance(operator, ast.And) else " and "
+            yield f"({other.join(f'({ast.unparse(value)})' for value in values)})"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield f"({ast.unparse(operand)})"
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield f"({ast.unparse(orelse)} if {ast.unparse(test)} else {ast.unparse(body)})"
+        case ast.Constant(value=bool(value)):
+            yield str(not value)
+        case ast.Constant(value=int(value)):
+            yield str(value + 1)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operator, right=right):
+            yield f"({ast.unparse(left)} {'-' if isinstance(operator, ast.Add) else '+'} {ast.unparse(right)})"
+        case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            yield "pass"
+        case ast.If(test=test, orelse=[]):
+            # The condition holds for nothing, so its block is left out.
+            yield ast.unparse(ast.If(test=ast.Constant(False), body=node.body, orelse=[])).replace(
+                "\n", "\n" + " " * node.col_offset
+            )
+
+
+def choose(count: int, seed: int) -> list[Fault]:
+    """Return a random sample of the faults of the core."""
+    files = [
+        file.relative_to(ROOT)
+        for name in CORE
+        for file in ([ROOT / PACKAGE / name] if name.endswith(".py") else sorted((ROOT / PACKAGE / name).rglob("*.py")))
+    ]
+    faults = [fault for file in files for fault in find_faults(file)]
+    return random.Random(seed).sample(faults, count)
+
+
+def _fails(copy: Path, tests: list[str], workers: int) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", str(workers), "--dist", "worksteal", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy / "cli")}
+    try:
+        result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return True
+    return result.returncode != 0
+
+
+def _is_noticed(copy: Path, fault: Fault, workers: int) -> bool:
+    name = fault.file.relative_to(PACKAGE).parts[0]
+    near = f"tests/test_{name}" if name.endswith(".py") else f"tests/{name}"
+    return _fails(copy, [near], workers) or _fails(copy, [], workers)
+
+
+def main() -> None:
+    """Print each fault with the outcome, then the number of those that were noticed. Exit with 1 below 92 of 100."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    noticed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory) / "project"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv*", ".git", "__pycache__", ".*_cache"))
+        if _fails(copy, [], options.workers):
+            sys.exit("the unit tests fail without a fault")
+        for number, fault in enumerate(choose(options.count, options.seed), start=1):
+            fault.apply(copy)
+            is_noticed = _is_noticed(copy, fault, options.workers)
+            shutil.copyfile(ROOT / fault.file, copy / fault.file)
+            noticed += is_noticed
+            click.echo(f"{number:3} {'noticed ' if is_noticed else 'SURVIVED'} {fault}")
+    click.echo(f"{noticed} of {options.count} faults were noticed (seed {options.seed})")
+    sys.exit(noticed < 0.92 * options.count)
+
+
+if __name__ == "__main__":
+    main()
