@@ -170,7 +170,11 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupDescription:
-    """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown."""
+    """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown.
+
+    A broker may identify the topics of assignments only by their ids. `unnamed_topics` has the ids, as Kafka's tools
+    print them, whose names could not be found; their partitions are in no assignment.
+    """
 
     group: str
     type: str | None
@@ -181,6 +185,7 @@ class GroupDescription:
     group_epoch: int | None = None
     target_assignment_epoch: int | None = None
     members: tuple[Member, ...] = ()
+    unnamed_topics: Mapping[str, Failure] = field(default_factory=dict)
 
     @property
     def member_count(self) -> int:

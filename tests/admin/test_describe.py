@@ -8,6 +8,7 @@ from kafka_groups.model import Assignment, Member
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.protocol.golden_messages import BY_NAME
 
 # ConsumerProtocolAssignment, version 0: topic "b" with partitions 3 and 1, then topic "a" with 0; no user data.
 ASSIGNMENT = bytes.fromhex("0000 00000002 0001 62 00000002 00000003 00000001 0001 61 00000001 00000000 ffffffff")
@@ -168,6 +169,31 @@ def test_a_group_with_an_unreadable_assignment_is_described_without_it(assignmen
     groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": assignment}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert admin.describe_consumer_groups(["old"]).all()["old"].members[0].assignment == ()
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 32_767])
+def test_an_assignment_is_read_in_the_version_of_its_bytes_and_an_unknown_one_as_the_newest(version: int) -> None:
+    # Version 4 might have more fields at the end; Kafka's ConsumerProtocol reads it as version 3.
+    assignment = version.to_bytes(2, "big") + ASSIGNMENT[2:] + (b"new field" if version > 3 else b"")
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": assignment}])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        (member,) = admin.describe_consumer_groups(["old"]).all()["old"].members
+        assert member.assignment == (
+            Assignment(topic="a", partitions=(0,)),
+            Assignment(topic="b", partitions=(1, 3)),
+        )
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_an_assignment_that_kafka_wrote_has_the_partitions_that_kafka_wrote(version: int) -> None:
+    golden = BY_NAME["ConsumerProtocol", "assignment", version, "full"]
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": golden.data}])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        (member,) = admin.describe_consumer_groups(["old"]).all()["old"].members
+        assert {each.topic: list(each.partitions) for each in member.assignment} == {
+            row["topic"]: sorted(row["partitions"]) for row in golden.values["assigned_partitions"]
+        }
+        assert member.assignment
 
 
 def test_states_are_spelled_as_in_kafkas_tools_and_unknown_ones_stay_unchanged() -> None:

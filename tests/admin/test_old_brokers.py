@@ -7,7 +7,8 @@ import time
 import pytest
 
 from kafka_groups.model import CommittedOffset, TopicPartition
-from tests.fakes.scripted_broker import changed
+from kafka_groups.protocol import Struct
+from tests.fakes.scripted_broker import ReceivedRequest, changed
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 NAMES = [f"g{number}" for number in range(10)]
@@ -41,6 +42,33 @@ def test_each_group_is_looked_up_and_fetched_by_its_own_request() -> None:
         assert cluster.requests() == {"FindCoordinator": 10, "OffsetFetch": 10}
         assert [request.body["key"] for request in cluster.requests_of("FindCoordinator")] == NAMES
         assert {request.version for request in cluster.requests_of("OffsetFetch")} == {7}
+
+
+@pytest.mark.parametrize(("highest", "lookups"), [(3, [[name] for name in NAMES]), (4, [NAMES]), (5, [NAMES])])
+def test_groups_are_looked_up_together_since_exactly_version_4_of_find_coordinator(
+    highest: int, lookups: list[list[str]]
+) -> None:
+    with _cluster(FindCoordinator=(0, highest)) as cluster, cluster.admin() as admin:
+        results = admin.describe_consumer_groups(NAMES)
+        coordinators = [group.coordinator for group in results.all().values()]
+        assert [coordinator and coordinator.id for coordinator in coordinators] == [1, 2] * 5
+        requests = cluster.requests_of("FindCoordinator")
+        assert {request.version for request in requests} == {highest}
+        assert [request.body["coordinator_keys"] or [request.body["key"]] for request in requests] == lookups
+
+
+@pytest.mark.parametrize("highest", [3, 4])
+def test_an_error_of_a_lookup_is_of_its_group_before_and_since_version_4(highest: int) -> None:
+    def refuse(_request: ReceivedRequest, response: Struct) -> Struct:
+        first, *rest = response["coordinators"]
+        refused = {"error_code": 30, "error_message": None}
+        return {**response, **refused, "coordinators": [{**first, **refused}, *rest]}
+
+    with _cluster(FindCoordinator=(0, highest)) as cluster, cluster.admin() as admin:
+        cluster.script("FindCoordinator", refuse)
+        results = admin.describe_consumer_groups(NAMES)
+        assert {name: failure.name for name, failure in results.failed.items()} == {"g0": "GROUP_AUTHORIZATION_FAILED"}
+        assert list(results.succeeded) == NAMES[1:]
 
 
 def test_many_single_requests_are_in_flight_at_once() -> None:

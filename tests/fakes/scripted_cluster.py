@@ -21,6 +21,7 @@ _NOT_LEADER = 6
 _NOT_COORDINATOR = 16
 _INVALID_REQUEST = 42
 _GROUP_NOT_FOUND = 69
+_UNKNOWN_TOPIC_ID = 100
 _READ_COMMITTED = 1
 
 
@@ -131,11 +132,18 @@ class ScriptedCluster:
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
             "cluster_id": "scripted",
             "controller_id": 1,
-            "topics": [self._topic(name) for name in self._named(request.body["topics"])],
+            "topics": [self._topic(name) for name in self.topics]
+            if request.body["topics"] is None
+            else [self._requested_topic(topic) for topic in request.body["topics"]],
         }
 
-    def _named(self, topics: Sequence[Struct] | None) -> list[str]:
-        return [*self.topics] if topics is None else [topic["name"] for topic in topics]
+    def _requested_topic(self, topic: Struct) -> Struct:
+        if topic["name"] is not None:
+            return self._topic(topic["name"])
+        names = {topic_id(name): name for name in self.topics}
+        if topic["topic_id"] in names:
+            return self._topic(names[topic["topic_id"]])
+        return {"error_code": _UNKNOWN_TOPIC_ID, "name": None, "topic_id": topic["topic_id"], "partitions": []}
 
     def _topic(self, name: str) -> Struct:
         leaders = self.topics.get(name)

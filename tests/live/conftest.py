@@ -41,7 +41,7 @@ class Cluster:
 
 
 class KafkaTool(Protocol):
-    """A function that runs Kafka's own kafka-consumer-groups.sh in the cluster's version, on the same machine."""
+    """A function that runs Kafka's own kafka-consumer-groups.sh for the cluster's version, on the same machine."""
 
     def __call__(self, cluster: Cluster, *arguments: str) -> tuple[str, str, int]:
         """Return the tool's stdout, its stderr and its exit code."""
@@ -50,8 +50,14 @@ class KafkaTool(Protocol):
 
 @pytest.fixture(scope="session")
 def cluster(run_directory: Path) -> Cluster:
-    """Return three brokers of the newest Kafka, without any topic or group."""
-    return _start_once(run_directory, "cluster", brokers=3, kafka_version="4.3.1")
+    """Return three brokers of the sandbox's default version, without any topic or group."""
+    return _start_once(run_directory, "cluster", brokers=3, kafka_version=sandbox.DEFAULT_VERSION)
+
+
+@pytest.fixture(scope="session")
+def kafka_4_4(run_directory: Path) -> Cluster:
+    """Return one broker of the newest Kafka."""
+    return _start_once(run_directory, "kafka-4-4", kafka_version="4.4.0")
 
 
 @pytest.fixture(scope="session")

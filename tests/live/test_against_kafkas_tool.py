@@ -16,6 +16,7 @@ from tests.live.groups.contexts import enter_concurrently
 from tests.live.groups.members import empty, mixed, preparing_rebalance, reconciling, simple, stable
 from tests.live.groups.other_kinds import share
 from tests.live.groups.raw_members import assigning, completing_rebalance, connect
+from tests.live.groups.tables import group_options, sorted_blocks, sorted_notes, sorted_words
 from tests.live.groups.topics import make_topic
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Blocks = list[tuple[str, list[str]]]
 # The groups that consumer-group commands describe; the other two are skipped.
 DESCRIBED = ("classic", "consumer", "mixed", "idle", "static", "wandering", "classic_empty", "consumer_empty", "simple")
 # Other tests leave such groups behind as well.
@@ -56,24 +56,6 @@ def groups(cluster: Cluster) -> Iterator[dict[str, str]]:
         yield groups
 
 
-def _blocks(text: str) -> Blocks:
-    """Return the header and the sorted rows of each table, with the tables sorted."""
-    tables = [table.split("\n") for table in text.strip("\n").split("\n\n")]
-    return sorted((header, sorted(rows)) for header, *rows in tables)
-
-
-def _words(text: str, *, columns: int | None = None) -> list[list[str]]:
-    return sorted(line.split()[:columns] for line in text.splitlines() if line.strip())
-
-
-def _notes(text: str) -> list[str]:
-    return sorted(line for line in text.splitlines() if line.strip())
-
-
-def _options(groups: list[str]) -> list[str]:
-    return [word for group in groups for word in ("--group", group)]
-
-
 @pytest.mark.parametrize(
     "options",
     [["--state"], ["--type"], ["--type", "--state"], ["--state", "stable"], ["--type", "classic"]],
@@ -85,8 +67,8 @@ def test_list_prints_the_same_as_kafkas_tool(cluster: Cluster, kafka_tool: Kafka
     exact = run_command(cluster.bootstrap, "list", *options, "--format", "kafka", "--exclude", OTHER_KINDS)
     table = run_command(cluster.bootstrap, "list", *options, "--exclude", OTHER_KINDS)
 
-    assert _blocks(exact.out) == _blocks(theirs)
-    assert _words(table.out) == _words(theirs)
+    assert sorted_blocks(exact.out) == sorted_blocks(theirs)
+    assert sorted_words(table.out) == sorted_words(theirs)
 
 
 def test_the_bare_list_is_that_of_kafkas_tool_and_groups_of_other_kinds(
@@ -118,14 +100,14 @@ def test_describe_prints_the_same_as_kafkas_tool(
     cluster: Cluster, groups: dict[str, str], kafka_tool: KafkaTool, view: list[str]
 ) -> None:
     names = [groups[kind] for kind in (*DESCRIBED, *REBALANCING)]
-    theirs, their_notes, _ = kafka_tool(cluster, "--describe", *_options(names), *view)
+    theirs, their_notes, _ = kafka_tool(cluster, "--describe", *group_options(names), *view)
     exact = run_command(cluster.bootstrap, "describe", *names, *view, "--format", "kafka")
     table = run_command(cluster.bootstrap, "describe", *names, *view)
 
-    assert _blocks(exact.out) == _blocks(theirs)
+    assert sorted_blocks(exact.out) == sorted_blocks(theirs)
     # Our verbose offsets have two columns more than Kafka's.
-    assert _words(table.out, columns=len(_words(theirs)[0])) == _words(theirs)
-    assert set(_notes(their_notes)) <= set(_notes(exact.err))
+    assert sorted_words(table.out, columns=len(sorted_words(theirs)[0])) == sorted_words(theirs)
+    assert set(sorted_notes(their_notes)) <= set(sorted_notes(exact.err))
     assert (exact.err, exact.code) == (table.err, 0)
 
 
@@ -137,7 +119,7 @@ def test_describe_of_all_groups_prints_the_same_as_kafkas_tool(
     theirs, _, _ = kafka_tool(cluster, "--describe", "--all-groups", *view)
     exact = run_command(cluster.bootstrap, "describe", "--all-groups", *view, "--format", "kafka")
 
-    assert _blocks(exact.out) == _blocks(theirs)
+    assert sorted_blocks(exact.out) == sorted_blocks(theirs)
     assert exact.code == 0
 
 
@@ -147,8 +129,8 @@ def test_an_assigning_group_is_described_as_by_kafkas_tool(cluster: Cluster, kaf
         members, notes, _ = kafka_tool(cluster, "--describe", "--group", group, "--members", "--verbose")
         ours = run_command(cluster.bootstrap, "describe", group, "--members", "--verbose", "--format", "kafka")
 
-    assert _blocks(ours.out) == _blocks(members)
-    assert _notes(ours.err) == _notes(notes)
+    assert sorted_blocks(ours.out) == sorted_blocks(members)
+    assert sorted_notes(ours.err) == sorted_notes(notes)
 
 
 def test_the_error_for_a_missing_group_has_the_words_of_kafkas_tool(cluster: Cluster, kafka_tool: KafkaTool) -> None:

@@ -33,8 +33,8 @@ def test_a_broker_can_be_stopped_and_started_again(cluster: Cluster) -> None:
 
 
 def test_kafkas_own_tool_runs_against_every_version(
-    cluster: Cluster, kafka_2_8: Cluster, kafka_2_5: Cluster, kafka_tool: KafkaTool
+    cluster: Cluster, kafka_4_4: Cluster, kafka_2_8: Cluster, kafka_2_5: Cluster, kafka_tool: KafkaTool
 ) -> None:
-    for each in (cluster, kafka_2_8, kafka_2_5):
+    for each in (cluster, kafka_4_4, kafka_2_8, kafka_2_5):
         _, errors, code = kafka_tool(each, "--list")
         assert (errors, code) == ("", 0), each.version

@@ -258,7 +258,7 @@ class GroupAdmin:
             lookup=CoordinatorStrategy(),
             known=self._coordinators,
         )
-        self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.retries)
+        self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.follow_up)
         # A coordinator that moved is known to the next call.
         self._coordinators.update({**describer.locations(), **fetch.locations})
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)

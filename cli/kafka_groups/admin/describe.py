@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import Any
+from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS, UnnamedAssignment
+from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler, topic_id_text
 from kafka_groups.admin.lookup import CoordinatorStrategy
-from kafka_groups.errors import UnsupportedVersionError
-from kafka_groups.model import Broker, Failure, GroupDescription, Results
+from kafka_groups.admin.network.connection_pool import ANY_BROKER
+from kafka_groups.errors import MissingFromResponseError, UnsupportedVersionError
+from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Results
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 
@@ -37,12 +41,20 @@ class GroupDescriber:
             for handler in HANDLERS
         }
         self._second: dict[str, ApiDriver[str, GroupDescription]] | None = None
+        self._topic_names: ApiDriver[UUID, str] | None = None
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         """Return the drivers to run first."""
         return list(self._first.values())
 
-    def retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
+    def follow_up(self) -> Sequence[ApiDriver[Any, Any]]:
+        """Return the drivers that the results so far make necessary: for groups whose types changed, then for topics.
+
+        A broker may identify the topics of assignments only by their ids (franz-go's kfake leaves the names empty).
+        """
+        return [*self._retries(), *self._lookups_of_topics()]
+
+    def _retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         """Return, once the first drivers are complete, those for groups that are no longer of their known type.
 
         An online upgrade to KIP-848, or back, changes the type of a group.
@@ -65,6 +77,15 @@ class GroupDescriber:
         }
         return list(self._second.values())
 
+    def _lookups_of_topics(self) -> Sequence[ApiDriver[UUID, str]]:
+        """Return, once all groups are described, the driver for the topics without names."""
+        if self._topic_names is not None or not all(driver.is_complete() for driver in self._all()):
+            return ()
+        groups = (group for driver in self._all() for group in driver.completed.values())
+        known = {topic_id: ANY_BROKER for group in groups for topic_id in _unnamed_topics(group) if topic_id.int}
+        self._topic_names = ApiDriver(known, handler=ListTopicNamesHandler(), lookup=None, known=known)
+        return [self._topic_names]
+
     def locations(self) -> dict[str, int]:
         """Return the broker id of each group's coordinator, as the drivers found it last."""
         return {group: broker for driver in self._all() for group, broker in driver.locations.items()}
@@ -77,13 +98,36 @@ class GroupDescriber:
             driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
                 coordinator = brokers.get(driver.locations[group])
-                succeeded[group] = replace(driver.completed[group], coordinator=coordinator)
+                succeeded[group] = self._with_topic_names(replace(driver.completed[group], coordinator=coordinator))
             else:
                 failed[group] = self._failure(group)
         return Results(succeeded=succeeded, failed=failed)
 
     def _all(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         return [*self._first.values(), *(self._second or {}).values()]
+
+    def _with_topic_names(self, group: GroupDescription) -> GroupDescription:
+        unnamed = _unnamed_topics(group)
+        if not unnamed:
+            return group
+        found: Results[UUID, str] = self._topic_names.results() if self._topic_names else Results()
+        failed = {
+            topic_id: found.failed.get(topic_id) or _unnamed(topic_id) for topic_id in unnamed - {*found.succeeded}
+        }
+        return replace(
+            group,
+            members=tuple(
+                replace(
+                    member,
+                    assignment=_named(member.assignment, found.succeeded),
+                    target_assignment=_named(member.target_assignment or (), found.succeeded),
+                )
+                for member in group.members
+            ),
+            unnamed_topics={
+                topic_id_text(topic_id): replace(why, group=group.group) for topic_id, why in failed.items()
+            },
+        )
 
     def _failure(self, group: str) -> Failure:
         # A retry that was not finished says more than the first driver, which did not find the group.
@@ -106,3 +150,30 @@ def _more_informative(newer: Failure, older: Failure) -> Failure:
     if newer.name == UnsupportedVersionError.name:
         return older
     return older if newer.code == GROUP_ID_NOT_FOUND != older.code else newer
+
+
+def _unnamed_topics(group: GroupDescription) -> set[UUID]:
+    """Return the ids of the topics that the assignments of the group do not name."""
+    return {
+        assigned.topic_id
+        for member in group.members
+        for assigned in (*member.assignment, *(member.target_assignment or ()))
+        if isinstance(assigned, UnnamedAssignment)
+    }
+
+
+def _unnamed(topic_id: UUID) -> Failure:
+    """Return the failure of a topic that was not looked up: it has no id, or the deadline passed before."""
+    error = MissingFromResponseError("the name of the topic is missing from the broker's response")
+    return ListTopicNamesHandler().to_failure(topic_id, error, None)
+
+
+def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple[Assignment, ...]:
+    """Return an assignment with the names of its topics, without topics whose names are unknown."""
+    named = [
+        Assignment(topic=names.get(each.topic_id, ""), partitions=each.partitions)
+        if isinstance(each, UnnamedAssignment)
+        else each
+        for each in assignment
+    ]
+    return tuple(sorted((each for each in named if each.topic), key=lambda each: each.topic))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
 from kafka_groups.groups.kinds import Operation, supports
@@ -19,7 +20,10 @@ from kafka_groups.model import (
     Results,
     TopicPartition,
 )
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION_FAILED
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID
+
+# The number of topic ids in a note.
+_MAX_IDS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,7 @@ def describe_groups(
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
     failures, notes = without_deleted(selection, descriptions.failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
+    unnamed, unnamed_notes = _unnamed_topics(groups.values())
     partitions = _partitions(groups.values(), offsets_by_group.values()) if details.offsets else []
     ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
@@ -93,8 +98,8 @@ def describe_groups(
         offsets=offsets_by_group,
         log_end_offsets=_by_topic(ends),
         log_start_offsets=_by_topic(starts),
-        failures=(*selection.failures, *failures, *log_failures),
-        notes=(*selection.notes(), *notes),
+        failures=(*selection.failures, *failures, *unnamed, *log_failures),
+        notes=(*selection.notes(), *notes, *unnamed_notes),
     )
 
 
@@ -106,6 +111,17 @@ def without_deleted(selection: Selection, *failed: Mapping[str, Failure]) -> tup
     }
     notes = [f"{len(deleted):,} of the listed groups were deleted before they were read."] if deleted else []
     return [failure for group, failure in failures if group not in deleted], notes
+
+
+def _unnamed_topics(groups: Iterable[GroupDescription]) -> tuple[list[Failure], list[str]]:
+    """Return the failed lookups of topics in assignments, and a note on the ids that no topic has."""
+    unnamed = [item for group in groups for item in group.unnamed_topics.items()]
+    absent = sorted({topic_id for topic_id, failure in unnamed if failure.code == UNKNOWN_TOPIC_ID})
+    failures = [failure for _, failure in unnamed if failure.code != UNKNOWN_TOPIC_ID]
+    if not absent:
+        return failures, []
+    shown = ", ".join(absent[:_MAX_IDS]) + (", …" if len(absent) > _MAX_IDS else "")
+    return failures, [f"Assigned partitions were skipped, because no topic has their topic id ({shown})."]
 
 
 def _from_listings(

@@ -30,6 +30,7 @@ FENCED_LEADER_EPOCH: Final = 74
 UNKNOWN_LEADER_EPOCH: Final = 75
 OFFSET_NOT_AVAILABLE: Final = 78
 UNSTABLE_OFFSET_COMMIT: Final = 88
+UNKNOWN_TOPIC_ID: Final = 100
 
 
 class ErrorCode(NamedTuple):
@@ -145,7 +146,7 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     97: ("PRINCIPAL_DESERIALIZATION_FAILURE", False, None),
     98: ("SNAPSHOT_NOT_FOUND", False, None),
     99: ("POSITION_OUT_OF_RANGE", False, None),
-    100: ("UNKNOWN_TOPIC_ID", True, None),
+    100: ("UNKNOWN_TOPIC_ID", True, "no topic has this id"),
     101: ("DUPLICATE_BROKER_REGISTRATION", False, None),
     102: ("BROKER_ID_NOT_REGISTERED", False, None),
     103: ("INCONSISTENT_TOPIC_ID", True, None),

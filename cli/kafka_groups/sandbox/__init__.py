@@ -89,5 +89,6 @@ def tool_command(
 
 
 def groups_tool_command(*arguments: str, version: str = DEFAULT_VERSION) -> list[str]:
-    """Return the command line of the kafka-consumer-groups.sh of a Kafka version."""
-    return tool_command(parse_version(version).groups_tool, *arguments, version=version)
+    """Return the command line of the kafka-consumer-groups.sh for brokers of a Kafka version."""
+    tools = parse_version(version).tools
+    return tool_command(tools.groups_tool, *arguments, version=str(tools))

@@ -42,7 +42,9 @@ def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, prop
             identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
             (data / "meta.properties").write_text(as_properties(identity), encoding="utf-8")
         if checkpoint is not None:
-            shutil.copy(checkpoint, data / "bootstrap.checkpoint")
+            target = data / kafka.version.bootstrap_checkpoint
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(checkpoint, target)
 
 
 def launch_zookeeper(directory: SandboxDirectory, kafka: Kafka) -> ProcessId:

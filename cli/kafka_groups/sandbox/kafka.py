@@ -105,7 +105,7 @@ def _format(kafka: Kafka, scratch: Path) -> Path:
     except subprocess.TimeoutExpired as error:
         msg = f"Kafka's storage tool did not end within {_FORMAT_TIMEOUT_S} s; try again when the machine is less busy"
         raise SandboxError(msg) from error
-    checkpoint = scratch / "data" / "bootstrap.checkpoint"
+    checkpoint = scratch / "data" / kafka.version.bootstrap_checkpoint
     if finished.returncode != 0 or not checkpoint.exists():
         output = finished.stderr.strip() or finished.stdout.strip() or "it printed nothing"
         msg = f"Kafka's storage tool failed: {output.splitlines()[-1]}"

@@ -9,6 +9,7 @@ from kafka_groups.errors import SandboxError
 
 DEFAULT_VERSION = "4.3.1"
 OLDEST = (2, 4, 0)  # the first version that was published for Scala 2.13
+_WITHOUT_TOOLS = (4, 4, 0)  # its kafka-tools cannot be resolved, and the broker does not need it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -47,9 +48,21 @@ class KafkaVersion:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The Maven coordinates of the broker, and of the tools if they are an artifact of their own."""
-        tools = (f"org.apache.kafka:kafka-tools:{self}",) if self.numbers >= (3, 8, 0) else ()
+        """The Maven coordinates of the broker, and of its tools if they are a published artifact of their own."""
+        tools = (f"org.apache.kafka:kafka-tools:{self}",) if (3, 8, 0) <= self.numbers < _WITHOUT_TOOLS else ()
         return (f"org.apache.kafka:kafka_2.13:{self}", *tools)
+
+    @property
+    def tools(self) -> KafkaVersion:
+        """The version whose tools are run against the brokers: the same one, if its tools are published."""
+        return self if self.numbers < _WITHOUT_TOOLS else parse_version(DEFAULT_VERSION)
+
+    @property
+    def bootstrap_checkpoint(self) -> str:
+        """The path, below the data directory, of the file with the feature levels of a formatted node."""
+        if self.numbers >= (4, 4, 0):  # KIP-1170
+            return "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+        return "bootstrap.checkpoint"
 
     @property
     def groups_tool(self) -> str:

@@ -40,12 +40,12 @@ def test_by_default_requests_have_no_filters() -> None:
         ] * 3
 
 
-def test_filters_are_sent_to_every_broker_in_kafkas_spelling() -> None:
+def test_filters_are_sent_to_every_broker_in_the_spelling_of_brokers() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         admin.list_groups(states=["preparingrebalance", "STABLE", "stable"], types=["consumer", "cLASSIC"])
         bodies = [request.body for request in cluster.requests_of("ListGroups")]
         assert (
-            bodies == [{"states_filter": ["PreparingRebalance", "Stable"], "types_filter": ["Consumer", "Classic"]}] * 3
+            bodies == [{"states_filter": ["PreparingRebalance", "Stable"], "types_filter": ["consumer", "classic"]}] * 3
         )
 
 

@@ -50,7 +50,8 @@ class ListGroupsHandler:
                 )
                 raise UnsupportedVersionError(msg)
             types = ()
-        return [(keys, {"states_filter": list(self._states or ()), "types_filter": list(types)})]
+        # Kafka ignores the case of types; franz-go's kfake compares them with the spelling of its responses.
+        return [(keys, {"states_filter": list(self._states or ()), "types_filter": [name.lower() for name in types]})]
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, list[GroupListing]]:
         """Return the broker's groups, or its error."""

@@ -3,6 +3,8 @@
 from kafka_groups.protocol import BOOL, INT16, INT32, STRING, UUID_, Array, Field
 from kafka_groups.protocol.schema import Api
 
+# A request may name topics by their ids.
+TOPIC_IDS_SINCE = 12
 _BROKER = (
     Field("node_id", INT32),
     Field("host", STRING),

@@ -1,0 +1,51 @@
+"""List the names of topics by their ids: Metadata, since version 12."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from kafka_groups.admin.driver import ApiResult
+from kafka_groups.errors import AdminError, UnsupportedVersionError
+from kafka_groups.model import Failure
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_ID, broker_error
+from kafka_groups.protocol.messages import METADATA
+from kafka_groups.protocol.messages.metadata import TOPIC_IDS_SINCE
+
+
+class ListTopicNamesHandler:
+    """Topic ids to topic names, all in one request."""
+
+    api = METADATA
+
+    def build_requests(self, keys: Sequence[UUID], version: int) -> list[tuple[Sequence[UUID], Mapping[str, Any]]]:
+        """Return one body for all topics."""
+        if version < TOPIC_IDS_SINCE:
+            msg = (
+                f"topics by id need Metadata version {TOPIC_IDS_SINCE} (Kafka 3.1); the broker supports up to {version}"
+            )
+            raise UnsupportedVersionError(msg)
+        topics = [{"topic_id": topic_id, "name": None} for topic_id in keys]
+        return [(keys, {"topics": topics, "allow_auto_topic_creation": False})]
+
+    def handle_response(self, keys: Sequence[UUID], version: int, payload: bytes) -> ApiResult[UUID, str]:
+        """Return the name of each topic, which brokers return beside some errors, too."""
+        result: ApiResult[UUID, str] = ApiResult()
+        for topic in METADATA.read_response(version, payload)["topics"]:
+            if topic["name"]:
+                result.completed[topic["topic_id"]] = topic["name"]
+            else:
+                result.failed[topic["topic_id"]] = broker_error(topic["error_code"] or UNKNOWN_TOPIC_ID)
+        return result
+
+    def to_failure(self, key: UUID, error: AdminError, broker: int | None) -> Failure:
+        """Return the failure of the topic id, which is in the message."""
+        return replace(Failure.of(error, broker=broker), message=f"topic id {topic_id_text(key)}: {error}")
+
+
+def topic_id_text(topic_id: UUID) -> str:
+    """Return a topic id as Kafka's tools print it (Uuid.java: base64 for URLs, without padding)."""
+    return urlsafe_b64encode(topic_id.bytes)[:-2].decode()
