@@ -40,9 +40,13 @@ def _build(program: Path) -> Path:
     go = shutil.which("go")
     if go is None:
         pytest.skip("go is not installed")
-    command = [go, "build", "-o", str(program), "."]
-    built = subprocess.run(command, cwd=_SOURCES, capture_output=True, check=False, text=True, timeout=_BUILD_TIMEOUT_S)
-    if "requires go >=" in built.stderr:
-        pytest.skip("a newer go is not installed")
+    downloaded = _run(go, "mod", "download")
+    if downloaded.returncode != 0:
+        pytest.skip(f"the Go modules cannot be downloaded, or need a newer Go: {downloaded.stderr.strip()}")
+    built = _run(go, "build", "-o", str(program), ".")
     assert built.returncode == 0, f"kfake could not be built: {built.stderr}"
     return program
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=_SOURCES, capture_output=True, check=False, text=True, timeout=_BUILD_TIMEOUT_S)
