@@ -79,3 +79,43 @@ def test_an_unreachable_cluster_is_an_error_of_the_last_type_with_every_reason()
         AuthenticationFailedError,
         "no bootstrap server responded: b1:9092: connection refused; b2:9092: no",
     )
+
+
+def test_an_address_that_was_silent_is_avoided_until_the_time_is_over_or_it_responds() -> None:
+    bootstrap = _bootstrap(ONE, TWO)
+    bootstrap.note_silence(ONE, until=50.0)
+    assert bootstrap.next_endpoint([], 49.9) == TWO
+    assert bootstrap.next_endpoint([], 49.9) == TWO
+    assert bootstrap.next_endpoint([], 50.0) == ONE
+    bootstrap.note_silence(TWO, until=90.0)
+    bootstrap.note_response(TWO)
+    assert bootstrap.silent(60.0) == set()
+
+
+def test_the_next_endpoint_is_used_in_turn_if_all_were_silent() -> None:
+    bootstrap = _bootstrap(ONE, TWO)
+    for endpoint in (ONE, TWO):
+        bootstrap.note_silence(endpoint, until=50.0)
+    assert [bootstrap.next_endpoint([], 10.0) for _ in range(3)] == [ONE, TWO, ONE]
+    assert not bootstrap.has_other(ONE, [], 10.0)
+
+
+def test_another_address_is_one_that_was_not_silent() -> None:
+    bootstrap = _bootstrap(ONE)
+    assert not bootstrap.has_other(ONE, [], 0.0)
+    assert bootstrap.has_other(ONE, [Broker(id=2, host="b2", port=9092)], 0.0)
+    bootstrap.note_silence(TWO, until=50.0)
+    assert not bootstrap.has_other(ONE, [Broker(id=2, host="b2", port=9092)], 10.0)
+
+
+def test_only_an_address_that_a_broker_advertised_is_reported_with_the_setting() -> None:
+    bootstrap = _bootstrap(ONE)
+    bootstrap.next_endpoint([], 0.0)
+    refused = ConnectionFailedError("connection refused")
+    assert str(bootstrap.unconnected(ONE, "broker 1", refused)) == "cannot connect to broker 1: connection refused"
+    assert str(bootstrap.unconnected(TWO, "broker 2", refused)) == (
+        "cannot connect to broker 2: connection refused; check advertised.listeners: b1:9092 returned this address"
+    )
+    assert str(bootstrap.unconnected(TWO, "broker 2", AuthenticationFailedError("no"))) == (
+        "cannot connect to broker 2: no"
+    )
