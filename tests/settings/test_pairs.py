@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.settings import SaslCredentials, Tls
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -14,6 +15,37 @@ def test_a_properties_file_has_comments_escapes_and_continued_lines(tmp_path: Pa
     settings = resolve(config=write_file(tmp_path, text))
     assert hosts(settings) == ["a:1", "b:2"]
     assert settings.client_id == "café=1"
+
+
+def test_values_are_trimmed_as_kafkas_own_clients_do(tmp_path: Path) -> None:
+    text = (
+        "bootstrap.servers=b:1 \n"
+        "security.protocol=SASL_SSL \t\n"
+        "sasl.mechanism=\\u0020PLAIN\\u0000\r\n"
+        "sasl.username=me \n"
+        "sasl.password=\\ pass word \n"
+        "ssl.truststore.type=PEM \n"
+        "ssl.endpoint.identification.algorithm= \n"
+        "socket.connection.setup.timeout.ms=2500 \n"
+    )
+    settings = resolve(config=write_file(tmp_path, text))
+    assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="pass word")
+    assert settings.tls == Tls(check_host_name=False)
+    assert settings.connect_timeout_s == 2.5
+
+
+def test_a_blank_in_the_quotes_of_a_jaas_text_belongs_to_the_password(tmp_path: Path) -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password=" a ";'
+    text = f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas} \n"
+    credentials = resolve(bootstrap="b", config=write_file(tmp_path, text)).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password=" a ")
+
+
+def test_a_no_break_space_is_not_trimmed_because_kafkas_own_clients_keep_it() -> None:
+    properties = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.username=me", "sasl.password=a\u00a0"]
+    assert resolve(bootstrap="b", properties=properties).credentials == SaslCredentials(
+        mechanism="PLAIN", username="me", password="a\u00a0"
+    )
 
 
 def test_a_config_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+
+# Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
 
 
 class Setting(NamedTuple):
@@ -56,7 +59,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
             shown = pair if equals and not key.strip() else (re.match(r"\s*[\w.-]*", pair) or [""])[0]
             msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
             raise SettingsError(msg)
-        parsed[key.strip()] = value.strip()
+        parsed[key.strip()] = value
     return to_settings(parsed, source="-X ")
 
 
@@ -77,12 +80,13 @@ def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
 def to_settings(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 
-    A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`, unless the pairs have them.
+    Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`,
+    unless the pairs have them.
     Raises SettingsError for `enable.ssl.certificate.verification=false`.
     """
     settings: dict[str, Setting] = {}
-    for key, value in pairs.items():
-        name = canonical_name(key)
+    for key, text in pairs.items():
+        name, value = canonical_name(key), text.strip(_TRIMMED)
         if name == "enable.ssl.certificate.verification" and value.lower() == "false":
             msg = f"{source}{key}=false is not supported; set ssl.ca.location to the CA of the brokers instead"
             raise SettingsError(msg)
