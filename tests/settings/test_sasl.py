@@ -76,6 +76,52 @@ def test_a_jaas_text_takes_precedence_over_the_user_of_a_lower_source(tmp_path: 
     assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
 
 
+@pytest.mark.parametrize("flag", ["Required", "REQUISITE", "sufficient", "Optional"])
+def test_the_control_flag_of_a_jaas_text_is_written_in_any_case(flag: str) -> None:
+    credentials = resolve("sasl.mechanism=PLAIN", JAAS.replace("required", flag)).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        (r'"a\nb\tc"', "a\nb\tc"),
+        (r'"\101\60\400"', "A0 0"),
+        (r'"\x\"\\"', 'x"\\'),
+        ("'a \"b\"'", 'a "b"'),
+        ('"a;b=c d"', "a;b=c d"),
+        ("p@ss-1.2", "p@ss-1.2"),
+    ],
+)
+def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password: str) -> None:
+    text = f"sasl.jaas.config={PLAIN} required username=me password={written};"
+    credentials = resolve("sasl.mechanism=PLAIN", text).credentials
+    assert credentials is not None
+    assert credentials.password == password
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'username="me" password="hidden-thing"rest";',
+        'username="me" password="hidden-thing"; x.Other required password="hidden-thing";',
+        'username="me" password="hidden-thing',
+        'debug username="me" password="hidden-thing";',
+    ],
+)
+def test_options_of_a_jaas_text_that_java_does_not_parse_are_rejected(options: str) -> None:
+    assert error_text("sasl.mechanism=PLAIN", f"sasl.jaas.config={PLAIN} required {options}") == (
+        "-X sasl.jaas.config: the options of PlainLoginModule cannot be parsed; "
+        'write them as username="…" password="…";'
+    )
+
+
+def test_an_option_whose_name_ends_like_another_is_another_option() -> None:
+    text = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing" old.password="older";'
+    credentials = resolve("sasl.mechanism=PLAIN", text).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
 def test_an_unsupported_login_module_of_a_file_does_not_prevent_credentials_of_flags(tmp_path: Path) -> None:
     config = write_file(tmp_path, "sasl.jaas.config=org.apache.kafka.OAuthBearerLoginModule required;\n")
     typed = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *USER]
