@@ -127,6 +127,14 @@ def test_a_jaas_text_without_a_user_or_a_password_is_rejected(part: str) -> None
     )
 
 
+def test_a_delegation_token_is_rejected_because_librdkafka_does_not_support_it() -> None:
+    text = f"sasl.jaas.config={SCRAM} required username=id password=hidden-thing tokenauth=true;"
+    assert error_text(properties=["security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-256", text]) == (
+        "-X sasl.jaas.config: librdkafka, which reads topics for the pipeline, does not support delegation tokens "
+        "(tokenauth); set the user name and the password of a SCRAM user"
+    )
+
+
 def test_properties_of_other_programs_in_a_file_are_skipped(tmp_path: Path) -> None:
     text = "group.id=g\nauto.offset.reset=latest\nacks=all\nssl.cipher.suites=TLS_AES\nsocket.timeout.ms=5"
     assert properties_of_file(tmp_path, text) == {"socket.timeout.ms": "5"}

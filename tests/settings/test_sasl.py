@@ -11,6 +11,7 @@ from tests.settings import resolution
 from tests.settings.resolution import write_file
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 USER = ("sasl.username=me", "sasl.password=hidden-thing")
 JAAS = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing";'
 
@@ -114,6 +115,28 @@ def test_options_of_a_jaas_text_that_java_does_not_parse_are_rejected(options: s
         "-X sasl.jaas.config: the options of PlainLoginModule cannot be parsed; "
         'write them as username="…" password="…";'
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "is_token"),
+    [('tokenauth="true"', True), ("tokenauth=True", True), ("tokenauth=false", False), ("", False)],
+)
+def test_a_jaas_text_may_have_a_delegation_token(option: str, is_token: bool) -> None:
+    text = f'sasl.jaas.config={SCRAM} required username="id" password="hidden-thing" {option};'
+    credentials = resolve("sasl.mechanism=SCRAM-SHA-256", text).credentials
+    assert credentials == SaslCredentials(
+        mechanism="SCRAM-SHA-256", username="id", password="hidden-thing", is_token=is_token
+    )
+
+
+def test_a_user_of_a_higher_source_is_no_delegation_token(tmp_path: Path) -> None:
+    token = f"sasl.jaas.config={SCRAM} required username=id password=hmac tokenauth=true;"
+    config = write_file(tmp_path, f"security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n{token}\n")
+    credentials = resolution.resolve(bootstrap="b", config=config).credentials
+    assert credentials is not None
+    assert credentials.is_token
+    credentials = resolution.resolve(bootstrap="b", config=config, properties=USER).credentials
+    assert credentials == SaslCredentials(mechanism="SCRAM-SHA-256", username="me", password="hidden-thing")
 
 
 def test_an_option_whose_name_ends_like_another_is_another_option() -> None:

@@ -36,6 +36,10 @@ class Jaas(NamedTuple):
             return {}
         return {name: self.options[name] for name in _NAMES if name in self.options}
 
+    def is_token(self) -> bool:
+        """Return whether user and password are the ID and the HMAC of a delegation token."""
+        return self.module == "ScramLoginModule" and (self.options or {}).get("tokenauth", "").lower() == "true"
+
     def find_problem(self) -> str | None:
         """Return why there is no user and password in it, or None. The text has secrets, so it is not repeated."""
         if self.module not in _MODULES:

@@ -9,7 +9,7 @@ from typing import Unpack
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting, parse_pairs
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
-from kafka_groups.settings.sasl import check_jaas, require_sasl_protocol
+from kafka_groups.settings.sasl import check_jaas, has_token, require_sasl_protocol
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 
 
@@ -46,6 +46,12 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
     _convert_tls(merged.settings, properties)
     check_jaas(merged.settings)
+    if protocol.startswith("SASL_") and has_token(merged.settings):
+        msg = (
+            f"{merged.settings['sasl.jaas.config'].source}: librdkafka, which reads topics for the pipeline, does not "
+            f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+        )
+        raise SettingsError(msg)
     require_sasl_protocol(flag_settings, protocol)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
