@@ -45,9 +45,10 @@ def test_bootstrap_servers_are_spelled_as_librdkafka_parses_them() -> None:
 
 def test_a_flag_takes_precedence_over_the_environment_and_that_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("bootstrap.servers=f:1")
-    sources: dict[str, Any] = {"config": str(tmp_path / "f"), "bootstrap": None}
+    environment = {"KAFKA_GROUPS_CONFIG": str(tmp_path / "f")}
+    sources: dict[str, Any] = {"environment": environment, "bootstrap": None}
     assert resolve(**sources).properties["bootstrap.servers"] == "f:1"
-    sources["environment"] = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "e:1", "KAFKA_GROUPS_TIMEOUT": "9s"}
+    environment |= {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "e:1", "KAFKA_GROUPS_TIMEOUT": "9s"}
     settings = resolve(**sources)
     assert (settings.properties["bootstrap.servers"], settings.timeout_s) == ("e:1", 9.0)
     assert resolve(**{**sources, "bootstrap": "b:1"}).properties["bootstrap.servers"] == "b:1"

@@ -62,6 +62,17 @@ def test_a_profiles_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
     assert error_text(profile="prod", profiles=invalid).startswith(f"the profiles file {invalid} cannot be read: ")
 
 
+def test_a_profiles_file_that_cannot_be_read_does_not_concern_a_command_without_a_profile(tmp_path: Path) -> None:
+    invalid = tmp_path / "profiles.toml"
+    invalid.write_text("[prod\n")
+    config = tmp_path / "client.properties"
+    config.write_text("bootstrap.servers=b:1")
+    for profiles in (invalid, tmp_path):
+        assert hosts(resolve(bootstrap="b", profiles=profiles)) == ["b:9092"]
+        environment = {"KAFKA_GROUPS_PROFILE": "prod"}
+        assert hosts(resolve(config=str(config), environment=environment, profiles=profiles)) == ["b:1"]
+
+
 def test_a_profiles_file_may_begin_with_a_byte_order_mark(profiles: Path) -> None:
     profiles.write_bytes(b"\xef\xbb\xbf[marked]\ntimeout = '7s'\n")
     assert resolve(bootstrap="b", profile="marked", profiles=profiles).timeout_s == 7.0

@@ -1,6 +1,7 @@
 """Connection settings: their sources, and which source wins.
 
-Flags take precedence over the environment, the environment over the profile, and the profile over the config file.
+-b and -X take precedence over the profile, and the profile over the config file. Those that `--profile` and `--config`
+name take the place of the environment's; else the environment's bootstrap servers precede its profile.
 Every source is flattened to dotted property names, as Java's and librdkafka's clients spell them.
 """
 

@@ -14,6 +14,8 @@ from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_durati
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
 _VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+# A profile or a config file of a flag names its own cluster. These variables could send its password to another one.
+_SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
@@ -36,12 +38,14 @@ class Sources(TypedDict, total=False):
 class MergedSettings(NamedTuple):
     """The settings of all sources, by canonical name: for each one the value of the source that wins.
 
-    `timeout` is None if no source has one. `sources` names the profile and the config file that were read.
+    `timeout` is None if no source has one. `sources` names the profile and the config file that were read;
+    `flags_name_cluster` is true if a flag named one of them.
     """
 
     settings: Mapping[str, Setting]
     timeout: Setting | None
     sources: tuple[str, ...]
+    flags_name_cluster: bool
 
     def bootstrap(self) -> Setting:
         """Return the bootstrap servers; SettingsError if no source has any."""
@@ -49,10 +53,11 @@ class MergedSettings(NamedTuple):
         if servers is not None and servers.value:
             return servers
         searched = " and ".join(self.sources) if servers is None or servers.source != "-b" else ""
-        msg = (
-            f"no cluster is named{f' in {searched} (bootstrap.servers)' if searched else ''}; "
-            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
-        )
+        where = f" in {searched} (bootstrap.servers)" if searched else ""
+        ways = "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+        if where and self.flags_name_cluster:
+            ways = "add it there, or give -b HOST:PORT"
+        msg = f"no cluster is named{where}; {ways}"
         raise SettingsError(msg)
 
     def timeout_s(self) -> float:
@@ -72,10 +77,11 @@ class MergedSettings(NamedTuple):
 
 def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> MergedSettings:
     """Return the settings of all sources, by precedence; those of -X are `flag_settings`, parsed by the caller."""
-    environment, bootstrap = sources["environment"], sources.get("bootstrap")
-    variables = {
-        name: Setting(value, _PREFIX + name) for name in _VARIABLES if (value := environment.get(_PREFIX + name))
-    }
+    flags_name_cluster = bool(sources.get("profile") or sources.get("config"))
+    variables, bootstrap = (
+        _variables(sources["environment"], flags_name_cluster=flags_name_cluster),
+        sources.get("bootstrap"),
+    )
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
     merged = read_profile(profile, sources.get("profiles")) if profile else {}
@@ -90,7 +96,7 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     merged.update(flag_settings)
     if bootstrap is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return MergedSettings(merged, timeout=winner, sources=tuple(searched))
+    return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
@@ -100,6 +106,11 @@ def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
     except SettingsError as error:
         msg = f"{servers.source}: {error}"
         raise SettingsError(msg) from None
+
+
+def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> dict[str, Setting]:
+    names = [name for name in _VARIABLES if not (flags_name_cluster and name in _SWITCHED_OFF)]
+    return {name: Setting(value, _PREFIX + name) for name in names if (value := environment.get(_PREFIX + name))}
 
 
 def _value(setting: Setting | None) -> str | None:
