@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.errors import SettingsError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
+from kafka_groups.settings.librdkafka import resolve_client
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -80,6 +82,21 @@ def test_the_scheme_of_a_bootstrap_server_must_equal_the_security_protocol(tmp_p
         "profile 'tls': bootstrap.servers: 'PLAINTEXT://b:1' contradicts security.protocol=SSL"
     )
     assert resolve(bootstrap="ssl://b:1", properties=["security.protocol=ssl"]).tls is not None
+
+
+@pytest.mark.parametrize(("protocol", "ways"), [("PLAINTEXT", "SSL or SASL_SSL"), ("SASL_PLAINTEXT", "SASL_SSL")])
+@pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.key.password", "ssl.endpoint.identification.algorithm"])
+def test_a_tls_property_of_a_flag_is_rejected_if_the_protocol_has_no_tls(key: str, protocol: str, ways: str) -> None:
+    properties = [f"security.protocol={protocol}", f"{key}=value"]
+    text = f"-X {key} has no effect with security.protocol={protocol}; set security.protocol to {ways}"
+    assert error_text(bootstrap="b", properties=properties) == text
+    with pytest.raises(SettingsError) as caught:
+        resolve_client(bootstrap="b", properties=properties, environment={})
+    assert str(caught.value) == text
+
+
+def test_a_tls_property_of_a_file_is_ignored_if_the_protocol_has_no_tls(tmp_path: Path) -> None:
+    assert resolve(bootstrap="b", config=write_file(tmp_path, "ssl.ca.location=/no/such.pem")).tls is None
 
 
 @pytest.mark.parametrize("key", ["ssl.truststore.type", "ssl.keystore.type"])

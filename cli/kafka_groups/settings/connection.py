@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_network_pairs
-from kafka_groups.settings.sasl import SaslCredentials, require_sasl_protocol, sasl_credentials
+from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect
+from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, is_utf8
 
@@ -56,8 +56,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
     servers = merged.bootstrap()
     settings = merged.settings
     protocol = _protocol(settings.get("security.protocol"))
-    if flag_settings:
-        require_sasl_protocol(flag_settings, protocol.value)
+    require_effect(flag_settings, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_pairs
+from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
-from kafka_groups.settings.sasl import check_jaas, has_token, require_sasl_protocol
+from kafka_groups.settings.sasl import check_jaas, has_token
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 
 
@@ -52,7 +52,7 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
             f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
         )
         raise SettingsError(msg)
-    require_sasl_protocol(flag_settings, protocol)
+    require_effect(flag_settings, protocol)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
 

@@ -77,6 +77,23 @@ def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
     return settings
 
 
+def require_effect(flag_settings: Mapping[str, Setting], protocol: str) -> None:
+    """Raise SettingsError for a SASL or TLS property among those of -X that the security protocol does not use.
+
+    A flag must have an effect; a property of a file may be for other programs.
+    """
+    has_sasl, has_tls = protocol.startswith("SASL_"), protocol.endswith("SSL")
+    for key, setting in flag_settings.items():
+        if key.startswith("sasl.") and not has_sasl:
+            ways = "SASL_SSL or SASL_PLAINTEXT"
+        elif key.startswith("ssl.") and not has_tls:
+            ways = "SASL_SSL" if has_sasl else "SSL or SASL_SSL"
+        else:
+            continue
+        msg = f"{setting.source} has no effect with security.protocol={protocol}; set security.protocol to {ways}"
+        raise SettingsError(msg)
+
+
 def to_settings(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 

@@ -41,20 +41,6 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
     )
 
 
-def require_sasl_protocol(flag_settings: Mapping[str, Setting], protocol: str) -> None:
-    """Raise SettingsError for a SASL property among those of -X if the protocol does not use SASL.
-
-    A flag must have an effect; a property of a file may be for other programs.
-    """
-    unused = next((setting for key, setting in flag_settings.items() if key.startswith("sasl.")), None)
-    if unused is not None and not protocol.startswith("SASL_"):
-        msg = (
-            f"{unused.source} has no effect with security.protocol={protocol}; "
-            f"set security.protocol to SASL_SSL or SASL_PLAINTEXT"
-        )
-        raise SettingsError(msg)
-
-
 def check_jaas(settings: Mapping[str, Setting]) -> None:
     """Raise SettingsError for a `sasl.jaas.config` without a user and a password that no other property has either."""
     jaas = settings.get("sasl.jaas.config")
