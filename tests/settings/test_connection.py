@@ -102,7 +102,7 @@ def test_a_tls_property_of_a_file_is_ignored_if_the_protocol_has_no_tls(tmp_path
 @pytest.mark.parametrize("key", ["ssl.truststore.type", "ssl.keystore.type"])
 def test_stores_that_are_not_pem_are_rejected(key: str) -> None:
     text = error_text(bootstrap="b", properties=["security.protocol=SSL", f"{key}=JKS"])
-    assert text == f"-X {key}=JKS is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
+    assert text == f"-X {key}=JKS is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
 
 
 def test_a_key_without_its_certificate_is_rejected() -> None:

@@ -7,9 +7,10 @@ Every source is flattened to dotted property names, as Java's and librdkafka's c
 
 from __future__ import annotations
 
-from kafka_groups.settings.connection import ConnectionSettings, Tls, resolve_settings
+from kafka_groups.settings.connection import ConnectionSettings, resolve_settings
 from kafka_groups.settings.profiles import profiles_file
 from kafka_groups.settings.sasl import SaslCredentials
+from kafka_groups.settings.tls import Tls
 from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_duration
 
 __all__ = [

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Unpack
+from pathlib import Path
+from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
+from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
 from kafka_groups.settings.sasl import check_jaas, has_token
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
+from kafka_groups.settings.tls import (
+    CA_FILE,
+    CA_PEM,
+    CERTIFICATE_FILE,
+    CERTIFICATE_PEM,
+    KEY_PEM,
+    check_store_type,
+    pem_texts,
+)
+
+_PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,18 +78,38 @@ def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
 
 def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
     """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
-    types = {key: settings[key] for key in ("ssl.truststore.type", "ssl.keystore.type") if key in settings}
-    is_pkcs12 = "ssl.keystore.type" in types and types["ssl.keystore.type"].value.upper() == "PKCS12"
-    for key, (store_type, source) in types.items():
-        if store_type.upper() != "PEM" and not (key == "ssl.keystore.type" and is_pkcs12):
-            msg = f"{source}={store_type} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-            raise SettingsError(msg)
-    if ca_file := properties.pop("ssl.truststore.location", None):
+    check_store_type(settings, "ssl.truststore.type")
+    _check_content(settings.get(CA_FILE), with_key=False)
+    is_pkcs12 = "ssl.keystore.type" in settings and settings["ssl.keystore.type"].value.upper() == "PKCS12"
+    if not is_pkcs12:
+        check_store_type(settings, "ssl.keystore.type")
+        _check_content(settings.get(CERTIFICATE_FILE), with_key=True)
+    if ca_file := properties.pop(CA_FILE, None):
         properties["ssl.ca.location"] = ca_file
-    if not is_pkcs12 and (certificate := properties.pop("ssl.keystore.location", None)):
+    if not is_pkcs12 and (certificate := properties.pop(CERTIFICATE_FILE, None)):
         properties["ssl.certificate.location"] = certificate
         # A PEM key store of Java's holds both the certificate and the key.
-        properties.setdefault("ssl.key.location", certificate)
+        if KEY_PEM not in settings:
+            properties.setdefault("ssl.key.location", certificate)
+    texts = pem_texts(settings)
+    for key, name in _PEM_NAMES.items():
+        if key in texts:
+            properties[name] = texts[key]
+    if CERTIFICATE_PEM in texts and not {"ssl.key.pem", "ssl.key.location"} & properties.keys():
+        properties["ssl.key.pem"] = texts[CERTIFICATE_PEM]
     if "ssl.endpoint.identification.algorithm" in properties:
         algorithm = properties["ssl.endpoint.identification.algorithm"].lower()
         properties["ssl.endpoint.identification.algorithm"] = algorithm or "none"
+
+
+def _check_content(file: Setting | None, *, with_key: bool) -> None:
+    """Raise SettingsError for a file that is not PEM by its content; librdkafka reports that it cannot be read."""
+    if file is None:
+        return
+    try:
+        data = Path(file.value).read_bytes()
+    except OSError:
+        return
+    if problem := find_conversion(data, file.value, with_key=with_key):
+        msg = f"{file.source}={file.value} cannot be used: {problem}"
+        raise SettingsError(msg)

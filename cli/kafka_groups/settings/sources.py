@@ -19,6 +19,16 @@ _SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
+# Settings of a lower source that one of a higher source replaces: another form of it, and the type of its store.
+_REPLACED: Final = {
+    "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
+    "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
+    "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type"),
+    "ssl.keystore.certificate.chain": ("ssl.keystore.location", "ssl.keystore.type"),
+    "ssl.key.location": ("ssl.keystore.key",),
+    "ssl.keystore.key": ("ssl.key.location",),
+}
+
 
 class Sources(TypedDict, total=False):
     """The sources of settings; one that is None or absent is not given.
@@ -88,12 +98,12 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     # A profile may name a config file; one of a flag or of the environment replaces it.
     if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
         searched.append(f"the config file {file}")
-        merged = {**_without_profile_keys(read_properties_file(file)), **merged}
+        merged = _override(_without_profile_keys(read_properties_file(file)), merged)
     flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
-    merged.update(flag_settings)
+    merged = _override(merged, flag_settings)
     if bootstrap is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
     return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
@@ -115,6 +125,11 @@ def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> d
 
 def _value(setting: Setting | None) -> str | None:
     return setting.value if setting else None
+
+
+def _override(lower: Mapping[str, Setting], higher: Mapping[str, Setting]) -> dict[str, Setting]:
+    replaced = {name for key in higher for name in _REPLACED.get(key, ())}
+    return {**{key: setting for key, setting in lower.items() if key not in replaced}, **higher}
 
 
 def _without_profile_keys(settings: Mapping[str, Setting]) -> dict[str, Setting]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin.network.channel import Channel
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error
 from kafka_groups.errors import SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
@@ -61,19 +67,39 @@ class TlsChannel(Channel):
 def make_context(tls: Tls) -> ssl.SSLContext:
     """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used."""
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        msg = f"cannot use the CA file {tls.ca_file}: {_reason(error)}"
-        raise SettingsError(msg) from error
+        context = ssl.create_default_context(cafile=tls.ca_file, cadata=tls.ca_pem)
+    except (OSError, ValueError) as error:
+        raise SettingsError(ca_error(tls, error)) from error
+    # Every Python verifies as Kafka's own clients do: each trusted certificate ends a chain, and those of private CAs
+    # may lack extensions of RFC 5280. Python 3.13 changed both defaults.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = tls.check_host_name
-    if tls.certificate_file:
+    if tls.certificate_file or tls.certificate_pem:
         try:
-            context.load_cert_chain(tls.certificate_file, tls.key_file, tls.key_password or "")
-        except (OSError, ssl.SSLError) as error:
-            msg = f"cannot use the client certificate {tls.certificate_file}: {_reason(error)}"
-            raise SettingsError(msg) from error
+            _load_certificate(context, tls)
+        except (OSError, ValueError) as error:
+            raise SettingsError(certificate_error(tls, error)) from error
     return context
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:
+    with _path(tls.certificate_file, tls.certificate_pem) as certificate, _path(tls.key_file, tls.key_pem) as key:
+        assert certificate is not None
+        # Without any password, OpenSSL would prompt for that of an encrypted key.
+        context.load_cert_chain(certificate, key, tls.key_password or "")
+
+
+@contextmanager
+def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
+    """Yield the path of a file, or of a private temporary one with this text: OpenSSL loads keys only from files."""
+    if pem is None:
+        yield file
+        return
+    descriptor, path = tempfile.mkstemp(prefix="kafka-groups-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as temporary:
+            temporary.write(pem)
+        yield path
+    finally:
+        Path(path).unlink()
