@@ -52,6 +52,11 @@ def test_an_unknown_profile_is_reported_with_the_names_of_the_known_ones(profile
     assert error_text(profile="prod", profiles=missing) == f"there is no profile 'prod' in {missing}; it has none"
 
 
+def test_a_number_of_a_profile_is_used_as_it_is_written(profiles: Path) -> None:
+    profiles.write_text('[p]\nclient.id = 1.10\nbootstrap.servers = "p:1"\n')
+    assert resolve(profile="p", profiles=profiles).client_id == "1.10"
+
+
 def test_a_profile_may_have_no_settings(profiles: Path) -> None:
     assert hosts(resolve(profile="empty", profiles=profiles, bootstrap="b")) == ["b:9092"]
 

@@ -145,6 +145,15 @@ def test_an_option_whose_name_ends_like_another_is_another_option() -> None:
     assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
 
 
+def test_a_jaas_text_without_a_user_does_not_take_the_user_of_a_lower_source(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "sasl.username=old\nsasl.password=older\n")
+    flags = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN"]
+    for options in ('password="hidden-thing"', ""):
+        jaas = f"sasl.jaas.config={PLAIN} required {options};"
+        text = resolution.error_text(bootstrap="b", config=config, properties=[*flags, jaas])
+        assert text == "-X sasl.jaas.config: it has no option username; add the option, or set sasl.username"
+
+
 def test_an_unsupported_login_module_of_a_file_does_not_prevent_credentials_of_flags(tmp_path: Path) -> None:
     config = write_file(tmp_path, "sasl.jaas.config=org.apache.kafka.OAuthBearerLoginModule required;\n")
     typed = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", *USER]

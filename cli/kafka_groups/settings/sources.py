@@ -19,8 +19,9 @@ _SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
-# Settings of a lower source that one of a higher source replaces: another form of it, and the type of its store.
+# Settings of a lower source that one of a higher source replaces: another form of it, and the type of a store.
 _REPLACED: Final = {
+    "sasl.jaas.config": ("sasl.username", "sasl.password"),
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
     "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type"),
