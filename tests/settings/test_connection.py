@@ -59,6 +59,12 @@ def test_librdkafkas_names_are_supported(tmp_path: Path) -> None:
     assert settings.tls == Tls(ca_file="/ca.pem", certificate_file="/me.pem", key_file="/me.key", check_host_name=False)
 
 
+@pytest.mark.parametrize("value", ["", "probe"])
+def test_the_systems_cas_are_trusted_if_librdkafka_would_search_for_them(value: str, tmp_path: Path) -> None:
+    config = write_file(tmp_path, f"security.protocol=SSL\nssl.ca.location={value}\n")
+    assert resolve(bootstrap="b", config=config).tls == Tls(ca_file=None)
+
+
 def test_host_names_are_checked_by_default() -> None:
     assert resolve(bootstrap="b", properties=["security.protocol=SSL"]).tls == Tls(check_host_name=True)
 

@@ -23,7 +23,8 @@ _STORES: Final = {"ssl.truststore.type": CA_FILE, "ssl.keystore.type": CERTIFICA
 class Tls:
     """The certificates, keys and checks of TLS connections, each as a PEM file or as PEM text.
 
-    Without `ca_file` and `ca_pem` the system's CAs are trusted. Without a key, the certificate's file or text has it.
+    Without `ca_file` and `ca_pem` the system's CAs are trusted; `ca_file` may be a directory that c_rehash prepared.
+    Without a key, the certificate's file or text has it.
     """
 
     ca_file: str | None = None
@@ -42,8 +43,10 @@ def tls_settings(settings: Mapping[str, Setting]) -> Tls:
         check_store_type(settings, key)
     pem = pem_texts(settings)
     values = {key: setting.value for key, setting in settings.items()}
+    ca_file = values.get(CA_FILE)
     return Tls(
-        ca_file=values.get(CA_FILE) or None,
+        # With "probe", librdkafka searches for the system's CAs.
+        ca_file=None if ca_file in {"", "probe"} else ca_file,
         ca_pem=pem.get(CA_PEM),
         certificate_file=values.get(CERTIFICATE_FILE) or None,
         certificate_pem=pem.get(CERTIFICATE_PEM),

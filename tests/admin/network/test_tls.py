@@ -68,6 +68,18 @@ def test_groups_are_listed_over_tls_when_the_certificate_is_trusted(certificate:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
+def test_trusted_certificates_may_be_a_directory_as_in_librdkafka(
+    certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    number = openssl("hash", "x509", "-in", str(file), "-noout", "-subject_hash").read_text().strip()
+    directory = file.parent / "cas"
+    directory.mkdir()
+    (directory / f"{number}.0").write_text(file.read_text())
+    with _broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(directory)))) as admin:
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
 def test_certificates_and_an_encrypted_key_may_be_text(
     certificate: Callable[[str], Path], openssl: Callable[..., Path]
 ) -> None:

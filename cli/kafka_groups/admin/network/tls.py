@@ -66,8 +66,10 @@ class TlsChannel(Channel):
 
 def make_context(tls: Tls) -> ssl.SSLContext:
     """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used."""
+    is_directory = tls.ca_file is not None and Path(tls.ca_file).is_dir()
+    cafile, capath = (None, tls.ca_file) if is_directory else (tls.ca_file, None)
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file, cadata=tls.ca_pem)
+        context = ssl.create_default_context(cafile=cafile, capath=capath, cadata=tls.ca_pem)
     except (OSError, ValueError) as error:
         raise SettingsError(ca_error(tls, error)) from error
     # Every Python verifies as Kafka's own clients do: each trusted certificate ends a chain, and those of private CAs
