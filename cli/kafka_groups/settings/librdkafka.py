@@ -57,6 +57,9 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["security.protocol"] = protocol.lower()
     if "sasl.mechanism" in properties:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    if protocol.endswith("SSL"):
+        _check_stores(merged.settings)
+        properties |= _convert_pem(merged.settings)
     _convert_tls(merged.settings, properties)
     check_jaas(merged.settings)
     if protocol.startswith("SASL_") and has_token(merged.settings):
@@ -76,27 +79,37 @@ def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
         raise SettingsError(msg)
 
 
-def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
-    """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
+def _check_stores(settings: Mapping[str, Setting]) -> None:
+    """Raise SettingsError for a store that is not PEM; a key store may be PKCS #12."""
     check_store_type(settings, "ssl.truststore.type")
     _check_content(settings.get(CA_FILE), with_key=False)
-    is_pkcs12 = "ssl.keystore.type" in settings and settings["ssl.keystore.type"].value.upper() == "PKCS12"
-    if not is_pkcs12:
+    if not _has_pkcs12(settings):
         check_store_type(settings, "ssl.keystore.type")
         _check_content(settings.get(CERTIFICATE_FILE), with_key=True)
+
+
+def _has_pkcs12(settings: Mapping[str, Setting]) -> bool:
+    return "ssl.keystore.type" in settings and settings["ssl.keystore.type"].value.upper() == "PKCS12"
+
+
+def _convert_pem(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Return PEM texts by librdkafka's names. The text of a certificate may have the key, too."""
+    texts = pem_texts(settings)
+    properties = {name: texts[key] for key, name in _PEM_NAMES.items() if key in texts}
+    if CERTIFICATE_PEM in texts and KEY_PEM not in texts and "ssl.key.location" not in settings:
+        properties["ssl.key.pem"] = texts[CERTIFICATE_PEM]
+    return properties
+
+
+def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
+    """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
     if ca_file := properties.pop(CA_FILE, None):
         properties["ssl.ca.location"] = ca_file
-    if not is_pkcs12 and (certificate := properties.pop(CERTIFICATE_FILE, None)):
+    if not _has_pkcs12(settings) and (certificate := properties.pop(CERTIFICATE_FILE, None)):
         properties["ssl.certificate.location"] = certificate
         # A PEM key store of Java's holds both the certificate and the key.
         if KEY_PEM not in settings:
             properties.setdefault("ssl.key.location", certificate)
-    texts = pem_texts(settings)
-    for key, name in _PEM_NAMES.items():
-        if key in texts:
-            properties[name] = texts[key]
-    if CERTIFICATE_PEM in texts and not {"ssl.key.pem", "ssl.key.location"} & properties.keys():
-        properties["ssl.key.pem"] = texts[CERTIFICATE_PEM]
     if "ssl.endpoint.identification.algorithm" in properties:
         algorithm = properties["ssl.endpoint.identification.algorithm"].lower()
         properties["ssl.endpoint.identification.algorithm"] = algorithm or "none"

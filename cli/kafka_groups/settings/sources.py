@@ -89,10 +89,7 @@ class MergedSettings(NamedTuple):
 def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> MergedSettings:
     """Return the settings of all sources, by precedence; those of -X are `flag_settings`, parsed by the caller."""
     flags_name_cluster = bool(sources.get("profile") or sources.get("config"))
-    variables, bootstrap = (
-        _variables(sources["environment"], flags_name_cluster=flags_name_cluster),
-        sources.get("bootstrap"),
-    )
+    variables = _variables(sources["environment"], flags_name_cluster=flags_name_cluster)
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
     merged = read_profile(profile, sources.get("profiles")) if profile else {}
@@ -105,7 +102,7 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
     merged = _override(merged, flag_settings)
-    if bootstrap is not None:
+    if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
     return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
 
