@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule require
 _ITERATIONS = 4096
 _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _PASSWORDS = {"operator": SECRET, "describer": "hunter2-of-the-describer"}
+
+# SASLprep changes or forbids each of these characters, and Kafka does neither.
+POLYGLOT_SECRET = "\ufb01sh e\u0301 \U0001f600 a\u00a0b"
+_SCRAM_PASSWORDS = _PASSWORDS | {"polyglot": POLYGLOT_SECRET}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +88,27 @@ class SecuredBroker:
         finally:
             self._alter(topic, dict.fromkeys(settings, ""), AlterConfigOpType.DELETE)
 
+    def create_token(self, user: str, directory: Path) -> tuple[str, str]:
+        """Return the ID and the HMAC of a new delegation token of a user. The broker accepts it a moment later."""
+        config = directory / "token.properties"
+        jaas = f'{_PLAIN_MODULE} username="{user}" password="{_PASSWORDS[user]}";'
+        config.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas}\n")
+        command = sandbox.tool_command(
+            *("org.apache.kafka.tools.DelegationTokenCommand", "--bootstrap-server", self.sasl_listener),
+            *("--create", "--command-config", str(config), "--max-life-time-period", "-1"),
+        )
+        completed = subprocess.run(command, capture_output=True, check=True, text=True, timeout=_TIMEOUT_S)
+        token_id, hmac = completed.stdout.split("MAXDATE")[1].split()[:2]
+        return token_id, hmac
+
     def create_scram_users(self) -> None:
-        """Create the same users and passwords for SCRAM, which the cluster stores."""
+        """Create the users for SCRAM, which the cluster stores: those of PLAIN, and `polyglot`."""
         admin = self._admin()
         for mechanism in _SCRAM.values():
             info = ScramCredentialInfo(mechanism, _ITERATIONS)
             credentials: list[UserScramCredentialAlteration] = [
-                UserScramCredentialUpsertion(user, info, password.encode()) for user, password in _PASSWORDS.items()
+                UserScramCredentialUpsertion(user, info, password.encode())
+                for user, password in _SCRAM_PASSWORDS.items()
             ]
             for future in admin.alter_user_scram_credentials(credentials).values():
                 future.result(_TIMEOUT_S)
@@ -136,6 +155,8 @@ def _properties(secured: str) -> dict[str, str]:
         "listener.name.secured.sasl.enabled.mechanisms": ",".join(("PLAIN", *_SCRAM)),
         "listener.name.secured.plain.sasl.jaas.config": f"{_PLAIN_MODULE} {users};",
         **{f"listener.name.secured.{name.lower()}.sasl.jaas.config": _SCRAM_MODULE for name in _SCRAM},
+        # Delegation tokens (KIP-48) need a secret.
+        "delegation.token.secret.key": "secret-of-the-tokens",
         # Credentials are valid for two seconds (KIP-368).
         "connections.max.reauth.ms": "2000",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +14,14 @@ from kafka_groups.settings import resolve_settings
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
-from tests.live.secured_broker import SECRET, SecuredBroker
+from tests.live.secured_broker import POLYGLOT_SECRET, SECRET, SecuredBroker
 
 pytestmark = pytest.mark.live
 
 EVERY_MECHANISM = pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 # The time that Kafka's own test of its tool allows for refused credentials.
 _AT_ONCE_S = 5
+_TOKEN_TIMEOUT_S = 15
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,23 @@ def test_valid_credentials_succeed_over_tls(secured: SecuredBroker, group: str, 
         )
         == 3
     )
+
+
+def test_a_delegation_token_authenticates_as_its_owner(secured: SecuredBroker, group: str, tmp_path: Path) -> None:
+    token_id, hmac = secured.create_token("operator", tmp_path)
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    flags = ["-b", secured.sasl_listener, "-Xsecurity.protocol=SASL_PLAINTEXT", "-Xsasl.mechanism=SCRAM-SHA-256"]
+    flags.append(f'-Xsasl.jaas.config={module} required username="{token_id}" password="{hmac}" tokenauth="true";')
+    deadline = time.monotonic() + _TOKEN_TIMEOUT_S
+    while run("list", *flags, bootstrap=None).exit_code and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert describe_committed(*flags, group=group) == 3
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_scram_password_may_have_characters_that_saslprep_changes(secured: SecuredBroker, mechanism: str) -> None:
+    outcome = run("list", *secured.flags("polyglot", POLYGLOT_SECRET, mechanism), bootstrap=None)
+    assert outcome.exit_code == 0
 
 
 @pytest.mark.timed

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.errors import SettingsError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
+from kafka_groups.settings.librdkafka import resolve_client
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -57,6 +59,12 @@ def test_librdkafkas_names_are_supported(tmp_path: Path) -> None:
     assert settings.tls == Tls(ca_file="/ca.pem", certificate_file="/me.pem", key_file="/me.key", check_host_name=False)
 
 
+@pytest.mark.parametrize("value", ["", "probe"])
+def test_the_systems_cas_are_trusted_if_librdkafka_would_search_for_them(value: str, tmp_path: Path) -> None:
+    config = write_file(tmp_path, f"security.protocol=SSL\nssl.ca.location={value}\n")
+    assert resolve(bootstrap="b", config=config).tls == Tls(ca_file=None)
+
+
 def test_host_names_are_checked_by_default() -> None:
     assert resolve(bootstrap="b", properties=["security.protocol=SSL"]).tls == Tls(check_host_name=True)
 
@@ -82,10 +90,25 @@ def test_the_scheme_of_a_bootstrap_server_must_equal_the_security_protocol(tmp_p
     assert resolve(bootstrap="ssl://b:1", properties=["security.protocol=ssl"]).tls is not None
 
 
+@pytest.mark.parametrize(("protocol", "ways"), [("PLAINTEXT", "SSL or SASL_SSL"), ("SASL_PLAINTEXT", "SASL_SSL")])
+@pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.key.password", "ssl.endpoint.identification.algorithm"])
+def test_a_tls_property_of_a_flag_is_rejected_if_the_protocol_has_no_tls(key: str, protocol: str, ways: str) -> None:
+    properties = [f"security.protocol={protocol}", f"{key}=value"]
+    text = f"-X {key} has no effect with security.protocol={protocol}; set security.protocol to {ways}"
+    assert error_text(bootstrap="b", properties=properties) == text
+    with pytest.raises(SettingsError) as caught:
+        resolve_client(bootstrap="b", properties=properties, environment={})
+    assert str(caught.value) == text
+
+
+def test_a_tls_property_of_a_file_is_ignored_if_the_protocol_has_no_tls(tmp_path: Path) -> None:
+    assert resolve(bootstrap="b", config=write_file(tmp_path, "ssl.ca.location=/no/such.pem")).tls is None
+
+
 @pytest.mark.parametrize("key", ["ssl.truststore.type", "ssl.keystore.type"])
 def test_stores_that_are_not_pem_are_rejected(key: str) -> None:
     text = error_text(bootstrap="b", properties=["security.protocol=SSL", f"{key}=JKS"])
-    assert text == f"-X {key}=JKS is not supported yet; give PEM files (ssl.ca.location, ssl.certificate.location)"
+    assert text == f"-X {key}=JKS is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
 
 
 def test_a_key_without_its_certificate_is_rejected() -> None:

@@ -45,9 +45,10 @@ def test_bootstrap_servers_are_spelled_as_librdkafka_parses_them() -> None:
 
 def test_a_flag_takes_precedence_over_the_environment_and_that_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("bootstrap.servers=f:1")
-    sources: dict[str, Any] = {"config": str(tmp_path / "f"), "bootstrap": None}
+    environment = {"KAFKA_GROUPS_CONFIG": str(tmp_path / "f")}
+    sources: dict[str, Any] = {"environment": environment, "bootstrap": None}
     assert resolve(**sources).properties["bootstrap.servers"] == "f:1"
-    sources["environment"] = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "e:1", "KAFKA_GROUPS_TIMEOUT": "9s"}
+    environment |= {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "e:1", "KAFKA_GROUPS_TIMEOUT": "9s"}
     settings = resolve(**sources)
     assert (settings.properties["bootstrap.servers"], settings.timeout_s) == ("e:1", 9.0)
     assert resolve(**{**sources, "bootstrap": "b:1"}).properties["bootstrap.servers"] == "b:1"
@@ -88,7 +89,14 @@ def test_a_pkcs12_key_store_is_passed_as_a_key_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["ssl.keystore.type", "ssl.truststore.type"])
 def test_java_key_stores_are_rejected_and_the_error_names_pem_files(key: str) -> None:
     expected = f"-X {key}=JKS is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-    assert error_text(properties=[f"{key}=JKS"]) == expected
+    assert error_text(properties=["security.protocol=SSL", f"{key}=JKS"]) == expected
+
+
+def test_java_key_stores_of_a_file_are_ignored_if_the_protocol_has_no_tls(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
+    text = f"ssl.truststore.type=JKS\nssl.truststore.location={store}\nssl.keystore.key=odd\n"
+    assert "ssl.key.pem" not in properties_of_file(tmp_path, text)
 
 
 @pytest.mark.parametrize("module", [PLAIN, SCRAM])
@@ -124,6 +132,14 @@ def test_a_jaas_text_without_a_user_or_a_password_is_rejected(part: str) -> None
     other = "password" if part == "username" else "username"
     assert error_text(properties=[f"sasl.jaas.config={PLAIN} required {other}=x;"]) == (
         f"-X sasl.jaas.config: it has no option {part}; add the option, or set sasl.{part}"
+    )
+
+
+def test_a_delegation_token_is_rejected_because_librdkafka_does_not_support_it() -> None:
+    text = f"sasl.jaas.config={SCRAM} required username=id password=hidden-thing tokenauth=true;"
+    assert error_text(properties=["security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-256", text]) == (
+        "-X sasl.jaas.config: librdkafka, which reads topics for the pipeline, does not support delegation tokens "
+        "(tokenauth); set the user name and the password of a SCRAM user"
     )
 
 

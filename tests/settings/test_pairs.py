@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.settings import SaslCredentials, Tls
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -16,12 +17,46 @@ def test_a_properties_file_has_comments_escapes_and_continued_lines(tmp_path: Pa
     assert settings.client_id == "café=1"
 
 
+def test_values_are_trimmed_as_kafkas_own_clients_do(tmp_path: Path) -> None:
+    text = (
+        "bootstrap.servers=b:1 \n"
+        "security.protocol=SASL_SSL \t\n"
+        "sasl.mechanism=\\u0020PLAIN\\u0000\r\n"
+        "sasl.username=me \n"
+        "sasl.password=\\ pass word \n"
+        "ssl.truststore.type=PEM \n"
+        "ssl.endpoint.identification.algorithm= \n"
+        "socket.connection.setup.timeout.ms=2500 \n"
+    )
+    settings = resolve(config=write_file(tmp_path, text))
+    assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="pass word")
+    assert settings.tls == Tls(check_host_name=False)
+    assert settings.connect_timeout_s == 2.5
+
+
+def test_a_blank_in_the_quotes_of_a_jaas_text_belongs_to_the_password(tmp_path: Path) -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password=" a ";'
+    text = f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas} \n"
+    credentials = resolve(bootstrap="b", config=write_file(tmp_path, text)).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password=" a ")
+
+
+def test_a_no_break_space_is_not_trimmed_because_kafkas_own_clients_keep_it() -> None:
+    properties = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.username=me", "sasl.password=a\u00a0"]
+    assert resolve(bootstrap="b", properties=properties).credentials == SaslCredentials(
+        mechanism="PLAIN", username="me", password="a\u00a0"
+    )
+
+
 def test_a_config_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
     missing = tmp_path / "missing.properties"
     assert error_text(config=str(missing)) == f"the config file {missing} cannot be read: No such file or directory"
     binary = tmp_path / "binary.properties"
-    binary.write_bytes(b"client.id=\xff\xfe")
-    assert error_text(config=str(binary)).startswith(f"the config file {binary} cannot be read: 'utf-8' codec")
+    for data in ("bootstrap.servers=b:1".encode("utf-16"), b"\xfe\xed\xfe\xed\0\0\0\2"):
+        binary.write_bytes(data)
+        assert error_text(config=str(binary)) == (
+            f"the config file {binary} cannot be read: it is not a text file, or is UTF-16; save it in UTF-8"
+        )
     assert "Is a directory" in error_text(config=str(tmp_path))
 
 
@@ -39,10 +74,20 @@ def test_a_properties_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> N
     assert hosts(resolve(config=str(path))) == ["b:1"]
 
 
-def test_certificate_verification_cannot_be_disabled(tmp_path: Path) -> None:
-    config = write_file(tmp_path, "enable.ssl.certificate.verification=false")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "iso-8859-1"])
+def test_a_properties_file_is_utf_8_or_iso_8859_1_as_in_java(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_bytes("# Schlüssel\r\nbootstrap.servers=a:1,\\\r\n  b:2\r\nclient.id=café\r\n".encode(encoding))
+    settings = resolve(config=str(path))
+    assert (hosts(settings), settings.client_id) == (["a:1", "b:2"], "café")
+
+
+@pytest.mark.parametrize("value", ["false", "False", "f", "0"])
+def test_certificate_verification_cannot_be_disabled(value: str, tmp_path: Path) -> None:
+    """Librdkafka accepts all of these values."""
+    config = write_file(tmp_path, f"enable.ssl.certificate.verification={value}")
     assert error_text(bootstrap="b", config=config) == (
-        f"{config}: enable.ssl.certificate.verification=false is not supported; "
+        f"{config}: enable.ssl.certificate.verification={value} is not supported; "
         "set ssl.ca.location to the CA of the brokers instead"
     )
 

@@ -52,6 +52,11 @@ def test_an_unknown_profile_is_reported_with_the_names_of_the_known_ones(profile
     assert error_text(profile="prod", profiles=missing) == f"there is no profile 'prod' in {missing}; it has none"
 
 
+def test_a_number_of_a_profile_is_used_as_it_is_written(profiles: Path) -> None:
+    profiles.write_text('[p]\nclient.id = 1.10\nbootstrap.servers = "p:1"\n')
+    assert resolve(profile="p", profiles=profiles).client_id == "1.10"
+
+
 def test_a_profile_may_have_no_settings(profiles: Path) -> None:
     assert hosts(resolve(profile="empty", profiles=profiles, bootstrap="b")) == ["b:9092"]
 
@@ -60,6 +65,17 @@ def test_a_profiles_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
     invalid = tmp_path / "profiles.toml"
     invalid.write_text("[prod\n")
     assert error_text(profile="prod", profiles=invalid).startswith(f"the profiles file {invalid} cannot be read: ")
+
+
+def test_a_profiles_file_that_cannot_be_read_does_not_concern_a_command_without_a_profile(tmp_path: Path) -> None:
+    invalid = tmp_path / "profiles.toml"
+    invalid.write_text("[prod\n")
+    config = tmp_path / "client.properties"
+    config.write_text("bootstrap.servers=b:1")
+    for profiles in (invalid, tmp_path):
+        assert hosts(resolve(bootstrap="b", profiles=profiles)) == ["b:9092"]
+        environment = {"KAFKA_GROUPS_PROFILE": "prod"}
+        assert hosts(resolve(config=str(config), environment=environment, profiles=profiles)) == ["b:1"]
 
 
 def test_a_profiles_file_may_begin_with_a_byte_order_mark(profiles: Path) -> None:

@@ -24,7 +24,7 @@ def test_an_alias_has_the_canonical_name_of_its_row() -> None:
 
 
 def test_values_of_properties_named_as_secrets_are_secret() -> None:
-    words = ("password", "client.secret", "key.pem", "jaas")
+    words = ("password", "client.secret", "keystore.key", "certificates", "jaas")
     named = {each.name for each in PROPERTIES if any(word in each.name for word in words)}
     assert named <= {each.name for each in PROPERTIES if each.is_secret}
 

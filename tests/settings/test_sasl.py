@@ -11,6 +11,7 @@ from tests.settings import resolution
 from tests.settings.resolution import write_file
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 USER = ("sasl.username=me", "sasl.password=hidden-thing")
 JAAS = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing";'
 
@@ -74,6 +75,83 @@ def test_a_jaas_text_takes_precedence_over_the_user_of_a_lower_source(tmp_path: 
     profiles.write_text(f'[p]\n"security.protocol" = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\n{old}\n')
     settings = resolution.resolve(bootstrap="b:1", profile="p", profiles=profiles, properties=[JAAS])
     assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
+@pytest.mark.parametrize("flag", ["Required", "REQUISITE", "sufficient", "Optional"])
+def test_the_control_flag_of_a_jaas_text_is_written_in_any_case(flag: str) -> None:
+    credentials = resolve("sasl.mechanism=PLAIN", JAAS.replace("required", flag)).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        (r'"a\nb\tc"', "a\nb\tc"),
+        (r'"\101\60\400"', "A0 0"),
+        (r'"\x\"\\"', 'x"\\'),
+        ("'a \"b\"'", 'a "b"'),
+        ('"a;b=c d"', "a;b=c d"),
+        ("p@ss-1.2", "p@ss-1.2"),
+    ],
+)
+def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password: str) -> None:
+    text = f"sasl.jaas.config={PLAIN} required username=me password={written};"
+    credentials = resolve("sasl.mechanism=PLAIN", text).credentials
+    assert credentials is not None
+    assert credentials.password == password
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'username="me" password="hidden-thing"rest";',
+        'username="me" password="hidden-thing"; x.Other required password="hidden-thing";',
+        'username="me" password="hidden-thing',
+        'debug username="me" password="hidden-thing";',
+    ],
+)
+def test_options_of_a_jaas_text_that_java_does_not_parse_are_rejected(options: str) -> None:
+    assert error_text("sasl.mechanism=PLAIN", f"sasl.jaas.config={PLAIN} required {options}") == (
+        "-X sasl.jaas.config: the options of PlainLoginModule cannot be parsed; "
+        'write them as username="…" password="…";'
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "is_token"),
+    [('tokenauth="true"', True), ("tokenauth=True", True), ("tokenauth=false", False), ("", False)],
+)
+def test_a_jaas_text_may_have_a_delegation_token(option: str, is_token: bool) -> None:
+    text = f'sasl.jaas.config={SCRAM} required username="id" password="hidden-thing" {option};'
+    credentials = resolve("sasl.mechanism=SCRAM-SHA-256", text).credentials
+    assert credentials == SaslCredentials(
+        mechanism="SCRAM-SHA-256", username="id", password="hidden-thing", is_token=is_token
+    )
+
+
+def test_a_user_of_a_higher_source_is_no_delegation_token(tmp_path: Path) -> None:
+    token = f"sasl.jaas.config={SCRAM} required username=id password=hmac tokenauth=true;"
+    config = write_file(tmp_path, f"security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n{token}\n")
+    credentials = resolution.resolve(bootstrap="b", config=config).credentials
+    assert credentials is not None
+    assert credentials.is_token
+    credentials = resolution.resolve(bootstrap="b", config=config, properties=USER).credentials
+    assert credentials == SaslCredentials(mechanism="SCRAM-SHA-256", username="me", password="hidden-thing")
+
+
+def test_an_option_whose_name_ends_like_another_is_another_option() -> None:
+    text = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing" old.password="older";'
+    credentials = resolve("sasl.mechanism=PLAIN", text).credentials
+    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+
+
+def test_a_jaas_text_without_a_user_does_not_take_the_user_of_a_lower_source(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "sasl.username=old\nsasl.password=older\n")
+    flags = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN"]
+    for options in ('password="hidden-thing"', ""):
+        jaas = f"sasl.jaas.config={PLAIN} required {options};"
+        text = resolution.error_text(bootstrap="b", config=config, properties=[*flags, jaas])
+        assert text == "-X sasl.jaas.config: it has no option username; add the option, or set sasl.username"
 
 
 def test_an_unsupported_login_module_of_a_file_does_not_prevent_credentials_of_flags(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import kafka_groups.settings
 from kafka_groups.commands.options import Connection
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import SaslCredentials, resolve_settings
@@ -20,6 +24,8 @@ from kafka_groups.settings.sources import MergedSettings, Sources, merge_sources
 
 SECRET = "hidden-thing"
 JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="{SECRET}";'
+PEM = "".join(f"-----BEGIN {kind}----- {SECRET} -----END {kind}----- " for kind in ("CERTIFICATE", "PRIVATE KEY"))
+PEM_KEYS = ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key")
 PLAIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "ssl.certificate.location": "/me.pem"}
 USER = {"sasl.username": "me", "sasl.password": SECRET}
 # Each has a password of the network layer's in one of its two spellings.
@@ -87,6 +93,36 @@ def test_no_repr_of_connection_settings_shows_a_password(source: str, pairs: dic
 
 
 @EVERY_SOURCE
+def test_no_repr_of_tls_settings_shows_pem_text(source: str, tmp_path: Path) -> None:
+    pairs = {"security.protocol": "SSL"} | dict.fromkeys(PEM_KEYS, PEM)
+    settings = resolve_settings(**sources_of(source, pairs, tmp_path))
+    assert settings.tls is not None
+    for text in (settings.tls.ca_pem, settings.tls.certificate_pem, settings.tls.key_pem):
+        assert SECRET in str(text)
+    assert_hidden(settings)
+    assert_hidden(settings.tls)
+
+
+def test_every_own_class_of_the_settings_hides_its_secrets() -> None:
+    """A field that may hold a secret has a name of this list, or its class has a repr of its own."""
+    secret = re.compile(r"password|pem$|options|value|text|properties")
+    shown = []
+    for module in pkgutil.iter_modules(kafka_groups.settings.__path__, "kafka_groups.settings."):
+        for each in vars(importlib.import_module(module.name)).values():
+            if not isinstance(each, type) or not each.__module__.startswith("kafka_groups.settings."):
+                continue
+            if is_dataclass(each):
+                shown += [
+                    f"{each.__name__}.{field.name}"
+                    for field in fields(each)
+                    if field.repr and secret.search(field.name)
+                ]
+            elif issubclass(each, tuple) and "__repr__" not in vars(each):
+                shown += [f"{each.__name__}.{name}" for name in getattr(each, "_fields", ()) if secret.search(name)]
+    assert shown == []
+
+
+@EVERY_SOURCE
 @NETWORK_PAIRS
 def test_no_repr_of_merged_settings_shows_a_password(source: str, pairs: dict[str, str], tmp_path: Path) -> None:
     sources = sources_of(source, pairs, tmp_path)
@@ -101,8 +137,11 @@ def test_no_repr_of_merged_settings_shows_a_password(source: str, pairs: dict[st
 @EVERY_SOURCE
 @pytest.mark.parametrize("key", [each.name for each in PROPERTIES if each.is_secret])
 def test_no_repr_of_client_settings_shows_a_secret_property(source: str, key: str, tmp_path: Path) -> None:
-    value = JAAS if key == "sasl.jaas.config" else SECRET
-    sources = sources_of(source, PLAIN | {key: value}, tmp_path)
+    value = {"sasl.jaas.config": JAAS, **dict.fromkeys(PEM_KEYS, PEM)}.get(key, SECRET)
+    others = {
+        name: other for name, other in PLAIN.items() if key != "ssl.keystore.certificate.chain" or "ssl" not in name
+    }
+    sources = sources_of(source, others | {key: value}, tmp_path)
     assert_hidden(resolve_client(**sources))
     assert_hidden(merge_sources(parse_pairs(sources.get("properties", ())), sources))
 

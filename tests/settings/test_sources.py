@@ -35,16 +35,47 @@ def profiles(tmp_path: Path) -> Path:
 
 
 def test_bootstrap_servers_come_from_the_source_of_highest_precedence(tmp_path: Path, profiles: Path) -> None:
-    given: dict[str, Any] = {"config": write_file(tmp_path, "bootstrap.servers=file:1"), "profiles": profiles}
+    environment = {"KAFKA_GROUPS_CONFIG": write_file(tmp_path, "bootstrap.servers=file:1")}
+    given: dict[str, Any] = {"environment": environment, "profiles": profiles}
     assert hosts(resolve(**given)) == ["file:1"]
-    given["profile"] = "prod"
+    environment["KAFKA_GROUPS_PROFILE"] = "prod"
     assert hosts(resolve(**given)) == ["p1:9092", "p2:9093"]
-    given["environment"] = {"KAFKA_GROUPS_BOOTSTRAP_SERVER": "env:3"}
+    environment["KAFKA_GROUPS_BOOTSTRAP_SERVER"] = "env:3"
     assert hosts(resolve(**given)) == ["env:3"]
     given["properties"] = ["bootstrap.servers=x:4"]
     assert hosts(resolve(**given)) == ["x:4"]
     given["bootstrap"] = "flag:5"
     assert hosts(resolve(**given)) == ["flag:5"]
+
+
+@pytest.mark.parametrize("flag", ["profile", "config"])
+def test_a_profile_or_a_config_file_of_a_flag_switches_off_those_and_the_servers_of_the_environment(
+    flag: str, tmp_path: Path, profiles: Path
+) -> None:
+    environment = {
+        "KAFKA_GROUPS_BOOTSTRAP_SERVER": "env:3",
+        "KAFKA_GROUPS_CONFIG": write_file(tmp_path, "client.id=from-environment\n", "env.properties"),
+        "KAFKA_GROUPS_PROFILE": "prod",
+        "KAFKA_GROUPS_TIMEOUT": "50s",
+    }
+    value = "other" if flag == "profile" else write_file(tmp_path, "bootstrap.servers=o:1")
+    settings = resolve(environment=environment, profiles=profiles, **{flag: value})
+    assert (hosts(settings), settings.client_id, settings.timeout_s) == (["o:1"], "kafka-groups", 50.0)
+    settings = resolve(environment=environment, profiles=profiles, bootstrap="flag:5", **{flag: value})
+    assert hosts(settings) == ["flag:5"]
+
+
+def test_a_profile_and_a_config_file_of_flags_are_merged_and_the_profile_wins(tmp_path: Path, profiles: Path) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=file:1\nsocket.connection.setup.timeout.ms=2000\n")
+    settings = resolve(config=config, profile="prod", profiles=profiles)
+    assert (hosts(settings), settings.connect_timeout_s) == (["p1:9092", "p2:9093"], 2.0)
+
+
+def test_credentials_of_the_environment_apply_to_bootstrap_servers_of_a_flag(tmp_path: Path) -> None:
+    user = "sasl.mechanism=PLAIN\nsasl.username=me\nsasl.password=hidden\n"
+    config = write_file(tmp_path, f"security.protocol=SASL_SSL\n{user}")
+    settings = resolve(bootstrap="flag:5", environment={"KAFKA_GROUPS_CONFIG": config})
+    assert settings.credentials is not None
 
 
 def test_the_timeout_comes_from_the_source_of_highest_precedence(profiles: Path) -> None:
@@ -76,12 +107,14 @@ def test_the_config_file_of_a_flag_or_of_the_environment_replaces_the_config_fil
     tmp_path: Path, profiles: Path
 ) -> None:
     write_file(tmp_path, "bootstrap.servers=profile-file:1", "profile.properties")
-    environment = {"KAFKA_GROUPS_CONFIG": write_file(tmp_path, "bootstrap.servers=env-file:2", "env.properties")}
-    flag = write_file(tmp_path, "bootstrap.servers=flag-file:3", "flag.properties")
-    given: dict[str, Any] = {"profiles": profiles, "profile": "with-file"}
+    environment = {"KAFKA_GROUPS_PROFILE": "with-file"}
+    given: dict[str, Any] = {"profiles": profiles, "environment": environment}
     assert hosts(resolve(**given)) == ["profile-file:1"]
-    assert hosts(resolve(**given, environment=environment)) == ["env-file:2"]
-    assert hosts(resolve(**given, environment=environment, config=flag)) == ["flag-file:3"]
+    environment["KAFKA_GROUPS_CONFIG"] = write_file(tmp_path, "bootstrap.servers=env-file:2", "env.properties")
+    assert hosts(resolve(**given)) == ["env-file:2"]
+    assert hosts(resolve(**given, profile="with-file")) == ["profile-file:1"]
+    flag = write_file(tmp_path, "bootstrap.servers=flag-file:3", "flag.properties")
+    assert hosts(resolve(**given, profile="with-file", config=flag)) == ["flag-file:3"]
 
 
 def test_empty_variables_and_flags_count_as_not_given(profiles: Path) -> None:
@@ -110,13 +143,17 @@ def test_without_a_cluster_the_error_names_the_three_ways_to_name_one() -> None:
 
 def test_without_a_cluster_the_error_names_the_sources_that_were_read(profiles: Path, tmp_path: Path) -> None:
     config = write_file(tmp_path, "client.id=me")
-    ways = "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+    ways = "add it there, or give -b HOST:PORT"
     given: dict[str, Any] = {"profile": "empty", "profiles": profiles}
     lead = "no cluster is named in"
     assert error_text(**given) == f"{lead} profile 'empty' (bootstrap.servers); {ways}"
     assert error_text(config=config) == f"{lead} the config file {config} (bootstrap.servers); {ways}"
     assert error_text(**given, config=config) == (
         f"{lead} profile 'empty' and the config file {config} (bootstrap.servers); {ways}"
+    )
+    assert error_text(environment={"KAFKA_GROUPS_PROFILE": "empty"}, profiles=profiles) == (
+        f"{lead} profile 'empty' (bootstrap.servers); "
+        "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
     )
 
 

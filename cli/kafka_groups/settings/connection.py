@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_network_pairs
-from kafka_groups.settings.sasl import SaslCredentials, require_sasl_protocol, sasl_credentials
+from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect
+from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
+from kafka_groups.settings.tls import Tls, tls_settings
 from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, is_utf8
 
 # Every request has the length of the client ID in 16 bits.
 _LONGEST_CLIENT_ID = 32_767
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tls:
-    """The files and checks of TLS connections. All files are PEM; without `ca_file` the system's CAs are trusted."""
-
-    ca_file: str | None = None
-    certificate_file: str | None = None
-    key_file: str | None = None
-    key_password: str | None = field(default=None, repr=False)
-    check_host_name: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,13 +47,13 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
     settings = merged.settings
     protocol = _protocol(settings.get("security.protocol"))
     if flag_settings:
-        require_sasl_protocol(flag_settings, protocol.value)
+        require_effect(flag_settings, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
         client_id=_client_id(settings.get("client.id")),
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
-        tls=_tls(settings) if protocol.value.endswith("SSL") else None,
+        tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
     )
 
@@ -103,25 +93,3 @@ def _protocol(setting: Setting | None) -> Setting:
         msg = f"{setting.source}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
         raise SettingsError(msg)
     return setting._replace(value=protocol)
-
-
-def _tls(settings: Mapping[str, Setting]) -> Tls:
-    values = {key: setting.value for key, setting in settings.items()}
-    for key in ("ssl.truststore.type", "ssl.keystore.type"):
-        if values.get(key, "PEM").upper() != "PEM":
-            msg = (
-                f"{settings[key].source}={values[key]} is not supported yet; "
-                f"give PEM files (ssl.ca.location, ssl.certificate.location)"
-            )
-            raise SettingsError(msg)
-    if values.get("ssl.key.location") and not values.get("ssl.keystore.location"):
-        source = settings["ssl.key.location"].source
-        msg = f"{source} needs the certificate that belongs to the key; set ssl.certificate.location"
-        raise SettingsError(msg)
-    return Tls(
-        ca_file=values.get("ssl.truststore.location"),
-        certificate_file=values.get("ssl.keystore.location"),
-        key_file=values.get("ssl.key.location"),
-        key_password=values.get("ssl.key.password"),
-        check_host_name=values.get("ssl.endpoint.identification.algorithm", "https").lower() not in {"", "none"},
-    )

@@ -10,34 +10,43 @@ from typing import Final, NamedTuple
 _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
 _ENTRY: Final = re.compile(
-    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<rest>.*)", re.DOTALL
+    r"\s*(?P<module>[\w.$-]+)\s+(?i:required|requisite|sufficient|optional)\b(?P<options>.*?)\s*;?\s*", re.DOTALL
 )
-_OPTION: Final = re.compile(r"""(\w+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;]+)""")
+_OPTION: Final = re.compile(r"""\s*([\w.$-]+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;"']+)""", re.DOTALL)
+# Escapes in quotes as java.io.StreamTokenizer, which Kafka parses the text with, reads them.
+_ESCAPE: Final = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Jaas(NamedTuple):
     """A login module, by the last part of its name (empty if there is none), and its options.
 
-    An option may be a password, so the repr does not show the options.
+    `options` is None if they are not in Java's format. An option may be a password, so the repr does not show them.
     """
 
     module: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] | None
 
     def __repr__(self) -> str:
         return f"Jaas(module={self.module!r})"
 
     def credentials(self) -> dict[str, str]:
         """Return the options `username` and `password` that are set; none for another login module."""
-        if self.module not in _MODULES:
+        if self.module not in _MODULES or self.options is None:
             return {}
         return {name: self.options[name] for name in _NAMES if name in self.options}
+
+    def is_token(self) -> bool:
+        """Return whether user and password are the ID and the HMAC of a delegation token."""
+        return self.module == "ScramLoginModule" and (self.options or {}).get("tokenauth", "").lower() == "true"
 
     def find_problem(self) -> str | None:
         """Return why there is no user and password in it, or None. The text has secrets, so it is not repeated."""
         if self.module not in _MODULES:
             problem = f"the login module {self.module} is not supported" if self.module else "it names no login module"
             return f"{problem}; set librdkafka's properties instead (sasl.mechanism, sasl.username, sasl.password, …)"
+        if self.options is None:
+            return f"""the options of {self.module} cannot be parsed; write them as username="…" password="…";"""
         found = self.credentials()
         missing = [name for name in _NAMES if name not in found]
         return f"it has no option {missing[0]}; add the option, or set sasl.{missing[0]}" if missing else None
@@ -48,9 +57,23 @@ def parse_jaas(text: str) -> Jaas:
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         return Jaas("", {})
-    options = {name: _unquote(value) for name, value in _OPTION.findall(entry["rest"])}
-    return Jaas(entry["module"].rpartition(".")[2], options)
+    return Jaas(entry["module"].rpartition(".")[2], _parse_options(entry["options"]))
+
+
+def _parse_options(text: str) -> dict[str, str] | None:
+    """Return the options; None if there is other text between them, such as the rest of a password with a quote."""
+    options: dict[str, str] = {}
+    position = 0
+    while match := _OPTION.match(text, position):
+        options[match[1]] = _unquote(match[2])
+        position = match.end()
+    return options if not text[position:].strip() else None
 
 
 def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[:1] in {'"', "'"} else text
+    return _ESCAPE.sub(_unescape, text[1:-1]) if text[:1] in {'"', "'"} else text
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escaped = match[1]
+    return chr(int(escaped, 8)) if escaped[0] in "01234567" else _ESCAPED.get(escaped, escaped)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Unpack
+from pathlib import Path
+from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_pairs
+from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
+from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
-from kafka_groups.settings.sasl import check_jaas, require_sasl_protocol
+from kafka_groups.settings.sasl import check_jaas, has_token
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
+from kafka_groups.settings.tls import (
+    CA_FILE,
+    CA_PEM,
+    CERTIFICATE_FILE,
+    CERTIFICATE_PEM,
+    KEY_PEM,
+    check_store_type,
+    pem_texts,
+)
+
+_PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +57,18 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["security.protocol"] = protocol.lower()
     if "sasl.mechanism" in properties:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    if protocol.endswith("SSL"):
+        _check_stores(merged.settings)
+        properties |= _convert_pem(merged.settings)
     _convert_tls(merged.settings, properties)
     check_jaas(merged.settings)
-    require_sasl_protocol(flag_settings, protocol)
+    if protocol.startswith("SASL_") and has_token(merged.settings):
+        msg = (
+            f"{merged.settings['sasl.jaas.config'].source}: librdkafka, which reads topics for the pipeline, does not "
+            f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+        )
+        raise SettingsError(msg)
+    require_effect(flag_settings, protocol)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
 
@@ -57,20 +79,50 @@ def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
         raise SettingsError(msg)
 
 
+def _check_stores(settings: Mapping[str, Setting]) -> None:
+    """Raise SettingsError for a store that is not PEM; a key store may be PKCS #12."""
+    check_store_type(settings, "ssl.truststore.type")
+    _check_content(settings.get(CA_FILE), with_key=False)
+    if not _has_pkcs12(settings):
+        check_store_type(settings, "ssl.keystore.type")
+        _check_content(settings.get(CERTIFICATE_FILE), with_key=True)
+
+
+def _has_pkcs12(settings: Mapping[str, Setting]) -> bool:
+    return "ssl.keystore.type" in settings and settings["ssl.keystore.type"].value.upper() == "PKCS12"
+
+
+def _convert_pem(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Return PEM texts by librdkafka's names. The text of a certificate may have the key, too."""
+    texts = pem_texts(settings)
+    properties = {name: texts[key] for key, name in _PEM_NAMES.items() if key in texts}
+    if CERTIFICATE_PEM in texts and KEY_PEM not in texts and "ssl.key.location" not in settings:
+        properties["ssl.key.pem"] = texts[CERTIFICATE_PEM]
+    return properties
+
+
 def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
     """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
-    types = {key: settings[key] for key in ("ssl.truststore.type", "ssl.keystore.type") if key in settings}
-    is_pkcs12 = "ssl.keystore.type" in types and types["ssl.keystore.type"].value.upper() == "PKCS12"
-    for key, (store_type, source) in types.items():
-        if store_type.upper() != "PEM" and not (key == "ssl.keystore.type" and is_pkcs12):
-            msg = f"{source}={store_type} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-            raise SettingsError(msg)
-    if ca_file := properties.pop("ssl.truststore.location", None):
+    if ca_file := properties.pop(CA_FILE, None):
         properties["ssl.ca.location"] = ca_file
-    if not is_pkcs12 and (certificate := properties.pop("ssl.keystore.location", None)):
+    if not _has_pkcs12(settings) and (certificate := properties.pop(CERTIFICATE_FILE, None)):
         properties["ssl.certificate.location"] = certificate
         # A PEM key store of Java's holds both the certificate and the key.
-        properties.setdefault("ssl.key.location", certificate)
+        if KEY_PEM not in settings:
+            properties.setdefault("ssl.key.location", certificate)
     if "ssl.endpoint.identification.algorithm" in properties:
         algorithm = properties["ssl.endpoint.identification.algorithm"].lower()
         properties["ssl.endpoint.identification.algorithm"] = algorithm or "none"
+
+
+def _check_content(file: Setting | None, *, with_key: bool) -> None:
+    """Raise SettingsError for a file that is not PEM by its content; librdkafka reports that it cannot be read."""
+    if file is None:
+        return
+    try:
+        data = Path(file.value).read_bytes()
+    except OSError:
+        return
+    if problem := find_conversion(data, file.value, with_key=with_key):
+        msg = f"{file.source}={file.value} cannot be used: {problem}"
+        raise SettingsError(msg)

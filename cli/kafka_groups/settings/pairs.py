@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+
+# Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
+
+# The spellings that librdkafka accepts.
+_FALSE: Final = frozenset({"false", "f", "0"})
 
 
 class Setting(NamedTuple):
@@ -32,18 +39,28 @@ def read_properties_file(path: str) -> dict[str, Setting]:
     import javaproperties
 
     try:
-        # A byte order mark, which some editors write, is no part of the first key.
-        with Path(path).open(encoding="utf-8-sig") as file:
-            return to_settings(javaproperties.load(file), source=f"{path}: ")
+        text = _decode(Path(path).read_bytes())
+        return to_settings(javaproperties.load(StringIO(text, newline=None)), source=f"{path}: ")
     except javaproperties.InvalidUEscapeError:
         # The library's message has the characters after \u, which may belong to a password.
         problem = r"a \u is not followed by four hexadecimal digits; write a backslash as \\"
-        msg = f"the config file {path} cannot be read: {problem}"
-        raise SettingsError(msg) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        msg = f"the config file {path} cannot be read: {reason}"
-        raise SettingsError(msg) from error
+    except OSError as error:
+        problem = error.strerror or str(error)
+    except UnicodeError:
+        problem = "it is not a text file, or is UTF-16; save it in UTF-8"
+    msg = f"the config file {path} cannot be read: {problem}"
+    raise SettingsError(msg)
+
+
+def _decode(data: bytes) -> str:
+    """Return the text of a properties file: UTF-8, else ISO-8859-1, which Java reads. UnicodeError for UTF-16."""
+    if b"\0" in data:
+        raise UnicodeError
+    try:
+        # A byte order mark, which some editors write, is no part of the first key.
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("iso-8859-1")
 
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
@@ -56,7 +73,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
             shown = pair if equals and not key.strip() else (re.match(r"\s*[\w.-]*", pair) or [""])[0]
             msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
             raise SettingsError(msg)
-        parsed[key.strip()] = value.strip()
+        parsed[key.strip()] = value
     return to_settings(parsed, source="-X ")
 
 
@@ -74,17 +91,35 @@ def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
     return settings
 
 
+def require_effect(flag_settings: Mapping[str, Setting], protocol: str) -> None:
+    """Raise SettingsError for a SASL or TLS property among those of -X that the security protocol does not use.
+
+    A flag must have an effect; a property of a file may be for other programs.
+    """
+    has_sasl, has_tls = protocol.startswith("SASL_"), protocol.endswith("SSL")
+    for key, setting in flag_settings.items():
+        if key.startswith("sasl.") and not has_sasl:
+            ways = "SASL_SSL or SASL_PLAINTEXT"
+        elif key.startswith("ssl.") and not has_tls:
+            ways = "SASL_SSL" if has_sasl else "SSL or SASL_SSL"
+        else:
+            continue
+        msg = f"{setting.source} has no effect with security.protocol={protocol}; set security.protocol to {ways}"
+        raise SettingsError(msg)
+
+
 def to_settings(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 
-    A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`, unless the pairs have them.
+    Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`,
+    unless the pairs have them.
     Raises SettingsError for `enable.ssl.certificate.verification=false`.
     """
     settings: dict[str, Setting] = {}
-    for key, value in pairs.items():
-        name = canonical_name(key)
-        if name == "enable.ssl.certificate.verification" and value.lower() == "false":
-            msg = f"{source}{key}=false is not supported; set ssl.ca.location to the CA of the brokers instead"
+    for key, text in pairs.items():
+        name, value = canonical_name(key), text.strip(_TRIMMED)
+        if name == "enable.ssl.certificate.verification" and value.lower() in _FALSE:
+            msg = f"{source}{key}={value} is not supported; set ssl.ca.location to the CA of the brokers instead"
             raise SettingsError(msg)
         settings[name] = Setting(value, f"{source}{key}")
     if jaas := settings.get("sasl.jaas.config"):

@@ -26,7 +26,8 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
 
     path = path or profiles_file()
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        # A number may be a password: 1.10 is not 1.1.
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=str)
     except FileNotFoundError:
         document = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

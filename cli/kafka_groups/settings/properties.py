@@ -59,19 +59,28 @@ PROPERTIES: Final = (
     Property("sasl.username", network=True),
     # TLS
     Property("ssl.ca.certificate.stores"),
-    Property("ssl.ca.pem"),
-    Property("ssl.certificate.pem"),
     Property("ssl.crl.location"),
     Property("ssl.curves.list"),
     Property("ssl.endpoint.identification.algorithm", network=True),
     Property("ssl.key.location", network=True),
     Property("ssl.key.password", is_secret=True, network=True),
-    Property("ssl.key.pem", is_secret=True),
+    # PEM text (KIP-651). Kafka's own clients treat certificates as secrets, too.
+    Property(
+        "ssl.keystore.certificate.chain",
+        aliases=("ssl.certificate.pem",),
+        is_secret=True,
+        network=True,
+        librdkafka="converted",
+    ),
+    Property("ssl.keystore.key", aliases=("ssl.key.pem",), is_secret=True, network=True, librdkafka="converted"),
     Property("ssl.keystore.location", aliases=("ssl.certificate.location",), network=True),
     Property("ssl.keystore.password", is_secret=True),
     Property("ssl.keystore.type", network=True, librdkafka="converted"),
     Property("ssl.providers"),
     Property("ssl.sigalgs.list"),
+    Property(
+        "ssl.truststore.certificates", aliases=("ssl.ca.pem",), is_secret=True, network=True, librdkafka="converted"
+    ),
     Property("ssl.truststore.location", aliases=("ssl.ca.location",), network=True),
     Property("ssl.truststore.type", network=True, librdkafka="converted"),
     # The pipeline joins no group and commits nothing; these properties would change that.

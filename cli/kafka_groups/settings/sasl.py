@@ -15,11 +15,15 @@ MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaslCredentials:
-    """A user, a password, and the SASL mechanism that proves to the broker that the client knows the password."""
+    """A user, a password, and the SASL mechanism that proves to the broker that the client knows the password.
+
+    With `is_token` they are the ID and the HMAC of a delegation token (KIP-48).
+    """
 
     mechanism: str
     username: str
     password: str = field(repr=False)
+    is_token: bool = False
 
 
 def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> SaslCredentials:
@@ -33,21 +37,8 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
         mechanism=mechanism,
         username=_require(settings, "sasl.username", protocol),
         password=_require(settings, "sasl.password", protocol),
+        is_token=mechanism.startswith("SCRAM-") and has_token(settings),
     )
-
-
-def require_sasl_protocol(flag_settings: Mapping[str, Setting], protocol: str) -> None:
-    """Raise SettingsError for a SASL property among those of -X if the protocol does not use SASL.
-
-    A flag must have an effect; a property of a file may be for other programs.
-    """
-    unused = next((setting for key, setting in flag_settings.items() if key.startswith("sasl.")), None)
-    if unused is not None and not protocol.startswith("SASL_"):
-        msg = (
-            f"{unused.source} has no effect with security.protocol={protocol}; "
-            f"set security.protocol to SASL_SSL or SASL_PLAINTEXT"
-        )
-        raise SettingsError(msg)
 
 
 def check_jaas(settings: Mapping[str, Setting]) -> None:
@@ -60,6 +51,16 @@ def check_jaas(settings: Mapping[str, Setting]) -> None:
     if problem := parse_jaas(jaas.value).find_problem():
         msg = f"{jaas.source}: {problem}"
         raise SettingsError(msg)
+
+
+def has_token(settings: Mapping[str, Setting]) -> bool:
+    """Return whether the user is the ID of a delegation token: the JAAS text that names it has `tokenauth=true`."""
+    jaas, user = settings.get("sasl.jaas.config"), settings.get("sasl.username")
+    if jaas is None or user is None or user.source != jaas.source:
+        return False
+    from kafka_groups.settings.jaas import parse_jaas
+
+    return parse_jaas(jaas.value).is_token()
 
 
 def _mechanism(setting: Setting | None, protocol: Setting) -> str:

@@ -14,8 +14,21 @@ from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_durati
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
 _VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+# A profile or a config file of a flag names its own cluster. These variables could send its password to another one.
+_SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
+
+# Settings of a lower source that one of a higher source replaces: another form of it, and the type of a store.
+_REPLACED: Final = {
+    "sasl.jaas.config": ("sasl.username", "sasl.password"),
+    "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
+    "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
+    "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type"),
+    "ssl.keystore.certificate.chain": ("ssl.keystore.location", "ssl.keystore.type"),
+    "ssl.key.location": ("ssl.keystore.key",),
+    "ssl.keystore.key": ("ssl.key.location",),
+}
 
 
 class Sources(TypedDict, total=False):
@@ -36,12 +49,14 @@ class Sources(TypedDict, total=False):
 class MergedSettings(NamedTuple):
     """The settings of all sources, by canonical name: for each one the value of the source that wins.
 
-    `timeout` is None if no source has one. `sources` names the profile and the config file that were read.
+    `timeout` is None if no source has one. `sources` names the profile and the config file that were read;
+    `flags_name_cluster` is true if a flag named one of them.
     """
 
     settings: Mapping[str, Setting]
     timeout: Setting | None
     sources: tuple[str, ...]
+    flags_name_cluster: bool
 
     def bootstrap(self) -> Setting:
         """Return the bootstrap servers; SettingsError if no source has any."""
@@ -49,10 +64,11 @@ class MergedSettings(NamedTuple):
         if servers is not None and servers.value:
             return servers
         searched = " and ".join(self.sources) if servers is None or servers.source != "-b" else ""
-        msg = (
-            f"no cluster is named{f' in {searched} (bootstrap.servers)' if searched else ''}; "
-            f"give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
-        )
+        where = f" in {searched} (bootstrap.servers)" if searched else ""
+        ways = "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
+        if where and self.flags_name_cluster:
+            ways = "add it there, or give -b HOST:PORT"
+        msg = f"no cluster is named{where}; {ways}"
         raise SettingsError(msg)
 
     def timeout_s(self) -> float:
@@ -72,25 +88,23 @@ class MergedSettings(NamedTuple):
 
 def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> MergedSettings:
     """Return the settings of all sources, by precedence; those of -X are `flag_settings`, parsed by the caller."""
-    environment, bootstrap = sources["environment"], sources.get("bootstrap")
-    variables = {
-        name: Setting(value, _PREFIX + name) for name in _VARIABLES if (value := environment.get(_PREFIX + name))
-    }
+    flags_name_cluster = bool(sources.get("profile") or sources.get("config"))
+    variables = _variables(sources["environment"], flags_name_cluster=flags_name_cluster)
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
     merged = read_profile(profile, sources.get("profiles")) if profile else {}
     # A profile may name a config file; one of a flag or of the environment replaces it.
     if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
         searched.append(f"the config file {file}")
-        merged = {**_without_profile_keys(read_properties_file(file)), **merged}
+        merged = _override(_without_profile_keys(read_properties_file(file)), merged)
     flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
-    merged.update(flag_settings)
-    if bootstrap is not None:
+    merged = _override(merged, flag_settings)
+    if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return MergedSettings(merged, timeout=winner, sources=tuple(searched))
+    return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
@@ -102,8 +116,18 @@ def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
         raise SettingsError(msg) from None
 
 
+def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> dict[str, Setting]:
+    names = [name for name in _VARIABLES if not (flags_name_cluster and name in _SWITCHED_OFF)]
+    return {name: Setting(value, _PREFIX + name) for name in names if (value := environment.get(_PREFIX + name))}
+
+
 def _value(setting: Setting | None) -> str | None:
     return setting.value if setting else None
+
+
+def _override(lower: Mapping[str, Setting], higher: Mapping[str, Setting]) -> dict[str, Setting]:
+    replaced = {name for key in higher for name in _REPLACED.get(key, ())}
+    return {**{key: setting for key, setting in lower.items() if key not in replaced}, **higher}
 
 
 def _without_profile_keys(settings: Mapping[str, Setting]) -> dict[str, Setting]:

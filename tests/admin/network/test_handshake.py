@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 from typing import Any
 
 import pytest
@@ -124,19 +126,45 @@ def test_a_broker_cannot_make_the_client_hash_for_hours(iterations: str) -> None
     )
 
 
-@pytest.mark.parametrize("password", ["geheim\u0007", "geheim\U0001f600"])
-def test_a_password_that_scram_does_not_allow_is_not_in_the_error(password: str) -> None:
-    handshake, request = begun(SaslCredentials(mechanism="SCRAM-SHA-512", username="me", password=password))
-    message = refusal(handshake, request, AuthenticationFailedError, mechanisms=["SCRAM-SHA-512"])
-    assert message.startswith(
-        "sasl.username or sasl.password has a character that SASLprep (RFC 4013) does not allow: "
-    )
+@pytest.mark.parametrize(
+    "text", ["geheim\u0007", "geheim\U0001f600", "e\u0301", "\ufb01", "a\u00a0b", "x\u00ad", "²,=é"]
+)
+@pytest.mark.parametrize("is_user", [True, False], ids=["user", "password"])
+def test_scram_uses_the_bytes_of_a_user_and_a_password_as_kafka_does(text: str, is_user: bool) -> None:
+    user, password = (text, "geheim") if is_user else ("me", text)
+    handshake, request = accepted(SaslCredentials(mechanism="SCRAM-SHA-256", username=user, password=password))
+    escaped = user.replace("=", "=3D").replace(",", "=2C")
+    first = request.body["auth_bytes"].decode()
+    assert first.startswith(f"n,,n={escaped},r=")
+    server_first = first.removeprefix(f"n,,n={escaped},") + "-server,s=c2FsdHNhbHRzYWx0,i=4096"
+    second = responded(handshake, request, auth_bytes=server_first.encode())
+    assert second is not None
+    assert second.body["auth_bytes"].decode().rpartition(",p=")[2] == scram_proof(first, server_first, password)
 
 
-def test_a_refused_password_that_saslprep_may_change_is_reported_with_that_hint() -> None:
-    handshake, request = accepted(SaslCredentials(mechanism="SCRAM-SHA-256", username="me", password="geheim²"))
-    text = refusal(handshake, request, AuthenticationFailedError, error_code=58, error_message="no", auth_bytes=b"")
-    assert text.endswith("; SASLprep (RFC 4013) may change a password that is not ASCII")
+def scram_proof(first: str, server_first: str, password: str) -> str:
+    """Return the proof of RFC 5802 for SCRAM-SHA-256, with the bytes of the password."""
+
+    def sign(key: bytes, text: str) -> bytes:
+        return hmac.digest(key, text.encode(), "sha256")
+
+    client_key = sign(hashlib.pbkdf2_hmac("sha256", password.encode(), b"saltsaltsalt", 4096), "Client Key")
+    nonce = server_first.partition(",")[0]
+    signature = sign(hashlib.sha256(client_key).digest(), f"{first.removeprefix('n,,')},{server_first},c=biws,{nonce}")
+    return base64.b64encode(bytes(a ^ b for a, b in zip(client_key, signature, strict=True))).decode()
+
+
+def test_a_delegation_token_is_announced_by_an_extension_that_the_proof_covers() -> None:
+    credentials = SaslCredentials(mechanism="SCRAM-SHA-256", username="token-id", password="hmac==", is_token=True)
+    handshake, request = accepted(credentials)
+    first = request.body["auth_bytes"].decode()
+    assert first.startswith("n,,n=token-id,r=")
+    assert first.endswith(",tokenauth=true")
+    nonce = first.removeprefix("n,,n=token-id,").removesuffix(",tokenauth=true")
+    server_first = f"{nonce}-server,s=c2FsdHNhbHRzYWx0,i=4096"
+    second = responded(handshake, request, auth_bytes=server_first.encode())
+    assert second is not None
+    assert second.body["auth_bytes"].decode().rpartition(",p=")[2] == scram_proof(first, server_first, "hmac==")
 
 
 def test_no_repr_of_a_handshake_shows_the_password() -> None:

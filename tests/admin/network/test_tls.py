@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import socket
 import ssl
-import time
+import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.admin.network.channel import Address
-from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.admin.network.tls import make_context
 from kafka_groups.errors import AdminError, SettingsError
-from kafka_groups.model import Broker
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.certificates import make_certificate
@@ -32,13 +29,28 @@ def certificate(tmp_path: Path, program: Callable[[str], str]) -> Callable[[str]
     return lambda name: make_certificate(program("openssl"), tmp_path, name)
 
 
-def _broker(certificate: Path) -> ScriptedBroker:
+@pytest.fixture
+def openssl(tmp_path: Path, program: Callable[[str], str]) -> Callable[..., Path]:
+    """Return a function that runs openssl with these arguments and returns the file that it writes."""
+
+    def run(name: str, *arguments: str) -> Path:
+        path = tmp_path / name
+        subprocess.run([program("openssl"), *arguments, "-out", str(path)], check=True, capture_output=True)
+        return path
+
+    return run
+
+
+def _broker(certificate: Path, *, client_ca: Path | None = None) -> ScriptedBroker:
     def respond(request: ReceivedRequest) -> Struct:
         rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
         return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
+    if client_ca is not None:
+        context.load_verify_locations(client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
     broker = ScriptedBroker(respond, tls=context)
     return broker
 
@@ -54,6 +66,63 @@ def test_groups_are_listed_over_tls_when_the_certificate_is_trusted(certificate:
     file = certificate("IP:127.0.0.1")
     with _broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(file)))) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
+
+
+def test_trusted_certificates_may_be_a_directory_as_in_librdkafka(
+    certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    number = openssl("hash", "x509", "-in", str(file), "-noout", "-subject_hash").read_text().strip()
+    directory = file.parent / "cas"
+    directory.mkdir()
+    (directory / f"{number}.0").write_text(file.read_text())
+    with _broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(directory)))) as admin:
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+def test_certificates_and_an_encrypted_key_may_be_text(
+    certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    key = openssl("encrypted.pem", "pkey", "-in", str(file), "-aes128", "-passout", "pass:secret")
+    text = file.read_text()
+    tls = Tls(ca_pem=text, certificate_pem=text, key_pem=key.read_text(), key_password="secret")
+    with _broker(file, client_ca=file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+def test_no_temporary_file_with_a_key_is_left(
+    certificate: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    make_context(Tls(certificate_pem=file.read_text()))
+    with pytest.raises(SettingsError):
+        make_context(Tls(certificate_pem=file.read_text(), key_pem="x"))
+    assert list(directory.iterdir()) == []
+
+
+def test_a_trusted_certificate_need_not_be_a_root(
+    openssl: Callable[..., Path], certificate: Callable[[str], Path]
+) -> None:
+    """Kafka's own clients trust each certificate of their trust store, whatever signed it."""
+    root = certificate("DNS:root")
+    request = openssl("request.pem", "req", "-new", "-key", str(root), "-subj", "/CN=broker")
+    extensions = request.with_name("extensions")
+    extensions.write_text("subjectAltName=IP:127.0.0.1")
+    sign = ("-CA", str(root), "-CAkey", str(root), "-CAcreateserial", "-days", "2", "-extfile", str(extensions))
+    leaf = openssl("leaf.pem", "x509", "-req", "-in", str(request), *sign)
+    chain = leaf.with_name("chain.pem")
+    chain.write_text(leaf.read_text() + root.read_text())
+    with _broker(chain) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(leaf)))) as admin:
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+def test_every_python_verifies_certificates_by_the_same_rules() -> None:
+    flags = make_context(Tls()).verify_flags
+    assert (bool(flags & ssl.VERIFY_X509_PARTIAL_CHAIN), bool(flags & ssl.VERIFY_X509_STRICT)) == (True, False)
 
 
 def test_a_self_signed_certificate_is_not_trusted(certificate: Callable[[str], Path]) -> None:
@@ -115,74 +184,93 @@ def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> 
     assert text.startswith("accepted the connection but")
 
 
-def _demanding(certificate: Path, version: ssl.TLSVersion) -> ScriptedBroker:
-    """Return a broker that wants a client certificate, or speaks a TLS version that is too old."""
-    broker = _broker(certificate)
-    context = broker._tls
-    assert context is not None
-    context.set_ciphers("DEFAULT:@SECLEVEL=0")
-    context.minimum_version = context.maximum_version = version
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(certificate)
-    return broker
-
-
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
-def test_a_broker_that_requires_a_client_certificate_is_an_error_that_says_so(
-    certificate: Callable[[str], Path], version: ssl.TLSVersion
-) -> None:
-    file = certificate("IP:127.0.0.1")
-    with _demanding(file, version) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
-    # With TLS 1.3 the reason follows the handshake, and the end of the connection may overtake it.
-    assert name == "TLS_FAILED" or (name, version) == ("CONNECTION_FAILED", ssl.TLSVersion.TLSv1_3)
-    assert re.search("require[sd]? a client certificate .*ssl.keystore.location or ssl.certificate.location", text)
-
-
-@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
-def test_a_broker_with_an_old_version_of_tls_is_an_error_that_says_so(certificate: Callable[[str], Path]) -> None:
-    file = certificate("IP:127.0.0.1")
-    with _demanding(file, ssl.TLSVersion.TLSv1_1) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
-    assert name == "TLS_FAILED"
-    assert text == "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
-
-
-def test_a_connection_that_is_lost_in_the_tls_handshake_is_tried_again(certificate: Callable[[str], Path]) -> None:
-    file = certificate("IP:127.0.0.1")
-    with _broker(file) as broker, responding() as losing:
-        places = iter([broker.endpoint, losing, losing])
-
-        def resolve(_endpoint: Endpoint) -> list[Address]:
-            place = next(places, broker.endpoint)
-            return [(socket.AF_INET, (place.host, place.port))]
-
-        name = Endpoint(host="kafka.example", port=9092)
-        settings = ConnectionSettings(
-            bootstrap=(name,), timeout_s=5.0, tls=Tls(ca_file=str(file), check_host_name=False)
-        )
-        with GroupAdmin(settings, pool=BrokerPool(settings, resolve=resolve)) as admin:
-            admin.brokers()
-            admin._pool.update_brokers([Broker(id=1, host="b1.example", port=9092)])
-            assert list(admin.list_groups().all()) == ["orders"]
-
-
-@pytest.mark.timed
-def test_a_tls_handshake_that_waits_uses_no_processor_time() -> None:
-    with accepting_only() as mute:
-        before = time.thread_time()
-        _fault(mute, tls=Tls(), connect_timeout_s=1.0)
-        assert time.thread_time() - before < 0.3
-
-
-@pytest.mark.parametrize("name", ["odd.pem", "absent.pem"])
-def test_a_ca_file_that_cannot_be_used_is_a_settings_error(tmp_path: Path, name: str) -> None:
-    (tmp_path / "odd.pem").write_text("no certificate")
-    file = str(tmp_path / name)
-    message = f"cannot use the CA file {file}"
+def _settings_error(**values: str | None) -> str:
+    """Return the text of the error that these settings of TLS give at the first connection."""
     with (
         ScriptedBroker() as broker,
-        GroupAdmin(broker.settings(tls=Tls(ca_file=file))) as admin,
-        pytest.raises(SettingsError, match=message),
+        GroupAdmin(broker.settings(tls=Tls(**values))) as admin,  # type: ignore[arg-type]
+        pytest.raises(SettingsError) as caught,
     ):
         admin.list_groups()
+    assert "hidden-thing" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"no certificate", "it has no certificate; write a PEM file, which has a line -----BEGIN CERTIFICATE-----"),
+        (None, "no such file or directory"),
+        (b"\xfe\xed\xfe\xed\0\0\0\2", "it is a Java key store; convert it with: keytool -list -rfc -keystore "),
+        (b"\x30\x82\x04\x41\x02\x01\x03", "it is a PKCS12 key store; convert it with: openssl pkcs12 -in "),
+    ],
+    ids=["text", "absent", "JKS", "PKCS12"],
+)
+def test_a_ca_file_that_cannot_be_used_is_a_settings_error_with_the_reason(
+    tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    file = tmp_path / "ca"
+    if content is not None:
+        file.write_bytes(content)
+    assert _settings_error(ca_file=str(file)).startswith(f"cannot use the CA file {file}: {reason}")
+
+
+@pytest.mark.parametrize("password", [None, "", "hidden-thing", "hidden-thing" * 200])
+@pytest.mark.parametrize("form", [("pkey", "-aes128"), ("ec", "-aes128")], ids=["PKCS8", "older"])
+def test_the_error_for_an_encrypted_key_names_its_password(
+    password: str | None, form: tuple[str, str], certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    key = openssl("encrypted.pem", form[0], "-in", str(file), form[1], "-passout", "pass:secret")
+    text = _settings_error(certificate_file=str(file), key_file=str(key), key_password=password)
+    problem = "the private key is encrypted; set ssl.key.password"
+    if password:
+        problem = "ssl.key.password does not decrypt the private key; correct it"
+    assert text == f"cannot use the private key {key}: {problem}"
+
+
+def test_the_error_for_a_certificate_without_a_key_names_the_setting_of_the_key(
+    certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = openssl("alone.pem", "x509", "-in", str(certificate("IP:127.0.0.1")))
+    problem = "it has no private key; set ssl.key.location to the PEM file of the key"
+    assert _settings_error(certificate_file=str(file)) == f"cannot use the client certificate {file}: {problem}"
+    assert _settings_error(certificate_file=str(file), key_file=str(file)) == (
+        f"cannot use the private key {file}: it has no private key; "
+        "write a PEM file, which has a line -----BEGIN PRIVATE KEY-----"
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["EC", "RSA"])
+def test_a_key_of_another_certificate_is_reported_as_such(
+    algorithm: str, certificate: Callable[[str], Path], openssl: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    options = (
+        ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1") if algorithm == "EC" else ("-algorithm", "RSA")
+    )
+    key = openssl("other.pem", "genpkey", *options)
+    assert _settings_error(certificate_file=str(file), key_file=str(key)) == (
+        f"cannot use the private key {key}: the private key does not belong to the certificate; "
+        "set ssl.key.location to the key that does"
+    )
+
+
+def test_the_file_of_a_certificate_or_of_a_key_that_is_absent_is_the_one_in_the_error(
+    certificate: Callable[[str], Path], tmp_path: Path
+) -> None:
+    file, absent = str(certificate("IP:127.0.0.1")), str(tmp_path / "absent")
+    assert _settings_error(certificate_file=absent, key_file=file) == (
+        f"cannot use the client certificate {absent}: no such file or directory"
+    )
+    assert _settings_error(certificate_file=file, key_file=absent) == (
+        f"cannot use the private key {absent}: no such file or directory"
+    )
+
+
+def test_pem_text_that_openssl_cannot_decode_is_a_settings_error() -> None:
+    text = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
+    assert _settings_error(ca_pem=text).startswith("cannot use the CA certificates of ssl.ca.pem: ")
+    assert _settings_error(certificate_pem=text, key_pem=text.replace("CERTIFICATE", "PRIVATE KEY")).startswith(
+        "cannot use the private key of ssl.key.pem: "
+    )

@@ -100,16 +100,10 @@ class Handshake:
         if response["error_code"]:
             reason = response["error_message"] or f"error {response['error_code']}"
             who = f"user '{self.credentials.username}' with {self.credentials.mechanism}"
-            msg = f"authentication failed for {who}: {reason}; check sasl.username and sasl.password{self._hint()}"
+            msg = f"authentication failed for {who}: {reason}; check sasl.username and sasl.password"
             raise AuthenticationFailedError(msg)
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
         return None if message is None else self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
-
-    def _hint(self) -> str:
-        assert self.credentials is not None
-        is_prepared = self.credentials.mechanism != "PLAIN" and not self.credentials.password.isascii()
-        # Brokers use the bytes of the password without SASLprep.
-        return "; SASLprep (RFC 4013) may change a password that is not ASCII" if is_prepared else ""
 
     def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:
         return HandshakeRequest(api, agreed_version(self.versions or {}, api), body)

@@ -51,17 +51,21 @@ class _ScramClient:
 
     def __init__(self, credentials: SaslCredentials) -> None:
         # The import takes a while, and most connections do not need it.
-        from scramp import ScramClient, ScramException
+        from scramp import ScramClient
 
-        try:
-            self._client = ScramClient([credentials.mechanism], credentials.username, credentials.password)
-        except ScramException as error:
-            msg = f"sasl.username or sasl.password has a character that SASLprep (RFC 4013) does not allow: {error}"
-            raise AuthenticationFailedError(msg) from error
+        name, password = credentials.username, credentials.password
+        is_plain = (name + password).isascii() and (name + password).isprintable()
+        self._client = ScramClient([credentials.mechanism], *((name, password) if is_plain else ("user", "password")))
+        if not is_plain:
+            # scramp changes or refuses such characters by SASLprep (RFC 4013); Kafka uses the bytes as they are.
+            self._client.username, self._client.password = _Verbatim(name), _Verbatim(password)
+        self._extensions = ",tokenauth=true" if credentials.is_token else ""
         self._is_last = False
 
     def first_message(self) -> bytes:
-        message: str = self._client.get_client_first()
+        message: str = self._client.get_client_first() + self._extensions
+        # The proof covers the extensions, too, and scramp knows none.
+        self._client.client_first_bare += self._extensions
         return message.encode()
 
     def evaluate_challenge(self, challenge: bytes) -> bytes | None:
@@ -80,6 +84,20 @@ class _ScramClient:
         except (ScramException, ValueError) as error:
             msg = f"the broker did not prove that it knows the password: {error}"
             raise AuthenticationFailedError(msg) from error
+
+
+class _Verbatim:
+    """A user name or a password for scramp, without SASLprep."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __bytes__(self) -> bytes:
+        return self._text.encode()
+
+    def escape(self) -> str:
+        """Return the text as a SCRAM message has it."""
+        return self._text.replace("=", "=3D").replace(",", "=2C")
 
 
 def _check_iterations(text: str) -> None:

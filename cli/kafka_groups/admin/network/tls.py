@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import ssl
-from typing import TYPE_CHECKING, Final
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kafka_groups.admin.network.channel import Channel
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address
     from kafka_groups.errors import AdminError
     from kafka_groups.settings import Tls
-
-_NO_TLS: Final = "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"
-_CLIENT_CERTIFICATE: Final = (
-    "the broker requires a client certificate that it trusts (ssl.keystore.location or ssl.certificate.location)"
-)
-_OLD_TLS: Final = "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
-# Part of the reason that OpenSSL returns: the explanation.
-_TLS_ERRORS: Final = {
-    "WRONG_VERSION_NUMBER": _NO_TLS,
-    "HTTP_REQUEST": _NO_TLS,
-    "RECORD_LAYER_FAILURE": _NO_TLS,
-    "PROTOCOL_VERSION": _OLD_TLS,
-    "UNSUPPORTED_PROTOCOL": _OLD_TLS,
-    "CERTIFICATE_REQUIRED": _CLIENT_CERTIFICATE,
-    "ALERT_BAD_CERTIFICATE": _CLIENT_CERTIFICATE,
-    "ALERT_UNKNOWN_CA": _CLIENT_CERTIFICATE,
-    "ALERT_CERTIFICATE": _CLIENT_CERTIFICATE,
-    "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
-}
 
 
 class TlsChannel(Channel):
@@ -74,18 +61,10 @@ class TlsChannel(Channel):
         return True
 
     def to_failure(self, error: OSError) -> AdminError:
-        """Return what an error of the socket means.
-
-        With TLS 1.3 a client certificate is refused after the handshake.
-        """
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return TlsFailedError(f"the broker's certificate is not trusted: {error.verify_message}")
-        reason = (getattr(error, "reason", None) or "").upper()
-        explanation = next((text for part, text in _TLS_ERRORS.items() if part in reason), None)
+        """Return what an error of the socket means; TLS 1.3 refuses a client certificate after the handshake."""
+        explanation = handshake_error(error)
         if explanation is not None:
             return TlsFailedError(explanation)
-        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-            return TlsFailedError(f"the TLS connection failed: {reason.replace('_', ' ').lower() or error}")
         if not self.is_open:
             msg = "closed the connection in the TLS handshake; the listener may not use TLS, or only an older version"
             return ConnectionFailedError(msg)
@@ -94,20 +73,42 @@ class TlsChannel(Channel):
 
 def make_context(tls: Tls) -> ssl.SSLContext:
     """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used."""
+    is_directory = tls.ca_file is not None and Path(tls.ca_file).is_dir()
+    cafile, capath = (None, tls.ca_file) if is_directory else (tls.ca_file, None)
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        msg = f"cannot use the CA file {tls.ca_file}: {_reason(error)}"
-        raise SettingsError(msg) from error
+        context = ssl.create_default_context(cafile=cafile, capath=capath, cadata=tls.ca_pem)
+    except (OSError, ValueError) as error:
+        raise SettingsError(ca_error(tls, error)) from error
+    # Every Python verifies as Kafka's own clients do: each trusted certificate ends a chain, and those of private CAs
+    # may lack extensions of RFC 5280. Python 3.13 changed both defaults.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = tls.check_host_name
-    if tls.certificate_file:
+    if tls.certificate_file or tls.certificate_pem:
         try:
-            context.load_cert_chain(tls.certificate_file, tls.key_file, tls.key_password or "")
-        except (OSError, ssl.SSLError) as error:
-            msg = f"cannot use the client certificate {tls.certificate_file}: {_reason(error)}"
-            raise SettingsError(msg) from error
+            _load_certificate(context, tls)
+        except (OSError, ValueError) as error:
+            raise SettingsError(certificate_error(tls, error)) from error
     return context
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:
+    with _path(tls.certificate_file, tls.certificate_pem) as certificate, _path(tls.key_file, tls.key_pem) as key:
+        assert certificate is not None
+        # Without any password, OpenSSL would prompt for that of an encrypted key.
+        context.load_cert_chain(certificate, key, tls.key_password or "")
+
+
+@contextmanager
+def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
+    """Yield the path of a file, or of a private temporary one with this text: OpenSSL loads keys only from files."""
+    if pem is None:
+        yield file
+        return
+    descriptor, path = tempfile.mkstemp(prefix="kafka-groups-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as temporary:
+            temporary.write(pem)
+        yield path
+    finally:
+        Path(path).unlink()
