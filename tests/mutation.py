@@ -1,9 +1,9 @@
 """A sample of random faults in the core, and how many of them the unit tests notice.
 
 Run `make mutation`. Each fault is one small change of the source in a copy of the project: an inverted condition,
-another comparison, `and` for `or`, a number that is one larger, a call or an assignment that is left out. The tests of
-the changed package run first, and then all unit tests, until one of them fails. A survivor is a missing test, dead code
-or a difference that nobody can see. The same seed chooses the same faults of the same source.
+another comparison, `and` for `or`, a number that is one larger, a call or an assignment that is left out. The tests
+that execute the line run first, and if none of them fails all unit tests. A survivor is a missing test, dead code or a
+difference that nobody can see. The same seed chooses the same faults of the same source.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from coverage import CoverageData
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path("cli/kafka_groups")
@@ -36,6 +37,8 @@ CORE = (
     "files.py",
 )
 TIMEOUT_S = 900
+# More tests than this are as slow as all tests of the package on two cores.
+MOST_TESTS = 150
 COMPARISONS = {
     ast.Eq: "!=",
     ast.NotEq: "==",
@@ -141,20 +144,47 @@ def choose(count: int, seed: int) -> list[Fault]:
     return random.Random(seed).sample(faults, count)
 
 
-def _fails(copy: Path, tests: list[str], workers: int) -> bool:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", str(workers), "--dist", "worksteal", *tests]
+def _run(copy: Path, *arguments: str) -> bool:
+    """Run pytest by these arguments of Python in the copy; return whether it succeeds in time."""
     environment = {**os.environ, "PYTHONPATH": str(copy / "cli")}
+    command = [sys.executable, *arguments, "-q", "-x", "-p", "no:cacheprovider"]
     try:
         result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        return True
-    return result.returncode != 0
+        return False
+    return result.returncode == 0
 
 
-def _is_noticed(copy: Path, fault: Fault, workers: int) -> bool:
+class LineTests:
+    """The tests that execute each line, by one run of the unit tests under coverage."""
+
+    def __init__(self, copy: Path) -> None:
+        (copy / "coverage.ini").write_text("[run]\ndynamic_context = test_function\n")
+        if not _run(copy, "-m", "coverage", "run", "--rcfile=coverage.ini", "--source=kafka_groups", "-m", "pytest"):
+            sys.exit("the unit tests fail without a fault")
+        self._data = CoverageData(str(copy / ".coverage"))
+        self._data.read()
+        self._copy = copy
+
+    def of(self, fault: Fault) -> list[str]:
+        """Return the ids of tests for a command line, none if the line runs when it is imported, or in too many."""
+        contexts = self._data.contexts_by_lineno(str(self._copy / fault.file)).get(fault.line, [])
+        return sorted(map(self._id_of, contexts)) if "" not in contexts and len(contexts) <= MOST_TESTS else []
+
+    def _id_of(self, context: str) -> str:
+        parts = context.split(".")
+        length = next(
+            at for at in range(len(parts), 0, -1) if (self._copy / "/".join(parts[:at])).with_suffix(".py").exists()
+        )
+        return "::".join(("/".join(parts[:length]) + ".py", *parts[length:]))
+
+
+def _is_noticed(copy: Path, fault: Fault, tests: list[str]) -> bool:
     name = fault.file.relative_to(PACKAGE).parts[0]
     near = f"tests/test_{name}" if name.endswith(".py") else f"tests/{name}"
-    return _fails(copy, [near], workers) or _fails(copy, [], workers)
+    parallel = ("-n", "2", "--dist", "worksteal")
+    first = (*tests,) if tests else (near, *parallel)
+    return not _run(copy, "-m", "pytest", *first) or not _run(copy, "-m", "pytest", *parallel)
 
 
 def main() -> None:
@@ -162,17 +192,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     noticed = 0
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "project"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv*", ".git", "__pycache__", ".*_cache"))
-        if _fails(copy, [], options.workers):
-            sys.exit("the unit tests fail without a fault")
+        lines = LineTests(copy)
         for number, fault in enumerate(choose(options.count, options.seed), start=1):
             fault.apply(copy)
-            is_noticed = _is_noticed(copy, fault, options.workers)
+            is_noticed = _is_noticed(copy, fault, lines.of(fault))
             shutil.copyfile(ROOT / fault.file, copy / fault.file)
             noticed += is_noticed
             click.echo(f"{number:3} {'noticed ' if is_noticed else 'SURVIVED'} {fault}")
