@@ -88,6 +88,19 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert shell.run("status").returncode == 1
 
 
+@pytest.mark.parametrize("version", ["2.5.1", "4.3.1"])
+def test_a_sandbox_runs_under_a_path_with_any_letters_in_the_locale_c(tmp_path: Path, version: str) -> None:
+    shell = Shell(tmp_path / "Größe 雪 a'b\"c\\d#e!f=g:h%i$j")
+    shell.environment["LC_ALL"] = "C"
+    try:
+        up = shell.run("up", "--port", "0", "--no-seed", "--kafka-version", version)
+        assert up.returncode == 0, up.stderr
+        assert shell.status()["up"] is True
+    finally:
+        shell.run("down")
+    assert list(shell.home.iterdir()) == []
+
+
 def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_nothing(shell: Shell) -> None:
     first = shell.run("up", "--port", "0")
     assert first.returncode == 0, first.stderr

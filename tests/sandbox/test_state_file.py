@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.sandbox import SandboxSpec, up
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.processes import ProcessId
 from kafka_groups.sandbox.state_file import Node, SandboxState, read_state, write_state
@@ -61,6 +62,21 @@ def test_an_invalid_state_file_is_named_in_the_error(directory: SandboxDirectory
 def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SandboxError, match="cannot name a sandbox"):
         sandbox_directory(name, home=tmp_path)
+
+
+@pytest.mark.parametrize("part", ["a,b", "${HOME}", "a\nb", "\udcff"])
+def test_a_path_that_kafka_would_read_as_another_one_is_refused_before_anything_is_written(
+    tmp_path: Path, part: str
+) -> None:
+    with pytest.raises(SandboxError, match=r"Kafka cannot use the directory .* give another --dir"):
+        up(SandboxSpec(home=tmp_path / part))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("part", ["with blank", "Größe", "雪\u3000", "a'b\"c\\d#e!f=g:h%i$j"])
+def test_other_paths_are_accepted(tmp_path: Path, part: str) -> None:
+    sandbox_directory("mine", home=tmp_path / part).require_usable()
 
 
 def test_a_directory_with_other_files_is_neither_used_nor_deleted(tmp_path: Path) -> None:

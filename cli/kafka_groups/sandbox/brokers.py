@@ -14,7 +14,7 @@ from kafka_groups.sandbox.configuration import (
     zookeeper_properties,
 )
 from kafka_groups.sandbox.directory import SandboxDirectory
-from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_options
+from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_environment, jvm_options
 from kafka_groups.sandbox.processes import ProcessId, start
 from kafka_groups.sandbox.state_file import ZOOKEEPER as ZOOKEEPER_ROLE
 from kafka_groups.sandbox.state_file import Node, SandboxState
@@ -40,7 +40,7 @@ def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, prop
         _write_settings(directory, node.role, merge_properties(settings, properties))
         if state.zookeeper_port is None:
             identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
-            (data / "meta.properties").write_text(as_properties(identity), encoding="utf-8")
+            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
         if checkpoint is not None:
             shutil.copy(checkpoint, data / "bootstrap.checkpoint")
 
@@ -76,12 +76,12 @@ def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, 
             "zookeeper.forceSync": "no",  # a sandbox need not survive a power cut
         },
     )
-    return start(command, output=directory.output(role))
+    return start(command, output=directory.output(role), environment=jvm_environment())
 
 
 def _write_settings(directory: SandboxDirectory, role: str, settings: dict[str, str]) -> None:
     (directory.node(role) / "data").mkdir(parents=True, exist_ok=True)
-    _settings_file(directory, role).write_text(as_properties(settings), encoding="utf-8")
+    _settings_file(directory, role).write_text(as_properties(settings), encoding="latin-1")
 
 
 def _logging_file(directory: SandboxDirectory, kafka: Kafka) -> Path:

@@ -14,6 +14,9 @@ from kafka_groups.files import lock
 
 _MARKER = "kafka-groups-sandbox.txt"
 _MARKER_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
+# Kafka's list of data directories is separated by commas, log4j replaces `${…}` in the path of a log file, and a path
+# that is not UTF-8 cannot be written to a settings file.
+_UNUSABLE = re.compile(r",|\$\{|[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -59,6 +62,12 @@ class SandboxDirectory:
     def output(self, role: str) -> Path:
         """Return the file that receives the stdout and stderr of a process."""
         return self.logs / f"{role}.out"
+
+    def require_usable(self) -> None:
+        """Raise SandboxError if Kafka cannot keep its data at this path."""
+        if found := _UNUSABLE.search(str(self.path)):
+            msg = f"Kafka cannot use the directory {str(self.path)!r}, which contains {found[0]!r}; give another --dir"
+            raise SandboxError(msg)
 
     def create(self) -> None:
         """Create the directory; raise SandboxError if it holds files that are not a sandbox's."""

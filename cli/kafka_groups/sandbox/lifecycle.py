@@ -61,6 +61,7 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
     _require_possible(spec)
     version = parse_version(spec.kafka_version)
     directory = sandbox_directory(spec.name, home=spec.home)
+    directory.require_usable()
     with lock_sandbox(directory):
         present = read_state(directory)
         if present is not None and (sandbox := _describe(directory, present)).is_up:
