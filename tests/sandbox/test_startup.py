@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox import SandboxSpec, down, status, up
+from kafka_groups.sandbox import SandboxSpec, down, lifecycle, status, up
 from kafka_groups.sandbox.brokers import last_error
 from kafka_groups.sandbox.directory import sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
@@ -31,14 +31,21 @@ def broken_java(tmp_path: Path, mocker: MockerFixture) -> Path:
     return java
 
 
-def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) -> SandboxSpec:
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of the profiles file of a user without profiles."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "kafka-groups" / "profiles.toml"
+
+
+def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, profile: bool = False) -> SandboxSpec:
     return SandboxSpec(
         home=home,
         port=port,
         brokers=brokers,
         heap_mb=heap_mb,
         kafka_version="2.8.2",
-        profile=False,
+        profile=profile,
     )
 
 
@@ -97,6 +104,49 @@ def test_an_impossible_specification_is_refused_before_anything_is_started(tmp_p
         up(_spec(tmp_path, heap_mb=5))
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [('[sandbox]\ntimeout = "5s"\n', "is not the sandbox's"), ("[[[", "cannot be read")]
+)
+def test_a_profile_that_cannot_be_written_is_reported_before_anything_is_downloaded_or_started(
+    tmp_path: Path, profiles: Path, mocker: MockerFixture, text: str, reason: str
+) -> None:
+    find_kafka = mocker.patch("kafka_groups.sandbox.lifecycle.find_kafka")
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text(text)
+
+    with pytest.raises(SandboxError, match=reason):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert profiles.read_text() == text
+    assert not find_kafka.called
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_failed_start_leaves_no_profile(tmp_path: Path, profiles: Path) -> None:
+    with pytest.raises(SandboxError, match="broker-1 ended while it started"):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert profiles.read_text() == ""
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_the_profile_of_a_start_that_was_killed_does_not_prevent_the_next_one(
+    tmp_path: Path, profiles: Path, mocker: MockerFixture
+) -> None:
+    delete = mocker.patch.object(lifecycle, "_delete")
+    with pytest.raises(SandboxError):
+        up(_spec(tmp_path / "home", profile=True))
+    left = profiles.read_text()
+    mocker.stop(delete)
+
+    with pytest.raises(SandboxError, match="broker-1 ended while it started"):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert "[sandbox]" in left
+    assert profiles.read_text() == ""
 
 
 def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kafka_groups.errors import SandboxError
 from kafka_groups.files import lock, write_atomically
 from kafka_groups.sandbox.versions import KafkaVersion
 
-_REQUIRED = ("filelock", "jgo", "psutil", "tomlkit")
+_REQUIRED = ("filelock", "jgo", "psutil")
 
 
 def cache_directory(kafka: KafkaVersion) -> Path:

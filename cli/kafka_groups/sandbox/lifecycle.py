@@ -13,7 +13,7 @@ from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandb
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
 from kafka_groups.sandbox.processes import defer_interrupt, is_running, stop
-from kafka_groups.sandbox.profile import remove_profile
+from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.startup import DEFAULT_NAME, START_TIMEOUT_S, SandboxSpec, start_sandbox
 from kafka_groups.sandbox.state_file import MEMBERS, Node, SandboxState, read_state, write_state
@@ -67,6 +67,8 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
         if present is not None and (sandbox := _describe(directory, present)).is_up:
             report(f"the sandbox '{spec.name}' is already up: Kafka {sandbox.kafka_version}")
             return sandbox
+        if spec.profile:
+            require_available_name(directory)
         if present is not None:
             report(f"deleting the sandbox '{spec.name}', which is incomplete")
         _delete(directory, keep_logs=False)
@@ -158,9 +160,12 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     if state is not None:
         # Processes are killed at once: a clean shutdown only protects data, which is deleted here.
         stop(state.processes.values(), grace_s=0)
-    directory.clear(keep_logs=keep_logs)
-    if state is not None and state.profile:
-        remove_profile(directory.name, state.bootstrap)
+    try:
+        # First, because a `down` that is killed can be repeated only while the state file exists.
+        if state is not None and state.profile:
+            remove_profile(directory, state.bootstrap)
+    finally:
+        directory.clear(keep_logs=keep_logs)
 
 
 def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:

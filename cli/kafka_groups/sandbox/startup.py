@@ -62,6 +62,8 @@ def start_sandbox(
     directory.create()
     prepare(directory, state, kafka, spec.properties)
     write_state(directory, state)
+    if spec.profile:  # first, because it fails if another sandbox has taken the name meanwhile
+        write_profile(directory, state.bootstrap)
     report(f"starting Kafka {kafka.version} at {state.bootstrap}")
     if state.zookeeper_port is not None:
         state = _launch(directory, state, ZOOKEEPER, partial(launch_zookeeper, directory, kafka))
@@ -74,9 +76,7 @@ def start_sandbox(
         report("creating topics and groups")
         state = _launch(directory, state, MEMBERS, partial(_launch_members, directory, state))
         await_seeded(directory, state.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
-    if spec.profile:
-        write_profile(directory.name, state.bootstrap)
-    state = replace(state, complete=True, profile=spec.profile)
+    state = replace(state, complete=True)
     write_state(directory, state)
     return state
 
@@ -96,7 +96,7 @@ def _plan(spec: SandboxSpec, kafka: Kafka) -> SandboxState:
         ),
         zookeeper_port=None if kafka.version.has_kraft else internal[0],
         processes={},
-        profile=False,
+        profile=spec.profile,
     )
 
 
