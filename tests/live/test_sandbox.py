@@ -25,6 +25,7 @@ class Shell:
     def __init__(self, directory: Path) -> None:
         self.home = directory / "sandboxes"
         self.config = directory / "config"
+        self.profiles = self.config / "kafka-groups" / "profiles.toml"
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(self.config)}
 
     def command(self, action: str, *options: str) -> list[str]:
@@ -75,7 +76,7 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert found["up"] is True
     assert all(map(_is_alive, pids))
     assert all(map(_is_open, ports))
-    assert found["bootstrap_servers"] in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert found["bootstrap_servers"] in shell.profiles.read_text()
     assert "0.0.0.0" not in _settings_files(shell.home)
 
     down = shell.run("down")
@@ -84,7 +85,7 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert not any(map(_is_alive, pids))
     assert not any(map(_is_open, ports))
     assert list(shell.home.iterdir()) == []
-    assert "sandbox" not in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert "sandbox" not in shell.profiles.read_text()
     assert shell.run("status").returncode == 1
 
 
@@ -146,6 +147,22 @@ def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     assert shell.status()["up"] is True
 
 
+@pytest.mark.parametrize("after_s", [0.0, 0.3, 3.0])
+def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, after_s: float) -> None:
+    with subprocess.Popen(shell.command("up", "--port", "0"), stderr=subprocess.PIPE, env=shell.environment) as up:
+        assert up.stderr is not None
+        assert up.stderr.readline().startswith(b"starting Kafka")
+        time.sleep(after_s)
+        up.kill()
+
+    again = shell.run("up", "--port", "0", "--no-seed")
+    assert again.returncode == 0, again.stderr
+    assert len(_processes_that_name(shell.home)) == 1
+    assert shell.run("down").returncode == 0
+    assert not _processes_that_name(shell.home)
+    assert shell.profiles.read_text() == ""
+
+
 @pytest.mark.parametrize("after_s", [0.0, 1.0, 4.0])
 def test_an_interrupted_start_leaves_no_process_and_no_file(shell: Shell, after_s: float) -> None:
     command = shell.command("up", "--port", "0")
@@ -171,5 +188,5 @@ def _await_death(pid: int) -> None:
 
 
 def _processes_that_name(path: Path) -> list[str]:
-    completed = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, check=True, text=True)
+    completed = subprocess.run(["ps", "-ww", "-eo", "stat,args"], capture_output=True, check=True, text=True)
     return [line for line in completed.stdout.splitlines() if str(path) in line and line[0] != "Z"]

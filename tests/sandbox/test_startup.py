@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ import pytest
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import SandboxSpec, down, lifecycle, status, up
 from kafka_groups.sandbox.brokers import last_error
-from kafka_groups.sandbox.directory import sandbox_directory
+from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
+from kafka_groups.sandbox.processes import is_running, start
+from kafka_groups.sandbox.state_file import Node, SandboxState, write_state
 from kafka_groups.sandbox.versions import parse_version
 
 if TYPE_CHECKING:
@@ -47,6 +50,25 @@ def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, pr
         kafka_version="2.8.2",
         profile=profile,
     )
+
+
+def _present_sandbox(home: Path) -> SandboxDirectory:
+    """Create a sandbox of one broker, none of whose processes are in its state."""
+    directory = sandbox_directory("sandbox", home=home)
+    directory.create()
+    directory.data("broker-1").mkdir(parents=True)
+    state = SandboxState(
+        kafka_version="2.8.2",
+        cluster_id="c",
+        java="java",
+        jvm=(),
+        nodes=(Node(id=1, port=9092, controller_port=20001),),
+        zookeeper_port=None,
+        processes={},
+        profile=False,
+    )
+    write_state(directory, state)
+    return directory
 
 
 @pytest.mark.usefixtures("broken_java")
@@ -147,6 +169,17 @@ def test_the_profile_of_a_start_that_was_killed_does_not_prevent_the_next_one(
 
     assert "[sandbox]" in left
     assert profiles.read_text() == ""
+
+
+def test_down_ends_a_broker_that_a_killed_start_has_not_written_to_its_state(tmp_path: Path) -> None:
+    directory = _present_sandbox(tmp_path)
+    program = [sys.executable, "-c", "import time; time.sleep(60)", "kafka.Kafka"]
+    broker = start([*program, directory.settings("broker-1")], output=directory.output("broker-1"))
+
+    down(home=tmp_path)
+
+    assert not is_running(broker)
+    assert not directory.path.exists()
 
 
 def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:

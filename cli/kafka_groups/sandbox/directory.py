@@ -51,6 +51,14 @@ class SandboxDirectory:
         """The lock file, beside the directory because the directory is deleted with the sandbox."""
         return self.path.with_name(f"{self.name}.lock")
 
+    def settings(self, role: str) -> Path:
+        """Return the settings file of a broker or of ZooKeeper; it is the last argument of the process."""
+        return self.node(role) / "settings.properties"
+
+    def data(self, role: str) -> Path:
+        """Return the directory of the data of a broker or of ZooKeeper."""
+        return self.node(role) / "data"
+
     def node(self, role: str) -> Path:
         """Return the directory of one process, with its settings and its data."""
         return self.path / role

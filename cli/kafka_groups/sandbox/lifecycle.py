@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.brokers import launch_broker
+from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.processes import defer_interrupt, is_running, stop
+from kafka_groups.sandbox.processes import defer_interrupt, find_running, is_running, stop
 from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
-from kafka_groups.sandbox.startup import DEFAULT_NAME, START_TIMEOUT_S, SandboxSpec, start_sandbox
+from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
 from kafka_groups.sandbox.state_file import MEMBERS, Node, SandboxState, read_state, write_state
 from kafka_groups.sandbox.versions import parse_version
 
@@ -158,14 +158,23 @@ def _find_broker(directory: SandboxDirectory, number: int) -> tuple[SandboxState
 def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     state = read_state(directory)
     if state is not None:
-        # Processes are killed at once: a clean shutdown only protects data, which is deleted here.
-        stop(state.processes.values(), grace_s=0)
+        _kill(directory, state)
     try:
         # First, because a `down` that is killed can be repeated only while the state file exists.
         if state is not None and state.profile:
             remove_profile(directory, state.bootstrap)
     finally:
         directory.clear(keep_logs=keep_logs)
+
+
+def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
+    # Processes are killed at once: a clean shutdown only protects data, which is deleted afterwards.
+    stop(state.processes.values(), grace_s=0)
+    # An `up` that was killed may have started a process that is not in its state. The first that is found may be the
+    # shell that is about to start it.
+    programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
+    while unrecorded := find_running(programs):
+        stop(unrecorded, grace_s=0)
 
 
 def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:

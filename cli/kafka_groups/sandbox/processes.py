@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,10 +73,23 @@ def is_running(process: ProcessId) -> bool:
     return _find(process) is not None
 
 
+def find_running(programs: Mapping[Path, str]) -> list[ProcessId]:
+    """Return the processes whose command lines end with one of the paths, and contain the program of that path."""
+    import psutil
+
+    last_arguments = {str(path): program for path, program in programs.items()}
+    found: list[ProcessId] = []
+    for process in psutil.process_iter(["cmdline"]):
+        command = process.info["cmdline"] or [""]  # None if the system does not show it, empty for a zombie
+        if last_arguments.get(command[-1]) in command:
+            found.append(_identify(process.pid))
+    return found
+
+
 def stop(processes: Iterable[ProcessId], *, grace_s: float) -> None:
     """Terminate processes, kill those that still run after `grace_s` seconds, and return when none runs.
 
-    Raises SandboxError if a killed process does not end.
+    Raises SandboxError if a process belongs to another user, or does not end after it was killed.
     """
     remaining = [process for process in processes if is_running(process)]
     if grace_s > 0:
@@ -104,8 +117,13 @@ def _send_each(processes: Iterable[ProcessId], number: signal.Signals) -> None:
 
     for process in processes:
         if (running := _find(process)) is not None:
-            with suppress(psutil.NoSuchProcess):
+            try:
                 running.send_signal(number)
+            except psutil.NoSuchProcess:
+                pass
+            except psutil.AccessDenied as error:
+                msg = f"process {process.pid} of the sandbox belongs to another user; run the command as that user"
+                raise SandboxError(msg) from error
 
 
 def _await_end(processes: Sequence[ProcessId], *, timeout_s: float) -> bool:

@@ -25,6 +25,7 @@ DEFAULT_PORT = 9092
 DEFAULT_HEAP_MB = 1024
 START_TIMEOUT_S = 120.0
 SEED_TIMEOUT_S = 60.0
+MEMBERS_PROGRAM = "kafka_groups.sandbox.members"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +104,7 @@ def _plan(spec: SandboxSpec, kafka: Kafka) -> SandboxState:
 def _launch_members(directory: SandboxDirectory, state: SandboxState) -> ProcessId:
     """Start the process that creates topics and groups and then polls their members."""
     # -P: a file of the working directory with the name of an imported module must not be imported.
-    program = [sys.executable, "-P", "-m", "kafka_groups.sandbox.members"]
+    program = [sys.executable, "-P", "-m", MEMBERS_PROGRAM]
     arguments = [state.bootstrap, state.kafka_version, str(directory.seed_file)]
     directory.seed_file.write_text("{}", encoding="utf-8")
     return start([*program, *arguments], output=directory.output(MEMBERS))
