@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
@@ -180,6 +182,27 @@ def test_down_ends_a_broker_that_a_killed_start_has_not_written_to_its_state(tmp
 
     assert not is_running(broker)
     assert not directory.path.exists()
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    mocker.patch("kafka_groups.sandbox.lifecycle._RELEASE_TIMEOUT_S", 0.1)
+    directory = _present_sandbox(tmp_path)
+    lock_file = directory.data("broker-1") / ".lock"
+    # Kafka locks this file, as Java does: with a record lock, which other machines see too.
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, lock_file], stdin=PIPE, stdout=PIPE) as broker:
+        assert broker.stdout is not None
+        broker.stdout.readline()
+        for command in (lambda: up(_spec(tmp_path)), lambda: down(home=tmp_path)):
+            with pytest.raises(SandboxError, match=r"broker-1 in .* runs on another machine or in another container"):
+                command()
+        assert directory.state_file.exists()
+        broker.kill()
+
+    assert down(home=tmp_path) is True
 
 
 def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -96,6 +99,33 @@ def test_clearing_deletes_the_directory(directory: SandboxDirectory) -> None:
     write_state(directory, STATE)
     directory.log("broker-1").write_text("a line")
 
+    directory.clear(keep_logs=False)
+
+    assert not directory.path.exists()
+
+
+@pytest.mark.parametrize("deletions", range(7))
+def test_a_directory_whose_clearing_was_killed_can_be_used_and_cleared(
+    directory: SandboxDirectory, monkeypatch: pytest.MonkeyPatch, deletions: int
+) -> None:
+    write_state(directory, STATE)
+    directory.data("broker-1").mkdir(parents=True)
+    directory.log("broker-1").write_text("a line")
+    left = deletions
+
+    def kill_after_some(delete: Callable[..., None], *arguments: Any, **options: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        delete(*arguments, **options)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "unlink", partial(kill_after_some, os.unlink))
+        killed.setattr(os, "rmdir", partial(kill_after_some, os.rmdir))
+        with pytest.raises(KeyboardInterrupt):
+            directory.clear(keep_logs=False)
+    directory.create()
     directory.clear(keep_logs=False)
 
     assert not directory.path.exists()

@@ -12,7 +12,6 @@ from pathlib import Path
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import lock
 
-_MARKER = "kafka-groups-sandbox.txt"
 _MARKER_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
 # Kafka's list of data directories is separated by commas, log4j replaces `${…}` in the path of a log file, and a path
 # that is not UTF-8 cannot be written to a settings file.
@@ -77,6 +76,19 @@ class SandboxDirectory:
             msg = f"Kafka cannot use the directory {str(self.path)!r}, which contains {found[0]!r}; give another --dir"
             raise SandboxError(msg)
 
+    def is_in_use(self, role: str) -> bool:
+        """Return whether a broker has locked its data, also one on another machine or in another container."""
+        import fcntl  # here, because Windows has none
+
+        try:
+            with (self.data(role) / ".lock").open("rb") as file:
+                fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except (BlockingIOError, PermissionError):
+            return True
+        return False
+
     def create(self) -> None:
         """Create the directory; raise SandboxError if it holds files that are not a sandbox's."""
         try:
@@ -84,7 +96,7 @@ class SandboxDirectory:
             if not self._is_marked() and any(self.path.iterdir()):
                 msg = f"{self.path} holds other files; give another --name or --dir"
                 raise SandboxError(msg)
-            (self.path / _MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+            self._marker.write_text(_MARKER_TEXT, encoding="utf-8")
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             msg = f"the sandbox's directory {self.path} cannot be created: {error.strerror}; give another --dir"
@@ -97,15 +109,20 @@ class SandboxDirectory:
         """
         if not self._is_marked():
             return
-        if not keep_logs or not any(self.logs.iterdir()):
-            shutil.rmtree(self.path)
-            return
-        for path in self.path.iterdir():
-            if path not in {self.logs, self.path / _MARKER}:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        kept = {self._marker} | ({self.logs} if keep_logs and any(self.logs.iterdir()) else set())
+        for path in set(self.path.iterdir()) - kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if self.logs not in kept:
+            # Last, because a directory that is not empty and has no marker is never used or deleted again.
+            self._marker.unlink()
+            self.path.rmdir()
 
     def _is_marked(self) -> bool:
-        return (self.path / _MARKER).exists()
+        return self._marker.exists()
+
+    @property
+    def _marker(self) -> Path:
+        return self.path / "kafka-groups-sandbox.txt"
 
 
 def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:

@@ -12,7 +12,7 @@ from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.processes import defer_interrupt, find_running, is_running, stop
+from kafka_groups.sandbox.processes import defer_interrupt, find_running, is_running, stop, wait_until
 from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
@@ -22,6 +22,7 @@ from kafka_groups.sandbox.versions import parse_version
 _MOST_BROKERS = 9
 _LEAST_HEAP_MB = 128
 _BROKER_GRACE_S = 20
+_RELEASE_TIMEOUT_S = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,6 +160,7 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     state = read_state(directory)
     if state is not None:
         _kill(directory, state)
+        _require_unused(directory, state)
     try:
         # First, because a `down` that is killed can be repeated only while the state file exists.
         if state is not None and state.profile:
@@ -170,11 +172,29 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
 def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
     # Processes are killed at once: a clean shutdown only protects data, which is deleted afterwards.
     stop(state.processes.values(), grace_s=0)
-    # An `up` that was killed may have started a process that is not in its state. The first that is found may be the
-    # shell that is about to start it.
-    programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
-    while unrecorded := find_running(programs):
-        stop(unrecorded, grace_s=0)
+    if not state.complete:
+        # An `up` that was killed may have started a process that is not in its state. The first that is found may be
+        # the shell that is about to start it.
+        programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
+        while unrecorded := find_running(programs):
+            stop(unrecorded, grace_s=0)
+
+
+def _require_unused(directory: SandboxDirectory, state: SandboxState) -> None:
+    # A directory may be shared by machines or containers, which do not see each other's processes.
+    used: list[str] = []
+
+    def is_unused() -> bool:
+        used[:] = [node.role for node in state.nodes if directory.is_in_use(node.role)]
+        return not used
+
+    # A killed JVM counts as ended before its last thread has released the lock.
+    if not wait_until(is_unused, timeout_s=_RELEASE_TIMEOUT_S):
+        msg = (
+            f"{used[0]} in {directory.path} runs on another machine or in another container; "
+            "end the sandbox there, or give another --name or --dir"
+        )
+        raise SandboxError(msg)
 
 
 def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:
