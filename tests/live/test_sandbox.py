@@ -163,18 +163,39 @@ def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, af
     assert shell.profiles.read_text() == ""
 
 
-@pytest.mark.parametrize("after_s", [0.0, 1.0, 4.0])
-def test_an_interrupted_start_leaves_no_process_and_no_file(shell: Shell, after_s: float) -> None:
+@pytest.mark.parametrize(
+    ("number", "after_s"),
+    [(signal.SIGINT, 0.0), (signal.SIGINT, 1.0), (signal.SIGINT, 4.0), (signal.SIGTERM, 0.0), (signal.SIGTERM, 2.0)],
+)
+def test_an_interrupted_start_leaves_no_process_and_no_file(
+    shell: Shell, number: signal.Signals, after_s: float
+) -> None:
     command = shell.command("up", "--port", "0")
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=shell.environment) as up:
         assert up.stderr is not None
         assert up.stderr.readline().startswith(b"starting Kafka")
         time.sleep(after_s)
-        up.send_signal(signal.SIGINT)
+        up.send_signal(number)
 
-        assert up.wait(timeout=30) == 130
+        assert up.wait(timeout=30) == 128 + number
+        assert up.stderr.read().decode().splitlines()[-1:] == [
+            "Error: interrupted" if number == signal.SIGINT else "Error: terminated"
+        ]
     assert not _processes_that_name(shell.home)
     assert not (shell.home / "sandbox").exists()
+
+
+def test_a_closed_stderr_does_not_end_the_start(shell: Shell) -> None:
+    command = shell.command("up", "--port", "0", "--no-seed")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=shell.environment) as up:
+        assert up.stderr is not None
+        assert up.stdout is not None
+        up.stderr.close()
+        output = up.stdout.read().decode()
+
+        assert up.wait(timeout=60) == 0
+    assert output.startswith("sandbox sandbox (up)\n")
+    assert shell.status()["up"] is True
 
 
 def _states(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

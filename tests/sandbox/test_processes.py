@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_groups.sandbox.processes import ProcessId, find_running, is_running, start, stop, wait_until
+from kafka_groups.sandbox.processes import ProcessId, defer_signals, find_running, is_running, start, stop, wait_until
 
 _SLEEP = [sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"]
 _IGNORES_SIGTERM = [
@@ -129,3 +130,22 @@ def test_a_process_is_found_by_its_program_and_its_last_argument(tmp_path: Path)
     finally:
         stop([ours, *others], grace_s=0)
     assert find_running({settings: "kafka.Kafka"}) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_a_start_takes_effect_after_it_and_is_not_deferred_in_the_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    received: list[int] = []
+    before = signal.signal(number, lambda number, _: received.append(number))
+    try:
+        with defer_signals():
+            signal.raise_signal(number)
+            process = start(_SLEEP, output=tmp_path / "out")
+            during = list(received)
+    finally:
+        signal.signal(number, before)
+
+    assert (during, received) == ([], [number])
+    os.kill(process.pid, signal.SIGTERM)
+    assert wait_until(lambda: not is_running(process), timeout_s=10)

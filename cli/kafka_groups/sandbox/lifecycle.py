@@ -12,7 +12,7 @@ from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.processes import defer_interrupt, find_running, is_running, stop, wait_until
+from kafka_groups.sandbox.processes import defer_signals, find_running, is_running, stop, wait_until
 from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
@@ -77,7 +77,8 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
         try:
             state = start_sandbox(directory, spec, kafka, report=report)
         except BaseException as error:  # an interrupt, too, must leave no process behind
-            _delete(directory, keep_logs=isinstance(error, Exception))
+            with defer_signals():  # a second Ctrl-C
+                _delete(directory, keep_logs=isinstance(error, Exception))
             raise
         return _describe(directory, state)
 
@@ -128,7 +129,7 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
         if is_running(state.processes[node.role]):
             return
         kafka = find_kafka(parse_version(state.kafka_version), report=lambda _: None)
-        with defer_interrupt():
+        with defer_signals():
             process = launch_broker(directory, kafka, node, jvm=state.jvm)
             state = replace(state, processes={**state.processes, node.role: process})
             write_state(directory, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 # time of the boot, which moves with the clock, so it is subtracted again; it is read in whole seconds.
 _CREATION_TOLERANCE_S = 2.0
 _ENDED_AT_ONCE = -1.0
+_DEFERRED = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,13 +61,24 @@ def start(
 
 
 @contextmanager
-def defer_interrupt() -> Iterator[None]:
-    """Block SIGINT: between the start of a process and the write of its ID, Ctrl-C would leave the process behind."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def defer_signals() -> Iterator[None]:
+    """Defer SIGINT and SIGTERM to the end of the context.
+
+    Between the start of a process and the write of its ID, they would leave the process behind.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where Python handles no signals
+        yield
+        return
+    received: list[int] = []
+    # Handlers and not a mask, which the started process would inherit.
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in _DEFERRED}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])
 
 
 def is_running(process: ProcessId) -> bool:
