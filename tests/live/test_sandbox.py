@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from kafka_groups.sandbox.ports import free_ports
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 _KAFKA_GROUPS = [sys.executable, "-m", "kafka_groups"]
@@ -183,6 +186,28 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(
         ]
     assert not _processes_that_name(shell.home)
     assert not (shell.home / "sandbox").exists()
+
+
+def test_of_two_sandboxes_that_start_at_the_same_port_one_fails(tmp_path: Path) -> None:
+    shells = [Shell(tmp_path / "a"), Shell(tmp_path / "b")]
+    (port,) = free_ports(1)
+    ups = [
+        subprocess.Popen(
+            shell.command("up", "--port", str(port), "--no-seed"),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env=shell.environment,
+        )
+        for shell in shells
+    ]
+    try:
+        errors = sorted((up.wait(timeout=120), up.communicate()[1].decode()) for up in ups)
+    finally:
+        for shell in shells:
+            shell.run("down")
+
+    assert [code for code, _ in errors] == [0, 1]
+    assert re.search("[Aa]ddress already in use|is in use", errors[1][1])
 
 
 def test_a_closed_stderr_does_not_end_the_start(shell: Shell) -> None:

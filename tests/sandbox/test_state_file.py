@@ -95,6 +95,27 @@ def test_a_directory_with_other_files_is_neither_used_nor_deleted(tmp_path: Path
     assert theirs.read_text() == "dear"
 
 
+def test_a_file_with_the_name_of_the_sandbox_is_neither_read_nor_deleted(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("dear")
+    directory = sandbox_directory("mine", home=tmp_path)
+
+    assert read_state(directory) is None
+    directory.clear(keep_logs=False)
+    with pytest.raises(SandboxError, match="cannot be created: File exists; give another --dir"):
+        directory.create()
+
+    assert (tmp_path / "mine").read_text() == "dear"
+
+
+def test_a_user_without_a_home_directory_is_asked_for_one(mocker: MockerFixture) -> None:
+    # What platformdirs does in a container whose user has no entry in the password file, without HOME.
+    error = RuntimeError("could not determine the home directory for '~/.local/state'")
+    mocker.patch("platformdirs.PlatformDirs.user_state_path", new_callable=mocker.PropertyMock, side_effect=error)
+
+    with pytest.raises(SandboxError, match="set HOME to a directory"):
+        sandbox_directory("mine", home=None)
+
+
 def test_clearing_deletes_the_directory(directory: SandboxDirectory) -> None:
     write_state(directory, STATE)
     directory.log("broker-1").write_text("a line")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import lock
@@ -133,11 +134,18 @@ def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:
     if not _NAME.fullmatch(name):
         msg = f"'{name}' cannot name a sandbox; use up to 40 lower-case letters, digits and dashes"
         raise SandboxError(msg)
-    if home is None:
-        from platformdirs import user_state_path
+    return SandboxDirectory(path=(home or user_directory("state")).absolute() / name)
 
-        home = user_state_path("kafka-groups") / "sandbox"
-    return SandboxDirectory(path=home.absolute() / name)
+
+def user_directory(kind: Literal["cache", "state"]) -> Path:
+    """Return the directory of all sandboxes of this user; raise SandboxError if the user has no home directory."""
+    from platformdirs import PlatformDirs
+
+    directories = PlatformDirs("kafka-groups")
+    try:
+        return (directories.user_cache_path if kind == "cache" else directories.user_state_path) / "sandbox"
+    except RuntimeError as error:
+        raise SandboxError("the home directory of this user is not known; set HOME to a directory") from error
 
 
 @contextmanager
