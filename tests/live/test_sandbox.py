@@ -135,6 +135,17 @@ def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_noth
     }
 
 
+def test_the_demo_succeeds_whatever_cluster_the_environment_names(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "prod.properties"
+    config.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=u\nsasl.password=p\n")
+    shell.environment["KAFKA_GROUPS_CONFIG"] = str(config)
+
+    demo = shell.run("demo", "--port", "0")
+
+    assert demo.returncode == 0, demo.stderr
+    assert "search-indexer" in demo.stdout
+
+
 def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
     killed = shell.status()["processes"][0]["pid"]
