@@ -70,10 +70,12 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_draft(tmp_path: Path) 
     assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_a_draft_is_never_readable_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_draft_is_never_readable_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool) -> None:
     path = tmp_path / "profiles.toml"
-    path.write_text("old", encoding="utf-8")
-    path.chmod(0o600)
+    if exists:
+        path.write_text("old", encoding="utf-8")
+        path.chmod(0o600)
     modes: list[int] = []
     fsync = os.fsync
 
@@ -82,8 +84,8 @@ def test_a_draft_is_never_readable_for_others(tmp_path: Path, monkeypatch: pytes
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", look)
-    write_atomically(path, "secret")
-    assert modes == [0o600]
+    write_atomically(path, "secret", mode=PRIVATE)
+    assert (modes, mode_of(path)) == ([0o600], 0o600)
 
 
 def test_a_lock_excludes_another_thread_until_it_is_released(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.sandbox.ports import free_ports
+
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 _KAFKA_GROUPS = [sys.executable, "-m", "kafka_groups"]
 
@@ -25,6 +28,7 @@ class Shell:
     def __init__(self, directory: Path) -> None:
         self.home = directory / "sandboxes"
         self.config = directory / "config"
+        self.profiles = self.config / "kafka-groups" / "profiles.toml"
         self.environment = {**os.environ, "XDG_CONFIG_HOME": str(self.config)}
 
     def command(self, action: str, *options: str) -> list[str]:
@@ -75,7 +79,7 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert found["up"] is True
     assert all(map(_is_alive, pids))
     assert all(map(_is_open, ports))
-    assert found["bootstrap_servers"] in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert found["bootstrap_servers"] in shell.profiles.read_text()
     assert "0.0.0.0" not in _settings_files(shell.home)
 
     down = shell.run("down")
@@ -84,8 +88,21 @@ def test_up_status_and_down_leave_no_process_no_port_and_no_file(shell: Shell) -
     assert not any(map(_is_alive, pids))
     assert not any(map(_is_open, ports))
     assert list(shell.home.iterdir()) == []
-    assert "sandbox" not in (shell.config / "kafka-groups/profiles.toml").read_text()
+    assert "sandbox" not in shell.profiles.read_text()
     assert shell.run("status").returncode == 1
+
+
+@pytest.mark.parametrize("version", ["2.5.1", "4.3.1"])
+def test_a_sandbox_runs_under_a_path_with_any_letters_in_the_locale_c(tmp_path: Path, version: str) -> None:
+    shell = Shell(tmp_path / "Größe 雪 a'b\"c\\d#e!f=g:h%i$j")
+    shell.environment["LC_ALL"] = "C"
+    try:
+        up = shell.run("up", "--port", "0", "--no-seed", "--kafka-version", version)
+        assert up.returncode == 0, up.stderr
+        assert shell.status()["up"] is True
+    finally:
+        shell.run("down")
+    assert list(shell.home.iterdir()) == []
 
 
 def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_nothing(shell: Shell) -> None:
@@ -118,6 +135,17 @@ def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_noth
     }
 
 
+def test_the_demo_succeeds_whatever_cluster_the_environment_names(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "prod.properties"
+    config.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=u\nsasl.password=p\n")
+    shell.environment["KAFKA_GROUPS_CONFIG"] = str(config)
+
+    demo = shell.run("demo", "--port", "0")
+
+    assert demo.returncode == 0, demo.stderr
+    assert "search-indexer" in demo.stdout
+
+
 def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
     killed = shell.status()["processes"][0]["pid"]
@@ -133,18 +161,77 @@ def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     assert shell.status()["up"] is True
 
 
-@pytest.mark.parametrize("after_s", [0.0, 1.0, 4.0])
-def test_an_interrupted_start_leaves_no_process_and_no_file(shell: Shell, after_s: float) -> None:
+@pytest.mark.parametrize("after_s", [0.0, 0.3, 3.0])
+def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, after_s: float) -> None:
+    with subprocess.Popen(shell.command("up", "--port", "0"), stderr=subprocess.PIPE, env=shell.environment) as up:
+        assert up.stderr is not None
+        assert up.stderr.readline().startswith(b"starting Kafka")
+        time.sleep(after_s)
+        up.kill()
+
+    again = shell.run("up", "--port", "0", "--no-seed")
+    assert again.returncode == 0, again.stderr
+    assert len(_processes_that_name(shell.home)) == 1
+    assert shell.run("down").returncode == 0
+    assert not _processes_that_name(shell.home)
+    assert shell.profiles.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "after_s"),
+    [(signal.SIGINT, 0.0), (signal.SIGINT, 1.0), (signal.SIGINT, 4.0), (signal.SIGTERM, 0.0), (signal.SIGTERM, 2.0)],
+)
+def test_an_interrupted_start_leaves_no_process_and_no_file(
+    shell: Shell, number: signal.Signals, after_s: float
+) -> None:
     command = shell.command("up", "--port", "0")
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=shell.environment) as up:
         assert up.stderr is not None
         assert up.stderr.readline().startswith(b"starting Kafka")
         time.sleep(after_s)
-        up.send_signal(signal.SIGINT)
+        up.send_signal(number)
 
-        assert up.wait(timeout=30) == 130
+        assert up.wait(timeout=30) == 128 + number
+        assert up.stderr.read().decode().splitlines()[-1:] == [
+            "Error: interrupted" if number == signal.SIGINT else "Error: terminated"
+        ]
     assert not _processes_that_name(shell.home)
     assert not (shell.home / "sandbox").exists()
+
+
+def test_of_two_sandboxes_that_start_at_the_same_port_one_fails(tmp_path: Path) -> None:
+    shells = [Shell(tmp_path / "a"), Shell(tmp_path / "b")]
+    (port,) = free_ports(1)
+    ups = [
+        subprocess.Popen(
+            shell.command("up", "--port", str(port), "--no-seed"),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env=shell.environment,
+        )
+        for shell in shells
+    ]
+    try:
+        errors = sorted((up.wait(timeout=120), up.communicate()[1].decode()) for up in ups)
+    finally:
+        for shell in shells:
+            shell.run("down")
+
+    assert [code for code, _ in errors] == [0, 1]
+    assert re.search("[Aa]ddress already in use|is in use", errors[1][1])
+
+
+def test_a_closed_stderr_does_not_end_the_start(shell: Shell) -> None:
+    command = shell.command("up", "--port", "0", "--no-seed")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=shell.environment) as up:
+        assert up.stderr is not None
+        assert up.stdout is not None
+        up.stderr.close()
+        output = up.stdout.read().decode()
+
+        assert up.wait(timeout=60) == 0
+    assert output.startswith("sandbox sandbox (up)\n")
+    assert shell.status()["up"] is True
 
 
 def _states(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
@@ -158,5 +245,5 @@ def _await_death(pid: int) -> None:
 
 
 def _processes_that_name(path: Path) -> list[str]:
-    completed = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, check=True, text=True)
+    completed = subprocess.run(["ps", "-ww", "-eo", "stat,args"], capture_output=True, check=True, text=True)
     return [line for line in completed.stdout.splitlines() if str(path) in line and line[0] != "Z"]

@@ -84,4 +84,8 @@ def test_the_log_is_written_to_the_file_of_the_jvm_property() -> None:
 
 
 def test_a_properties_file_escapes_backslashes() -> None:
-    assert as_properties({"log.dirs": "C:\\data"}) == "log.dirs=C:\\\\data\n"
+    assert as_properties({"log.dirs": "a\\b"}) == "log.dirs=a\\\\b\n"
+
+
+def test_a_properties_file_has_other_than_latin_letters_as_java_reads_them() -> None:
+    assert as_properties({"log.dirs": "/ä/€"}).encode("ascii") == b"log.dirs=/\\u00e4/\\u20ac\n"

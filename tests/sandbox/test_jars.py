@@ -52,7 +52,7 @@ def test_a_truncated_jar_is_downloaded_again(jar: Path, mocker: MockerFixture) -
     assert download.call_count == 2
 
 
-@pytest.mark.parametrize("package", ["filelock", "jgo", "psutil", "tomlkit"])
+@pytest.mark.parametrize("package", ["filelock", "jgo", "psutil"])
 def test_without_the_extra_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_groups.sandbox.processes import ProcessId, is_running, start, stop, wait_until
+from kafka_groups.sandbox.processes import ProcessId, defer_signals, find_running, is_running, start, stop, wait_until
 
 _SLEEP = [sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"]
 _IGNORES_SIGTERM = [
@@ -113,3 +114,38 @@ def test_arguments_are_passed_to_the_program_unchanged(tmp_path: Path, name: str
     start([sys.executable, "-c", "import sys; print(sys.argv[1])", name], output=output)
 
     assert wait_until(lambda: output.exists() and output.read_text() == f"{name}\n", timeout_s=10)
+
+
+def test_a_process_is_found_by_its_program_and_its_last_argument(tmp_path: Path) -> None:
+    settings = tmp_path / "settings ä.properties"
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)", "kafka.Kafka"]
+    ours = start([*sleep, settings], output=tmp_path / "out")
+    others = [
+        start([*sleep, settings, "more"], output=tmp_path / "out"),
+        start([*sleep[:-1], "editor", settings], output=tmp_path / "out"),
+    ]
+    try:
+        assert wait_until(lambda: find_running({settings: "kafka.Kafka"}) == [ours], timeout_s=10)
+        assert find_running({tmp_path: "kafka.Kafka"}) == []
+    finally:
+        stop([ours, *others], grace_s=0)
+    assert find_running({settings: "kafka.Kafka"}) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_a_start_takes_effect_after_it_and_is_not_deferred_in_the_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    received: list[int] = []
+    before = signal.signal(number, lambda number, _: received.append(number))
+    try:
+        with defer_signals():
+            signal.raise_signal(number)
+            process = start(_SLEEP, output=tmp_path / "out")
+            during = list(received)
+    finally:
+        signal.signal(number, before)
+
+    assert (during, received) == ([], [number])
+    os.kill(process.pid, signal.SIGTERM)
+    assert wait_until(lambda: not is_running(process), timeout_s=10)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox import SandboxSpec, down, status, up
+from kafka_groups.sandbox import SandboxSpec, down, lifecycle, status, up
 from kafka_groups.sandbox.brokers import last_error
-from kafka_groups.sandbox.directory import sandbox_directory
+from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
+from kafka_groups.sandbox.processes import is_running, start
+from kafka_groups.sandbox.state_file import Node, SandboxState, write_state
 from kafka_groups.sandbox.versions import parse_version
 
 if TYPE_CHECKING:
@@ -31,15 +36,41 @@ def broken_java(tmp_path: Path, mocker: MockerFixture) -> Path:
     return java
 
 
-def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512) -> SandboxSpec:
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of the profiles file of a user without profiles."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "kafka-groups" / "profiles.toml"
+
+
+def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, profile: bool = False) -> SandboxSpec:
     return SandboxSpec(
         home=home,
         port=port,
         brokers=brokers,
         heap_mb=heap_mb,
         kafka_version="2.8.2",
+        profile=profile,
+    )
+
+
+def _present_sandbox(home: Path) -> SandboxDirectory:
+    """Create a sandbox of one broker, none of whose processes are in its state."""
+    directory = sandbox_directory("sandbox", home=home)
+    directory.create()
+    directory.data("broker-1").mkdir(parents=True)
+    state = SandboxState(
+        kafka_version="2.8.2",
+        cluster_id="c",
+        java="java",
+        jvm=(),
+        nodes=(Node(id=1, port=9092, controller_port=20001),),
+        zookeeper_port=None,
+        processes={},
         profile=False,
     )
+    write_state(directory, state)
+    return directory
 
 
 @pytest.mark.usefixtures("broken_java")
@@ -97,6 +128,81 @@ def test_an_impossible_specification_is_refused_before_anything_is_started(tmp_p
         up(_spec(tmp_path, heap_mb=5))
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [('[sandbox]\ntimeout = "5s"\n', "is not the sandbox's"), ("[[[", "cannot be read")]
+)
+def test_a_profile_that_cannot_be_written_is_reported_before_anything_is_downloaded_or_started(
+    tmp_path: Path, profiles: Path, mocker: MockerFixture, text: str, reason: str
+) -> None:
+    find_kafka = mocker.patch("kafka_groups.sandbox.lifecycle.find_kafka")
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text(text)
+
+    with pytest.raises(SandboxError, match=reason):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert profiles.read_text() == text
+    assert not find_kafka.called
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_failed_start_leaves_no_profile(tmp_path: Path, profiles: Path) -> None:
+    with pytest.raises(SandboxError, match="broker-1 ended while it started"):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert profiles.read_text() == ""
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_the_profile_of_a_start_that_was_killed_does_not_prevent_the_next_one(
+    tmp_path: Path, profiles: Path, mocker: MockerFixture
+) -> None:
+    delete = mocker.patch.object(lifecycle, "_delete")
+    with pytest.raises(SandboxError):
+        up(_spec(tmp_path / "home", profile=True))
+    left = profiles.read_text()
+    mocker.stop(delete)
+
+    with pytest.raises(SandboxError, match="broker-1 ended while it started"):
+        up(_spec(tmp_path / "home", profile=True))
+
+    assert "[sandbox]" in left
+    assert profiles.read_text() == ""
+
+
+def test_down_ends_a_broker_that_a_killed_start_has_not_written_to_its_state(tmp_path: Path) -> None:
+    directory = _present_sandbox(tmp_path)
+    program = [sys.executable, "-c", "import time; time.sleep(60)", "kafka.Kafka"]
+    broker = start([*program, directory.settings("broker-1")], output=directory.output("broker-1"))
+
+    down(home=tmp_path)
+
+    assert not is_running(broker)
+    assert not directory.path.exists()
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    mocker.patch("kafka_groups.sandbox.lifecycle._RELEASE_TIMEOUT_S", 0.1)
+    directory = _present_sandbox(tmp_path)
+    lock_file = directory.data("broker-1") / ".lock"
+    # Kafka locks this file, as Java does: with a record lock, which other machines see too.
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, lock_file], stdin=PIPE, stdout=PIPE) as broker:
+        assert broker.stdout is not None
+        broker.stdout.readline()
+        for command in (lambda: up(_spec(tmp_path)), lambda: down(home=tmp_path)):
+            with pytest.raises(SandboxError, match=r"broker-1 in .* runs on another machine or in another container"):
+                command()
+        assert directory.state_file.exists()
+        broker.kill()
+
+    assert down(home=tmp_path) is True
 
 
 def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:

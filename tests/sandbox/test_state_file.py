@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.sandbox import SandboxSpec, up
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.processes import ProcessId
 from kafka_groups.sandbox.state_file import Node, SandboxState, read_state, write_state
@@ -63,6 +67,21 @@ def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
         sandbox_directory(name, home=tmp_path)
 
 
+@pytest.mark.parametrize("part", ["a,b", "${HOME}", "a\nb", "\udcff"])
+def test_a_path_that_kafka_would_read_as_another_one_is_refused_before_anything_is_written(
+    tmp_path: Path, part: str
+) -> None:
+    with pytest.raises(SandboxError, match=r"Kafka cannot use the directory .* give another --dir"):
+        up(SandboxSpec(home=tmp_path / part))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("part", ["with blank", "Größe", "雪\u3000", "a'b\"c\\d#e!f=g:h%i$j"])
+def test_other_paths_are_accepted(tmp_path: Path, part: str) -> None:
+    sandbox_directory("mine", home=tmp_path / part).require_usable()
+
+
 def test_a_directory_with_other_files_is_neither_used_nor_deleted(tmp_path: Path) -> None:
     theirs = tmp_path / "mine" / "letter.txt"
     theirs.parent.mkdir()
@@ -76,10 +95,58 @@ def test_a_directory_with_other_files_is_neither_used_nor_deleted(tmp_path: Path
     assert theirs.read_text() == "dear"
 
 
+def test_a_file_with_the_name_of_the_sandbox_is_neither_read_nor_deleted(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("dear")
+    directory = sandbox_directory("mine", home=tmp_path)
+
+    assert read_state(directory) is None
+    directory.clear(keep_logs=False)
+    with pytest.raises(SandboxError, match="cannot be created: File exists; give another --dir"):
+        directory.create()
+
+    assert (tmp_path / "mine").read_text() == "dear"
+
+
+def test_a_user_without_a_home_directory_is_asked_for_one(mocker: MockerFixture) -> None:
+    # What platformdirs does in a container whose user has no entry in the password file, without HOME.
+    error = RuntimeError("could not determine the home directory for '~/.local/state'")
+    mocker.patch("platformdirs.PlatformDirs.user_state_path", new_callable=mocker.PropertyMock, side_effect=error)
+
+    with pytest.raises(SandboxError, match="set HOME to a directory"):
+        sandbox_directory("mine", home=None)
+
+
 def test_clearing_deletes_the_directory(directory: SandboxDirectory) -> None:
     write_state(directory, STATE)
     directory.log("broker-1").write_text("a line")
 
+    directory.clear(keep_logs=False)
+
+    assert not directory.path.exists()
+
+
+@pytest.mark.parametrize("deletions", range(7))
+def test_a_directory_whose_clearing_was_killed_can_be_used_and_cleared(
+    directory: SandboxDirectory, monkeypatch: pytest.MonkeyPatch, deletions: int
+) -> None:
+    write_state(directory, STATE)
+    directory.data("broker-1").mkdir(parents=True)
+    directory.log("broker-1").write_text("a line")
+    left = deletions
+
+    def kill_after_some(delete: Callable[..., None], *arguments: Any, **options: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        delete(*arguments, **options)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "unlink", partial(kill_after_some, os.unlink))
+        killed.setattr(os, "rmdir", partial(kill_after_some, os.rmdir))
+        with pytest.raises(KeyboardInterrupt):
+            directory.clear(keep_logs=False)
+    directory.create()
     directory.clear(keep_logs=False)
 
     assert not directory.path.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ from typing import Any
 import click
 
 from kafka_groups import sandbox as local_kafka
+from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.exit_codes import ExitCode
+from kafka_groups.rendering.stderr import print_line
 
 _Command = Callable[..., None]
 
 
 def _print_progress(text: str) -> None:
-    click.echo(text, err=True)
+    print_line(sys.stderr, text)
 
 
 def _identity_options(command: _Command) -> _Command:
@@ -78,7 +81,7 @@ def sandbox() -> None:
 @click.option("--no-seed", is_flag=True, help="Start it empty: no topics, groups and members.")
 def up(*, no_seed: bool, **spec: Any) -> None:
     """Start a sandbox and add a profile with its name; the first start downloads Kafka, about 45 MB."""
-    started = local_kafka.up(local_kafka.SandboxSpec(seed=not no_seed, **spec), report=_print_progress)
+    started = _start(local_kafka.SandboxSpec(seed=not no_seed, **spec))
     click.echo(_as_text(started))
 
 
@@ -126,10 +129,20 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 @click.pass_context
 def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
     """Start a sandbox if it is not up, and run the first commands on it."""
-    started = local_kafka.up(local_kafka.SandboxSpec(**spec), report=_print_progress)
+    started = _start(local_kafka.SandboxSpec(**spec))
     succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, into=into)
     click.echo(local_kafka.next_steps(started.name, home=spec["home"]))
     context.exit(ExitCode.OK if succeeded else ExitCode.FAILED)
+
+
+def _start(spec: local_kafka.SandboxSpec) -> local_kafka.Sandbox:
+    """Start a sandbox; SIGTERM ends the start as Ctrl-C does, and leaves nothing behind."""
+    with raise_on_sigterm():
+        try:
+            return local_kafka.up(spec, report=_print_progress)
+        except SystemExit:
+            _print_progress("Error: terminated")
+            raise
 
 
 def _as_text(found: local_kafka.Sandbox) -> str:

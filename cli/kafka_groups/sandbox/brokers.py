@@ -14,7 +14,7 @@ from kafka_groups.sandbox.configuration import (
     zookeeper_properties,
 )
 from kafka_groups.sandbox.directory import SandboxDirectory
-from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_options
+from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_environment, jvm_options
 from kafka_groups.sandbox.processes import ProcessId, start
 from kafka_groups.sandbox.state_file import ZOOKEEPER as ZOOKEEPER_ROLE
 from kafka_groups.sandbox.state_file import Node, SandboxState
@@ -30,17 +30,17 @@ def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, prop
     """Write the settings of all nodes, add `properties` to those of the brokers, and format the storage."""
     _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
     if state.zookeeper_port is not None:
-        data = directory.node(ZOOKEEPER_ROLE) / "data"
+        data = directory.data(ZOOKEEPER_ROLE)
         settings = zookeeper_properties(state.zookeeper_port, data=data)
         _write_settings(directory, ZOOKEEPER_ROLE, settings)
     checkpoint = bootstrap_checkpoint(kafka) if state.zookeeper_port is None else None
     for node in state.nodes:
-        data = directory.node(node.role) / "data"
+        data = directory.data(node.role)
         settings = broker_properties(state, node, kafka=kafka.version, data=data)
         _write_settings(directory, node.role, merge_properties(settings, properties))
         if state.zookeeper_port is None:
             identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
-            (data / "meta.properties").write_text(as_properties(identity), encoding="utf-8")
+            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
         if checkpoint is not None:
             target = data / kafka.version.bootstrap_checkpoint
             target.parent.mkdir(exist_ok=True)
@@ -57,6 +57,12 @@ def launch_broker(directory: SandboxDirectory, kafka: Kafka, node: Node, *, jvm:
     return _launch(directory, kafka, node.role, main=BROKER, jvm=jvm)
 
 
+def programs_of(directory: SandboxDirectory, state: SandboxState) -> dict[Path, str]:
+    """Return the main classes that ZooKeeper and the brokers run, by the last arguments of their command lines."""
+    brokers = {directory.settings(node.role): BROKER for node in state.nodes}
+    return {directory.settings(ZOOKEEPER_ROLE): ZOOKEEPER, **brokers}
+
+
 def last_error(directory: SandboxDirectory, role: str) -> str:
     """Return the line of a process's log or output that best explains why it ended, and the path of that file."""
     lines_of = {path: _lines(path) for path in (directory.log(role), directory.output(role))}
@@ -70,7 +76,7 @@ def last_error(directory: SandboxDirectory, role: str) -> str:
 def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, jvm: Sequence[str]) -> ProcessId:
     command = kafka.command(
         main,
-        _settings_file(directory, role),
+        directory.settings(role),
         jvm=jvm,
         properties={
             logging_settings(kafka.version).option: _logging_file(directory, kafka).as_uri(),
@@ -78,20 +84,16 @@ def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, 
             "zookeeper.forceSync": "no",  # a sandbox need not survive a power cut
         },
     )
-    return start(command, output=directory.output(role))
+    return start(command, output=directory.output(role), environment=jvm_environment())
 
 
 def _write_settings(directory: SandboxDirectory, role: str, settings: dict[str, str]) -> None:
-    (directory.node(role) / "data").mkdir(parents=True, exist_ok=True)
-    _settings_file(directory, role).write_text(as_properties(settings), encoding="utf-8")
+    directory.data(role).mkdir(parents=True, exist_ok=True)
+    directory.settings(role).write_text(as_properties(settings), encoding="latin-1")
 
 
 def _logging_file(directory: SandboxDirectory, kafka: Kafka) -> Path:
     return directory.path / f"logging{logging_settings(kafka.version).suffix}"
-
-
-def _settings_file(directory: SandboxDirectory, role: str) -> Path:
-    return directory.node(role) / "settings.properties"
 
 
 def _lines(path: Path) -> Sequence[str]:

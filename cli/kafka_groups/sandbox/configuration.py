@@ -60,8 +60,11 @@ def zookeeper_properties(port: int, *, data: Path) -> dict[str, str]:
 
 
 def as_properties(settings: Mapping[str, str]) -> str:
-    """Return settings as the content of a Java properties file."""
-    return "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
+    r"""Return settings as the content of a Java properties file: Latin-1, so other characters become `\uXXXX`."""
+    # Imported here, because `status` and `down` write no settings.
+    import javaproperties
+
+    return str(javaproperties.dumps(settings, timestamp=None))
 
 
 def logging_settings(kafka: KafkaVersion) -> LoggingSettings:
@@ -134,10 +137,6 @@ def _common_settings() -> dict[str, str]:
         # The default buffer of compaction takes 128 MB of the heap; 16 MB hold 600,000 keys.
         "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     }
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 _LOG4J2_FILE = """\

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import lock
 
-_MARKER = "kafka-groups-sandbox.txt"
 _MARKER_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
+# Kafka's list of data directories is separated by commas, log4j replaces `${…}` in the path of a log file, and a path
+# that is not UTF-8 cannot be written to a settings file.
+_UNUSABLE = re.compile(r",|\$\{|[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -48,6 +51,14 @@ class SandboxDirectory:
         """The lock file, beside the directory because the directory is deleted with the sandbox."""
         return self.path.with_name(f"{self.name}.lock")
 
+    def settings(self, role: str) -> Path:
+        """Return the settings file of a broker or of ZooKeeper; it is the last argument of the process."""
+        return self.node(role) / "settings.properties"
+
+    def data(self, role: str) -> Path:
+        """Return the directory of the data of a broker or of ZooKeeper."""
+        return self.node(role) / "data"
+
     def node(self, role: str) -> Path:
         """Return the directory of one process, with its settings and its data."""
         return self.path / role
@@ -60,6 +71,25 @@ class SandboxDirectory:
         """Return the file that receives the stdout and stderr of a process."""
         return self.logs / f"{role}.out"
 
+    def require_usable(self) -> None:
+        """Raise SandboxError if Kafka cannot keep its data at this path."""
+        if found := _UNUSABLE.search(str(self.path)):
+            msg = f"Kafka cannot use the directory {str(self.path)!r}, which contains {found[0]!r}; give another --dir"
+            raise SandboxError(msg)
+
+    def is_in_use(self, role: str) -> bool:
+        """Return whether a broker has locked its data, also one on another machine or in another container."""
+        import fcntl  # here, because Windows has none
+
+        try:
+            with (self.data(role) / ".lock").open("rb") as file:
+                fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except (BlockingIOError, PermissionError):
+            return True
+        return False
+
     def create(self) -> None:
         """Create the directory; raise SandboxError if it holds files that are not a sandbox's."""
         try:
@@ -67,7 +97,7 @@ class SandboxDirectory:
             if not self._is_marked() and any(self.path.iterdir()):
                 msg = f"{self.path} holds other files; give another --name or --dir"
                 raise SandboxError(msg)
-            (self.path / _MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+            self._marker.write_text(_MARKER_TEXT, encoding="utf-8")
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             msg = f"the sandbox's directory {self.path} cannot be created: {error.strerror}; give another --dir"
@@ -80,15 +110,20 @@ class SandboxDirectory:
         """
         if not self._is_marked():
             return
-        if not keep_logs or not any(self.logs.iterdir()):
-            shutil.rmtree(self.path)
-            return
-        for path in self.path.iterdir():
-            if path not in {self.logs, self.path / _MARKER}:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        kept = {self._marker} | ({self.logs} if keep_logs and any(self.logs.iterdir()) else set())
+        for path in set(self.path.iterdir()) - kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if self.logs not in kept:
+            # Last, because a directory that is not empty and has no marker is never used or deleted again.
+            self._marker.unlink()
+            self.path.rmdir()
 
     def _is_marked(self) -> bool:
-        return (self.path / _MARKER).exists()
+        return self._marker.exists()
+
+    @property
+    def _marker(self) -> Path:
+        return self.path / "kafka-groups-sandbox.txt"
 
 
 def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:
@@ -99,11 +134,18 @@ def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:
     if not _NAME.fullmatch(name):
         msg = f"'{name}' cannot name a sandbox; use up to 40 lower-case letters, digits and dashes"
         raise SandboxError(msg)
-    if home is None:
-        from platformdirs import user_state_path
+    return SandboxDirectory(path=(home or user_directory("state")).absolute() / name)
 
-        home = user_state_path("kafka-groups") / "sandbox"
-    return SandboxDirectory(path=home.absolute() / name)
+
+def user_directory(kind: Literal["cache", "state"]) -> Path:
+    """Return the directory of all sandboxes of this user; raise SandboxError if the user has no home directory."""
+    from platformdirs import PlatformDirs
+
+    directories = PlatformDirs("kafka-groups")
+    try:
+        return (directories.user_cache_path if kind == "cache" else directories.user_state_path) / "sandbox"
+    except RuntimeError as error:
+        raise SandboxError("the home directory of this user is not known; set HOME to a directory") from error
 
 
 @contextmanager

@@ -6,15 +6,18 @@ in the local Maven repository of jgo's configuration; `jgo.conf` also sets a mir
 
 from __future__ import annotations
 
+import copy
+import tempfile
 import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import requests
 from jgo.config import GlobalSettings
 from jgo.constants import MAVEN_CENTRAL_URL
-from jgo.maven import Artifact, MavenContext, PythonResolver
+from jgo.maven import POM, Artifact, Component, MavenContext, Project, PythonResolver
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.versions import KafkaVersion
@@ -34,16 +37,53 @@ _PARALLEL_DOWNLOADS = 6
 _TIMEOUT_S = 30
 
 
-class _CleanResolver(PythonResolver):
-    """A resolver that leaves no incomplete file, which jgo would take for the complete one the next time."""
+class _Resolver(PythonResolver):
+    """A resolver that stores a file in one step: jgo takes the part that a killed download leaves for the whole."""
 
-    def download(self, artifact: Artifact) -> Path | None:
-        try:
-            return super().download(artifact)
-        except BaseException:
-            if artifact.cached_path is not None:
-                artifact.cached_path.unlink(missing_ok=True)
-            raise
+    def download(self, artifact: Artifact) -> Path:
+        context = copy.copy(artifact.context)
+        stored = artifact.cached_path
+        assert stored is not None  # the context has a local repository
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=stored.parent, prefix=".download-") as directory:
+            context.repo_cache = Path(directory)
+            component = context.project(artifact.groupId, artifact.artifactId).at_version(artifact.version)
+            draft = super().download(component.artifact(artifact.classifier, artifact.packaging))
+            if draft is None or not _is_intact(draft):
+                msg = (
+                    f"{artifact.filename} could not be downloaded: the Maven repository returned something else; "
+                    "check the network for a login page, or set a mirror in ~/.config/jgo.conf"
+                )
+                raise SandboxError(msg)
+            return draft.replace(stored)
+
+
+class _Artifact(Artifact):
+    """An artifact whose file is downloaded again if it is incomplete."""
+
+    def resolve(self) -> Path:
+        stored = self.cached_path
+        if stored is not None and stored.exists() and not _is_intact(stored):
+            stored.unlink()
+        return super().resolve()
+
+
+class _Component(Component):
+    def artifact(self, *arguments: Any, **options: Any) -> Artifact:
+        found = super().artifact(*arguments, **options)
+        return _Artifact(self, found.classifier, found.packaging)
+
+
+class _Project(Project):
+    def at_version(self, version: str) -> Component:
+        return _Component(self, version)
+
+
+class _Context(MavenContext):
+    """A context whose artifacts, also those of dependencies, are of the class above."""
+
+    def project(self, groupId: str, artifactId: str) -> Project:  # noqa: N803 - jgo's names
+        return _Project(self, groupId, artifactId)
 
 
 def download(kafka: KafkaVersion) -> list[Path]:
@@ -54,7 +94,7 @@ def download(kafka: KafkaVersion) -> list[Path]:
     try:
         artifacts = _resolve(_maven(), kafka)
         with ThreadPoolExecutor(_PARALLEL_DOWNLOADS) as pool:
-            return list(pool.map(_fetch_jar, artifacts))
+            return list(pool.map(lambda artifact: artifact.resolve(), artifacts))
     except requests.RequestException as error:
         msg = (
             f"no Maven repository could be reached for the jars of Kafka {kafka} "
@@ -74,8 +114,8 @@ def download(kafka: KafkaVersion) -> list[Path]:
 
 def _maven() -> MavenContext:
     settings = GlobalSettings.load()
-    return MavenContext(
-        resolver=_CleanResolver(),
+    return _Context(
+        resolver=_Resolver(),
         repo_cache=settings.repo_cache,
         remote_repos={"central": MAVEN_CENTRAL_URL, **settings.repositories},
         timeout=_TIMEOUT_S,
@@ -104,9 +144,12 @@ def _logging_artifacts(context: MavenContext, artifacts: Sequence[Artifact]) -> 
     ]
 
 
-def _fetch_jar(artifact: Artifact) -> Path:
-    jar = artifact.resolve()
-    if not zipfile.is_zipfile(jar):  # a killed download leaves an incomplete file
-        jar.unlink()
-        jar = artifact.resolve()
-    return jar
+def _is_intact(path: Path) -> bool:
+    """Return whether a file is a whole archive, or a whole POM by its suffix."""
+    if path.suffix != ".pom":
+        return zipfile.is_zipfile(path)
+    try:
+        POM(path)
+    except SyntaxError:  # ElementTree's ParseError is one
+        return False
+    return True

@@ -10,16 +10,15 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import lock, write_atomically
+from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.sandbox.versions import KafkaVersion
 
-_REQUIRED = ("filelock", "jgo", "psutil", "tomlkit")
+_REQUIRED = ("filelock", "jgo", "psutil")
 
 
 def cache_directory(kafka: KafkaVersion) -> Path:
     """Return the directory for the files that all sandboxes of one Kafka version share."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("kafka-groups") / "sandbox" / f"kafka-{kafka}"
+    return user_directory("cache") / f"kafka-{kafka}"
 
 
 def require_extra() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import write_atomically
-from kafka_groups.sandbox.configuration import logging_settings
+from kafka_groups.sandbox.configuration import as_properties, logging_settings
 from kafka_groups.sandbox.jars import cache_directory, find_jars, lock_cache
 from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.versions import KafkaVersion
@@ -19,6 +20,13 @@ BROKER = "kafka.Kafka"
 ZOOKEEPER = "org.apache.zookeeper.server.ZooKeeperServerMain"
 _STORAGE_TOOL = "kafka.tools.StorageTool"
 _FORMAT_TIMEOUT_S = 60
+_FORMAT_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.quorum.voters": "1@localhost:1",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://:2,CONTROLLER://:1",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +67,11 @@ def jvm_options(*, heap_mb: int, optimised: bool) -> tuple[str, ...]:
     return (f"-Xmx{heap_mb}m", "-XX:+ExitOnOutOfMemoryError", *quick)
 
 
+def jvm_environment() -> dict[str, str]:
+    """Return the environment of a JVM: in the locale C, a JVM on Linux cannot open a path with non-ASCII letters."""
+    return {**os.environ, "LC_ALL": "C.UTF-8"}
+
+
 def find_kafka(version: KafkaVersion, *, report: Callable[[str], None]) -> Kafka:
     """Return the programs of a Kafka version; raise SandboxError if its Java or its jars are missing."""
     java = find_java(version)  # first, because this check is quick and a download is not
@@ -92,16 +105,13 @@ def bootstrap_checkpoint(kafka: Kafka) -> Path | None:
 
 def _format(kafka: Kafka, scratch: Path) -> Path:
     settings = scratch / "server.properties"
-    settings.write_text(
-        "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:1\n"
-        "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://:2,CONTROLLER://:1\n"
-        f"log.dirs={scratch / 'data'}\n",
-        encoding="utf-8",
-    )
+    settings.write_text(as_properties({**_FORMAT_SETTINGS, "log.dirs": str(scratch / "data")}), encoding="latin-1")
     arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", settings)
     command = kafka.command(_STORAGE_TOOL, *arguments, jvm=jvm_options(heap_mb=256, optimised=False))
     try:
-        finished = subprocess.run(command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S)
+        finished = subprocess.run(
+            command, capture_output=True, check=False, text=True, timeout=_FORMAT_TIMEOUT_S, env=jvm_environment()
+        )
     except subprocess.TimeoutExpired as error:
         msg = f"Kafka's storage tool did not end within {_FORMAT_TIMEOUT_S} s; try again when the machine is less busy"
         raise SandboxError(msg) from error

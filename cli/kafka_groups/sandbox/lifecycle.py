@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.brokers import launch_broker
+from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.processes import defer_interrupt, is_running, stop
-from kafka_groups.sandbox.profile import remove_profile
+from kafka_groups.sandbox.processes import defer_signals, find_running, is_running, stop, wait_until
+from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
-from kafka_groups.sandbox.startup import DEFAULT_NAME, START_TIMEOUT_S, SandboxSpec, start_sandbox
+from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
 from kafka_groups.sandbox.state_file import MEMBERS, Node, SandboxState, read_state, write_state
 from kafka_groups.sandbox.versions import parse_version
 
 _MOST_BROKERS = 9
 _LEAST_HEAP_MB = 128
 _BROKER_GRACE_S = 20
+_RELEASE_TIMEOUT_S = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,11 +62,14 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
     _require_possible(spec)
     version = parse_version(spec.kafka_version)
     directory = sandbox_directory(spec.name, home=spec.home)
+    directory.require_usable()
     with lock_sandbox(directory):
         present = read_state(directory)
         if present is not None and (sandbox := _describe(directory, present)).is_up:
             report(f"the sandbox '{spec.name}' is already up: Kafka {sandbox.kafka_version}")
             return sandbox
+        if spec.profile:
+            require_available_name(directory)
         if present is not None:
             report(f"deleting the sandbox '{spec.name}', which is incomplete")
         _delete(directory, keep_logs=False)
@@ -73,7 +77,8 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
         try:
             state = start_sandbox(directory, spec, kafka, report=report)
         except BaseException as error:  # an interrupt, too, must leave no process behind
-            _delete(directory, keep_logs=isinstance(error, Exception))
+            with defer_signals():  # a second Ctrl-C
+                _delete(directory, keep_logs=isinstance(error, Exception))
             raise
         return _describe(directory, state)
 
@@ -124,7 +129,7 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
         if is_running(state.processes[node.role]):
             return
         kafka = find_kafka(parse_version(state.kafka_version), report=lambda _: None)
-        with defer_interrupt():
+        with defer_signals():
             process = launch_broker(directory, kafka, node, jvm=state.jvm)
             state = replace(state, processes={**state.processes, node.role: process})
             write_state(directory, state)
@@ -155,11 +160,42 @@ def _find_broker(directory: SandboxDirectory, number: int) -> tuple[SandboxState
 def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     state = read_state(directory)
     if state is not None:
-        # Processes are killed at once: a clean shutdown only protects data, which is deleted here.
-        stop(state.processes.values(), grace_s=0)
-    directory.clear(keep_logs=keep_logs)
-    if state is not None and state.profile:
-        remove_profile(directory.name, state.bootstrap)
+        _kill(directory, state)
+        _require_unused(directory, state)
+    try:
+        # First, because a `down` that is killed can be repeated only while the state file exists.
+        if state is not None and state.profile:
+            remove_profile(directory, state.bootstrap)
+    finally:
+        directory.clear(keep_logs=keep_logs)
+
+
+def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
+    # Processes are killed at once: a clean shutdown only protects data, which is deleted afterwards.
+    stop(state.processes.values(), grace_s=0)
+    if not state.complete:
+        # An `up` that was killed may have started a process that is not in its state. The first that is found may be
+        # the shell that is about to start it.
+        programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
+        while unrecorded := find_running(programs):
+            stop(unrecorded, grace_s=0)
+
+
+def _require_unused(directory: SandboxDirectory, state: SandboxState) -> None:
+    # A directory may be shared by machines or containers, which do not see each other's processes.
+    used: list[str] = []
+
+    def is_unused() -> bool:
+        used[:] = [node.role for node in state.nodes if directory.is_in_use(node.role)]
+        return not used
+
+    # A killed JVM counts as ended before its last thread has released the lock.
+    if not wait_until(is_unused, timeout_s=_RELEASE_TIMEOUT_S):
+        msg = (
+            f"{used[0]} in {directory.path} runs on another machine or in another container; "
+            "end the sandbox there, or give another --name or --dir"
+        )
+        raise SandboxError(msg)
 
 
 def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 # time of the boot, which moves with the clock, so it is subtracted again; it is read in whole seconds.
 _CREATION_TOLERANCE_S = 2.0
 _ENDED_AT_ONCE = -1.0
+_DEFERRED = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,13 +61,24 @@ def start(
 
 
 @contextmanager
-def defer_interrupt() -> Iterator[None]:
-    """Block SIGINT: between the start of a process and the write of its ID, Ctrl-C would leave the process behind."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def defer_signals() -> Iterator[None]:
+    """Defer SIGINT and SIGTERM to the end of the context.
+
+    Between the start of a process and the write of its ID, they would leave the process behind.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where Python handles no signals
+        yield
+        return
+    received: list[int] = []
+    # Handlers and not a mask, which the started process would inherit.
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in _DEFERRED}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])
 
 
 def is_running(process: ProcessId) -> bool:
@@ -73,10 +86,23 @@ def is_running(process: ProcessId) -> bool:
     return _find(process) is not None
 
 
+def find_running(programs: Mapping[Path, str]) -> list[ProcessId]:
+    """Return the processes whose command lines end with one of the paths, and contain the program of that path."""
+    import psutil
+
+    last_arguments = {str(path): program for path, program in programs.items()}
+    found: list[ProcessId] = []
+    for process in psutil.process_iter(["cmdline"]):
+        command = process.info["cmdline"] or [""]  # None if the system does not show it, empty for a zombie
+        if last_arguments.get(command[-1]) in command:
+            found.append(_identify(process.pid))
+    return found
+
+
 def stop(processes: Iterable[ProcessId], *, grace_s: float) -> None:
     """Terminate processes, kill those that still run after `grace_s` seconds, and return when none runs.
 
-    Raises SandboxError if a killed process does not end.
+    Raises SandboxError if a process belongs to another user, or does not end after it was killed.
     """
     remaining = [process for process in processes if is_running(process)]
     if grace_s > 0:
@@ -104,8 +130,13 @@ def _send_each(processes: Iterable[ProcessId], number: signal.Signals) -> None:
 
     for process in processes:
         if (running := _find(process)) is not None:
-            with suppress(psutil.NoSuchProcess):
+            try:
                 running.send_signal(number)
+            except psutil.NoSuchProcess:
+                pass
+            except psutil.AccessDenied as error:
+                msg = f"process {process.pid} of the sandbox belongs to another user; run the command as that user"
+                raise SandboxError(msg) from error
 
 
 def _await_end(processes: Sequence[ProcessId], *, timeout_s: float) -> bool:

@@ -37,7 +37,10 @@ def await_brokers(directory: SandboxDirectory, state: SandboxState, nodes: Seque
     while time.monotonic() < deadline:
         _require_running(directory, state, [ZOOKEEPER, *(node.role for node in nodes)])
         try:
-            present = set(client.list_topics(timeout=1).brokers)
+            metadata = client.list_topics(timeout=1)
+            # Another sandbox that was started at the same time may have taken the port. ZooKeeper chooses an ID itself.
+            is_ours = state.zookeeper_port is not None or metadata.cluster_id == state.cluster_id
+            present = set(metadata.brokers) if is_ours else set()
         except KafkaException:  # no broker accepts connections yet
             present = set()
         if expected <= present:

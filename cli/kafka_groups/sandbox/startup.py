@@ -14,7 +14,7 @@ from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepar
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
 from kafka_groups.sandbox.ports import broker_ports, free_ports
-from kafka_groups.sandbox.processes import ProcessId, defer_interrupt, start
+from kafka_groups.sandbox.processes import ProcessId, defer_signals, start
 from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.readiness import await_brokers, await_coordinators, await_seeded
 from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, SandboxState, write_state
@@ -25,6 +25,7 @@ DEFAULT_PORT = 9092
 DEFAULT_HEAP_MB = 1024
 START_TIMEOUT_S = 120.0
 SEED_TIMEOUT_S = 60.0
+MEMBERS_PROGRAM = "kafka_groups.sandbox.members"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +63,8 @@ def start_sandbox(
     directory.create()
     prepare(directory, state, kafka, spec.properties)
     write_state(directory, state)
+    if spec.profile:  # first, because it fails if another sandbox has taken the name meanwhile
+        write_profile(directory, state.bootstrap)
     report(f"starting Kafka {kafka.version} at {state.bootstrap}")
     if state.zookeeper_port is not None:
         state = _launch(directory, state, ZOOKEEPER, partial(launch_zookeeper, directory, kafka))
@@ -74,9 +77,7 @@ def start_sandbox(
         report("creating topics and groups")
         state = _launch(directory, state, MEMBERS, partial(_launch_members, directory, state))
         await_seeded(directory, state.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
-    if spec.profile:
-        write_profile(directory.name, state.bootstrap)
-    state = replace(state, complete=True, profile=spec.profile)
+    state = replace(state, complete=True)
     write_state(directory, state)
     return state
 
@@ -96,14 +97,14 @@ def _plan(spec: SandboxSpec, kafka: Kafka) -> SandboxState:
         ),
         zookeeper_port=None if kafka.version.has_kraft else internal[0],
         processes={},
-        profile=False,
+        profile=spec.profile,
     )
 
 
 def _launch_members(directory: SandboxDirectory, state: SandboxState) -> ProcessId:
     """Start the process that creates topics and groups and then polls their members."""
     # -P: a file of the working directory with the name of an imported module must not be imported.
-    program = [sys.executable, "-P", "-m", "kafka_groups.sandbox.members"]
+    program = [sys.executable, "-P", "-m", MEMBERS_PROGRAM]
     arguments = [state.bootstrap, state.kafka_version, str(directory.seed_file)]
     directory.seed_file.write_text("{}", encoding="utf-8")
     return start([*program, *arguments], output=directory.output(MEMBERS))
@@ -112,7 +113,7 @@ def _launch_members(directory: SandboxDirectory, state: SandboxState) -> Process
 def _launch(
     directory: SandboxDirectory, state: SandboxState, role: str, launch: Callable[[], ProcessId]
 ) -> SandboxState:
-    with defer_interrupt():
+    with defer_signals():
         state = replace(state, processes={**state.processes, role: launch()})
         write_state(directory, state)
     return state

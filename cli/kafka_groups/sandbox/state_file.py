@@ -58,7 +58,7 @@ def read_state(directory: SandboxDirectory) -> SandboxState | None:
     """Return the state of a sandbox, or None if there is no sandbox; raise SandboxError if it cannot be read."""
     try:
         text = directory.state_file.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _unreadable(directory.state_file, error) from error

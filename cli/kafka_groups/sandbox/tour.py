@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -112,9 +113,11 @@ def sandbox_options(name: str, *, home: Path | None = None) -> str:
 
 def _run(step: Step) -> bool:
     program = [sys.executable, "-P", "-m", "kafka_groups", *step.command]
+    # A config file in the user's environment may be that of a cluster with TLS or SASL.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_GROUPS_")}
     if not step.pipe:
-        return subprocess.run(program, check=False).returncode == 0
-    finished = subprocess.run(program, check=False, stdout=subprocess.PIPE)
+        return subprocess.run(program, check=False, env=environment).returncode == 0
+    finished = subprocess.run(program, check=False, stdout=subprocess.PIPE, env=environment)
     filtered = subprocess.run(_with_this_python(step.pipe), check=False, input=finished.stdout)
     return finished.returncode == 0 and filtered.returncode == 0
 

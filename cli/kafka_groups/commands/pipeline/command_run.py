@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from kafka_groups.commands.pipeline.signals import raise_on_sigterm
+from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.errors import IncompleteResultError, KafkaGroupsError, PipelineError, SettingsError
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.model import Failure

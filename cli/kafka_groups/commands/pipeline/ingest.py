@@ -11,9 +11,9 @@ from kafka_groups.commands.options import Connection, connection_options_per_req
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import TableFormat, duration_option, table_format_option, tables_option
-from kafka_groups.commands.pipeline.signals import defer_signals
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
+from kafka_groups.commands.signals import defer_signals
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:

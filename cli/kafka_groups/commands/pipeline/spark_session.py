@@ -11,8 +11,8 @@ from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kafka_groups.commands.pipeline.signals import save_sigint_handler
 from kafka_groups.commands.pipeline.spark_options import SparkChoice
+from kafka_groups.commands.signals import save_sigint_handler
 from kafka_groups.errors import PipelineError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Handlers of SIGINT (Ctrl-C) and SIGTERM for commands of the pipeline."""
+"""Handlers of SIGINT (Ctrl-C) and SIGTERM, for commands that leave something behind if they end at once."""
 
 from __future__ import annotations
 
