@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
 
+from kafka_groups.errors import SettingsError
 from kafka_groups.settings import Tls, profiles_file
 from tests.settings.resolution import error_text, hosts, resolve
 
@@ -86,3 +88,16 @@ def test_a_profiles_file_may_begin_with_a_byte_order_mark(profiles: Path) -> Non
 def test_the_profiles_file_is_in_the_users_config_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert profiles_file() == tmp_path / "kafka-groups" / "profiles.toml"
+
+
+def test_a_profile_of_a_user_without_a_home_directory_is_an_error_with_the_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_user(_number: int) -> object:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", no_user)
+    with pytest.raises(SettingsError, match="no home directory; set HOME or XDG_CONFIG_HOME"):
+        profiles_file()

@@ -10,11 +10,18 @@ from kafka_groups.settings.pairs import Setting, to_settings
 
 
 def profiles_file() -> Path:
-    """Return the path of the user's profiles: a TOML file with one table for each profile."""
+    """Return the path of the user's profiles: a TOML file with one table for each profile.
+
+    Raises SettingsError for a user without a home directory.
+    """
     # platformdirs takes some milliseconds to import, and most commands name their broker.
     from platformdirs import user_config_path
 
-    return user_config_path("kafka-groups") / "profiles.toml"
+    try:
+        return user_config_path("kafka-groups") / "profiles.toml"
+    except RuntimeError as error:
+        msg = "cannot find the profiles file: this user has no home directory; set HOME or XDG_CONFIG_HOME"
+        raise SettingsError(msg) from error
 
 
 def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
