@@ -20,7 +20,7 @@ from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
 from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import AdminError, MalformedResponseError
+from kafka_groups.errors import MalformedResponseError
 from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 if TYPE_CHECKING:
@@ -234,16 +234,12 @@ class GroupAdmin:
         return deadline
 
     def _refresh(self, deadline: Deadline) -> None:
-        """Update the brokers, which come and go: each of them lists its own groups."""
+        """Update the brokers, which come and go: each of them lists its own groups. AdminError if none responds."""
         assert self._refreshed_at is not None
         if self._clock() - self._refreshed_at < _METADATA_MAX_AGE_S:
             return
+        self._pool.refresh(deadline.at)
         self._refreshed_at = self._clock()
-        try:
-            self._pool.refresh(deadline.at)
-        except AdminError:
-            # The requests go to the brokers known so far, and their failures name the cause.
-            return
 
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline

@@ -21,6 +21,7 @@ from kafka_groups.errors import (
     MissingFromResponseError,
     NameNotResolvedError,
     TimeoutExceededError,
+    TlsFailedError,
 )
 from kafka_groups.model import Broker, Failure, Results
 
@@ -165,17 +166,21 @@ class ApiDriver(Generic[K, V]):
         """Record an error in place of a response. After a lost connection the keys go back to the lookup.
 
         So do keys of a broker whose name has no address, if there is a lookup: a container that is being replaced is
-        known under its new name soon.
+        known under its new name soon. A request for any broker goes to the next one, whatever is wrong with this one.
         """
         remaining = [key for key in keys if not self._is_key_finished(key)]
-        is_lost = isinstance(error, ConnectionFailedError)
-        if not is_lost and not (isinstance(error, NameNotResolvedError) and self.lookup is not None):
+        for_any_broker = spec.broker is None or spec.broker < 0
+        may_retry = isinstance(error, ConnectionFailedError) or (
+            (for_any_broker or self.lookup is not None) and isinstance(error, NameNotResolvedError)
+        )
+        if not may_retry and not (for_any_broker and isinstance(error, TlsFailedError)):
             for key in remaining:
                 self._fail(key, error, spec.broker)
             return
         retriable: dict[K, str] = {}
         # A timeout has used up so much time already that there is only one retry.
-        weight = _MAX_LOST_CONNECTIONS // 2 if isinstance(error, BrokerTimeoutError) else 1
+        is_costly = isinstance(error, BrokerTimeoutError) and not for_any_broker
+        weight = _MAX_LOST_CONNECTIONS // 2 if is_costly else 1
         for key in remaining:
             self._lost_connections[key] = self._lost_connections.get(key, 0) + weight
             if self._lost_connections[key] >= _MAX_LOST_CONNECTIONS:

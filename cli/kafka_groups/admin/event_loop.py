@@ -86,6 +86,7 @@ def run_until_complete(
     while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
         now = clock()
         if now >= limit:
+            _receive_arrived(pool, now)
             limit = _extend(now, deadline, drivers)
             pool.set_deadline(limit)
         if now >= limit:
@@ -104,6 +105,13 @@ def run_until_complete(
         if progress is not None:
             total = sum(driver.key_count() for driver in drivers)
             progress(sum(driver.finished_count() for driver in drivers), total)
+
+
+def _receive_arrived(pool: Brokers, now: float) -> None:
+    """Handle what has arrived by the deadline, also if this process was stopped for a while."""
+    while arrived := pool.poll(now):
+        for response in arrived:
+            _receive(pool, response, now)
 
 
 def _extend(now: float, deadline: Deadline, drivers: Drivers) -> float:
@@ -144,6 +152,8 @@ def _receive(pool: Brokers, response: Response, now: float) -> None:
         # A late response to a request of the pool itself.
         return
     driver = token.driver
+    if driver.is_complete():
+        return
     keys = token.spec.keys if response.part is None else tuple(response.part)
     spec = RequestSpec(broker=token.spec.broker, keys=keys)
     if isinstance(response.error, (InvalidRequestError, ResponseTooLargeError)) and len(keys) > 1:

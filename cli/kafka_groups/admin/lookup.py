@@ -18,6 +18,7 @@ from kafka_groups.protocol.errors import (
 )
 from kafka_groups.protocol.messages import FIND_COORDINATOR, METADATA
 from kafka_groups.protocol.messages.find_coordinator import BATCHED_SINCE
+from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 _RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 _NO_LEADER: Final = -1
@@ -91,6 +92,8 @@ class PartitionLeaderStrategy(Generic[P]):
     def handle_response(self, keys: Sequence[P], version: int, payload: bytes) -> ApiResult[P, int]:
         """Return the leader of each partition, or the reason why it has none."""
         response = METADATA.read_response(version, payload)
+        if not response["brokers"]:
+            return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
         topics: dict[str, Struct] = {topic["name"]: topic for topic in response["topics"]}
         leaders = {name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()}
         result: ApiResult[P, int] = ApiResult()

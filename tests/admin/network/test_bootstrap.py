@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin.network.bootstrap import Bootstrap, metadata_request, read_metadata, unreachable
+from kafka_groups.admin.network.bootstrap import (
+    Bootstrap,
+    ClusterMetadata,
+    metadata_request,
+    read_metadata,
+    unreachable,
+)
 from kafka_groups.admin.network.request import Response
-from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError, MalformedResponseError
+from kafka_groups.errors import (
+    AdminError,
+    AuthenticationFailedError,
+    ConnectionFailedError,
+    MalformedResponseError,
+    NoConnectionError,
+)
 from kafka_groups.model import Broker
 from kafka_groups.protocol.messages import METADATA
 from kafka_groups.settings import ConnectionSettings, Endpoint
@@ -42,14 +54,14 @@ def test_the_next_endpoint_is_each_broker_and_bootstrap_server_in_turn() -> None
     bootstrap = _bootstrap(ONE, THREE)
     brokers = [Broker(id=1, host="b1", port=9092), Broker(id=2, host="b2", port=9092)]
     assert bootstrap.current is None
-    assert [bootstrap.next_endpoint(brokers, 0.0) for _ in range(4)] == [ONE, TWO, THREE, ONE]
+    assert [bootstrap.next_endpoint(brokers, set()) for _ in range(4)] == [ONE, TWO, THREE, ONE]
     assert bootstrap.current == ONE
 
 
 def test_an_endpoint_that_left_the_cluster_is_followed_by_the_first() -> None:
     bootstrap = _bootstrap(ONE)
     bootstrap.current = TWO
-    assert bootstrap.next_endpoint([], 0.0) == ONE
+    assert bootstrap.next_endpoint([], set()) == ONE
 
 
 def _response(payload: bytes = b"", error: ConnectionFailedError | None = None) -> Response:
@@ -77,40 +89,75 @@ def test_an_unreachable_cluster_is_an_error_of_the_last_type_with_every_reason()
     both = unreachable([(ONE, refused), (TWO, unauthorised)])
     assert (type(both), str(both)) == (
         AuthenticationFailedError,
-        "no bootstrap server responded: b1:9092: connection refused; b2:9092: no",
+        "no server responded: b1:9092: connection refused; b2:9092: no",
     )
 
 
-def test_an_address_that_was_silent_is_avoided_until_the_time_is_over_or_it_responds() -> None:
+def test_an_address_that_failed_is_avoided_until_the_time_is_over_or_it_responds() -> None:
     bootstrap = _bootstrap(ONE, TWO)
-    bootstrap.note_silence(ONE, until=50.0)
-    assert bootstrap.next_endpoint([], 49.9) == TWO
-    assert bootstrap.next_endpoint([], 49.9) == TWO
-    assert bootstrap.next_endpoint([], 50.0) == ONE
-    bootstrap.note_silence(TWO, until=90.0)
+    bootstrap.note_failure(ONE, until=50.0, silent=True)
+    assert (bootstrap.failed(49.9), bootstrap.failed(50.0)) == ({ONE}, set())
+    assert (bootstrap.was_silent(ONE, 49.9), bootstrap.was_silent(ONE, 50.0)) == (True, False)
+    assert bootstrap.next_endpoint([], {ONE}) == TWO
+    bootstrap.note_failure(TWO, until=90.0, silent=False)
+    assert (bootstrap.failed(60.0), bootstrap.was_silent(TWO, 60.0)) == ({TWO}, False)
     bootstrap.note_response(TWO)
-    assert bootstrap.silent(60.0) == set()
+    assert bootstrap.failed(60.0) == set()
 
 
-def test_the_next_endpoint_is_used_in_turn_if_all_were_silent() -> None:
+def test_the_next_endpoint_is_used_in_turn_if_all_failed() -> None:
     bootstrap = _bootstrap(ONE, TWO)
-    for endpoint in (ONE, TWO):
-        bootstrap.note_silence(endpoint, until=50.0)
-    assert [bootstrap.next_endpoint([], 10.0) for _ in range(3)] == [ONE, TWO, ONE]
-    assert not bootstrap.has_other(ONE, [], 10.0)
+    assert [bootstrap.next_endpoint([], {ONE, TWO}) for _ in range(3)] == [ONE, TWO, ONE]
 
 
-def test_another_address_is_one_that_was_not_silent() -> None:
+def test_another_address_is_one_that_did_not_fail() -> None:
     bootstrap = _bootstrap(ONE)
-    assert not bootstrap.has_other(ONE, [], 0.0)
-    assert bootstrap.has_other(ONE, [Broker(id=2, host="b2", port=9092)], 0.0)
-    bootstrap.note_silence(TWO, until=50.0)
-    assert not bootstrap.has_other(ONE, [Broker(id=2, host="b2", port=9092)], 10.0)
+    other = Broker(id=2, host="b2", port=9092)
+    assert (bootstrap.has_other(ONE, [], 0.0), bootstrap.has_other(ONE, [other], 0.0)) == (False, True)
+    bootstrap.note_failure(TWO, until=50.0, silent=True)
+    assert not bootstrap.has_other(ONE, [other], 10.0)
+
+
+def _find(bootstrap: Bootstrap, *outcomes: ClusterMetadata | AdminError) -> tuple[list[Endpoint], list[float]]:
+    """Return the addresses that were requested, and the pauses in seconds; each request takes an outcome."""
+    requested: list[Endpoint] = []
+    pauses: list[float] = []
+    results = iter(outcomes)
+
+    def request(endpoint: Endpoint, _setup_timeout_s: float, _until: float) -> ClusterMetadata:
+        requested.append(endpoint)
+        result = next(results)
+        if isinstance(result, AdminError):
+            raise result
+        return result
+
+    def endpoints() -> list[Endpoint]:
+        return bootstrap.in_turn([])
+
+    bootstrap.find_metadata(request, endpoints, 30.0, clock=lambda: 0.0, pause=pauses.append)
+    return requested, pauses
+
+
+def test_addresses_are_tried_in_turn_and_again_with_growing_pauses() -> None:
+    found = ClusterMetadata(cluster_id="c", brokers={})
+    refused = NoConnectionError("connection refused")
+    requested, pauses = _find(_bootstrap(ONE, TWO), *[refused] * 12, found)
+    assert requested[:3] == [ONE, TWO, TWO]
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+
+
+def test_the_failures_of_many_addresses_are_summed_up() -> None:
+    many = [(Endpoint(host=f"b{number}", port=9092), NoConnectionError("refused")) for number in range(8)]
+    text = str(unreachable(many))
+    assert text.startswith("no server responded: b0:9092: refused; b1:9092")
+    assert text.endswith("b4:9092: refused; and 3 more")
+    assert "more" not in str(unreachable(many[:5]))
 
 
 def test_only_an_address_that_a_broker_advertised_is_reported_with_the_setting() -> None:
     bootstrap = _bootstrap(ONE)
-    bootstrap.next_endpoint([], 0.0)
+    found = ClusterMetadata(cluster_id="c", brokers={})
+    _find(bootstrap, found)
     refused = ConnectionFailedError("connection refused")
     assert str(bootstrap.unconnected(ONE, "broker 1", refused)) == "cannot connect to broker 1: connection refused"
     assert str(bootstrap.unconnected(TWO, "broker 2", refused)) == (

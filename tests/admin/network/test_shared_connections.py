@@ -11,8 +11,7 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network import connection_pool
 from kafka_groups.admin.network.channel import Address
-from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import ConnectionFailedError
+from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import not_accepting
@@ -76,7 +75,7 @@ def test_a_broker_that_responds_again_has_the_whole_setup_timeout() -> None:
         # The next listing opens a new connection, because the old one owes a response.
         assert admin.list_groups().failed == {}
         assert len(cluster.requests_of("ApiVersions")) == 2
-        assert admin._pool._bootstrap.silent(time.monotonic()) == set()
+        assert admin._pool._bootstrap.failed(time.monotonic()) == set()
 
 
 def test_a_connection_that_was_not_used_for_minutes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,10 +110,9 @@ def test_a_lookup_avoids_a_server_that_was_silent() -> None:
         one, two = (cluster.brokers[number].endpoint for number in (1, 2))
         pool = BrokerPool(ConnectionSettings(bootstrap=(one, two)))
         pool.open(time.monotonic() + 5)
-        pool._bootstrap.note_silence(one, until=time.monotonic() + 5)
+        pool._bootstrap.note_failure(one, until=time.monotonic() + 5, silent=True)
         assert pool.responsive_brokers() == [2]
-        pool._drop(one, ConnectionFailedError("closed"))
-        assert pool.name_of(ANY_BROKER) == f"broker 1 ({one})"
-        pool.refresh(time.monotonic() + 5)
-        pool.close()
+        with GroupAdmin(cluster.settings(), pool=pool) as admin:
+            admin._refreshed_at = time.monotonic()
+            admin.list_topics()
         assert [request.broker for request in cluster.requests_of("Metadata")] == [1, 2]

@@ -22,6 +22,8 @@ from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
 
 # The response for this many groups with some ten members each has a few megabytes.
 MAX_GROUPS: Final = 2_000
+# Bytes of a group id that fits into a message of a broker, which has 32,767 at most.
+_LONGEST_ID: Final = 32_000
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
 _read_version = INT16.read(False, False)
 _read_assignment = compile_reader(ASSIGNMENT, version=0, flexible=False)
@@ -172,7 +174,10 @@ def _sorted_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[As
 
 
 def _split(keys: Sequence[str]) -> list[Sequence[str]]:
-    return [keys[at : at + MAX_GROUPS] for at in range(0, len(keys), MAX_GROUPS)]
+    # If a broker's message on a long id does not fit into the response, it fails all groups of the request.
+    long = [key for key in keys if len(key.encode(errors="replace")) > _LONGEST_ID]
+    others = [key for key in keys if key not in long] if long else keys
+    return [others[at : at + MAX_GROUPS] for at in range(0, len(others), MAX_GROUPS)] + [[key] for key in long]
 
 
 # All of them describe a group of unknown type; if all fail, GroupDescriber prefers the failure of an earlier one.

@@ -10,6 +10,7 @@ from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, broker_error
 from kafka_groups.protocol.messages import METADATA
+from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 
 class ListPartitionsHandler:
@@ -24,7 +25,10 @@ class ListPartitionsHandler:
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, tuple[int, ...]]:
         """Return the partitions of each topic, or its error."""
         result: ApiResult[str, tuple[int, ...]] = ApiResult()
-        for topic in METADATA.read_response(version, payload)["topics"]:
+        response = METADATA.read_response(version, payload)
+        if not response["brokers"]:
+            return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
+        for topic in response["topics"]:
             name, code = topic["name"], topic["error_code"]
             if code == LEADER_NOT_AVAILABLE:
                 result.retriable[name] = str(broker_error(code))

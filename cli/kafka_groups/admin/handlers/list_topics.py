@@ -13,6 +13,7 @@ from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages import METADATA
+from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +47,8 @@ class ListTopicsHandler:
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, TopicListing]:
         """Return the topics, and the errors of single topics."""
         response = METADATA.read_response(version, payload)
+        if not response["brokers"]:
+            return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
         if response["error_code"]:
             return ApiResult(failed={keys[0]: broker_error(response["error_code"])})
         listing = TopicListing()

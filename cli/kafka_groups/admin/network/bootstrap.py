@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from kafka_groups.errors import (
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 from kafka_groups.protocol.messages import METADATA
+from kafka_groups.protocol.messages.metadata import NO_BROKERS
 from kafka_groups.settings import Endpoint
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 _SHORTEST_SETUP_S: Final = 0.1
 _REFUSED_SHARE: Final = 0.1
+# In a long list of addresses the first ones get more than an equal share of the time.
+_MOST_LATER_SHARES: Final = 2
+_MIN_BACKOFF_S: Final = 0.1
+_MAX_BACKOFF_S: Final = 1.0
+_MOST_REASONS: Final = 5
 _NO_TOPICS: Final[Mapping[str, Any]] = {"topics": []}
 
 
@@ -40,53 +46,101 @@ class ClusterMetadata:
 class Bootstrap:
     """The addresses that requests to any broker may go to; `current` is the last one that was used.
 
-    An address that sent nothing until a timeout is avoided for a time, as long as there are others.
+    An address that failed is avoided for a time, as long as there are others.
     """
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self.servers = settings.bootstrap
         self.current: Endpoint | None = None
         self._setup_timeout_s = settings.connect_timeout_s
-        self._silent_until: dict[Endpoint, float] = {}
+        # The address that returned the brokers last.
+        self._source: Endpoint | None = None
+        self._failed_until: dict[Endpoint, tuple[float, bool]] = {}
 
     def setup_timeout_s(self, remaining_s: float, later_servers: int) -> float:
         """Return how long to try a server, so that each of the later servers gets a share of the remaining time."""
         if later_servers == 0:
-            return self._setup_timeout_s
+            return min(self._setup_timeout_s, max(_SHORTEST_SETUP_S, remaining_s))
         turns = later_servers + 1
         share_s = min(max(1.0, self._setup_timeout_s / turns), remaining_s / turns)
         return max(_SHORTEST_SETUP_S, round(share_s, 1))
 
-    def next_endpoint(self, brokers: Iterable[Broker], now: float) -> Endpoint:
-        """Return the address after `current` among the brokers and the bootstrap servers, and make it `current`."""
+    def find_metadata(
+        self,
+        request: Callable[[Endpoint, float, float], ClusterMetadata],
+        endpoints: Callable[[], Sequence[Endpoint]],
+        deadline: float,
+        *,
+        clock: Callable[[], float],
+        pause: Callable[[float], None],
+    ) -> ClusterMetadata:
+        """Return the metadata of the first address that returns it; each has a share of the time.
+
+        `request` gets an address, the timeout of its connection in seconds, and until when to wait. Addresses are tried
+        again while they are starting: for a tenth of the time if they refuse connections, until the deadline if their
+        metadata has no brokers. Raises an AdminError of the last failure's type if none responds.
+        """
+        started, backoff_s = clock(), _MIN_BACKOFF_S
+        while True:
+            failures: list[tuple[Endpoint, AdminError]] = []
+            to_try = endpoints()
+            for later, endpoint in zip(range(len(to_try) - 1, -1, -1), to_try, strict=True):
+                now, turns = clock(), min(later, _MOST_LATER_SHARES) + 1
+                self.current = endpoint
+                try:
+                    setup_timeout_s = self.setup_timeout_s(deadline - now, turns - 1)
+                    metadata = request(endpoint, setup_timeout_s, now + (deadline - now) / turns)
+                except AdminError as error:
+                    failures.append((endpoint, error))
+                    # The other servers would refuse the same credentials, too.
+                    if isinstance(error, AuthenticationFailedError) or clock() >= deadline:
+                        break
+                else:
+                    self._source = endpoint
+                    return metadata
+            if clock() + backoff_s >= retry_until(failures, started, deadline):
+                raise unreachable(failures)
+            pause(backoff_s)
+            backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
+
+    def in_turn(self, brokers: Iterable[Broker]) -> list[Endpoint]:
+        """Return the addresses of the brokers and the bootstrap servers, from `current` on."""
         known = self._candidates(brokers)
-        at = known.index(self.current) + 1 if self.current in known else 0
-        in_turn = known[at:] + known[:at]
-        silent = self.silent(now)
-        self.current = next((each for each in in_turn if each not in silent), in_turn[0])
+        at = known.index(self.current) if self.current in known else 0
+        return known[at:] + known[:at]
+
+    def next_endpoint(self, brokers: Iterable[Broker], avoid: Collection[Endpoint]) -> Endpoint:
+        """Return the address after `current` among the brokers and the bootstrap servers, and make it `current`."""
+        first, *others = self.in_turn(brokers)
+        in_turn = [*others, first] if first == self.current else [first, *others]
+        self.current = next((each for each in in_turn if each not in avoid), in_turn[0])
         return self.current
 
     def has_other(self, endpoint: Endpoint, brokers: Iterable[Broker], now: float) -> bool:
-        """Return whether another address than this one is known that has not been silent."""
-        return bool({*self._candidates(brokers)} - {endpoint} - self.silent(now))
+        """Return whether another address than this one is known that has not failed."""
+        return bool({*self._candidates(brokers)} - {endpoint} - self.failed(now))
 
-    def note_silence(self, endpoint: Endpoint, *, until: float) -> None:
-        """Avoid an address until a time, or until it responds."""
-        self._silent_until[endpoint] = until
+    def note_failure(self, endpoint: Endpoint, *, until: float, silent: bool) -> None:
+        """Avoid an address until a time, or until it responds; `silent` if it sent nothing until a timeout."""
+        self._failed_until[endpoint] = (until, silent)
 
     def note_response(self, endpoint: Endpoint) -> None:
         """Avoid an address no longer."""
-        self._silent_until.pop(endpoint, None)
+        self._failed_until.pop(endpoint, None)
 
-    def silent(self, now: float) -> set[Endpoint]:
+    def failed(self, now: float) -> set[Endpoint]:
         """Return the addresses to avoid."""
-        return {endpoint for endpoint, until in self._silent_until.items() if now < until}
+        return {endpoint for endpoint, (until, _) in self._failed_until.items() if now < until}
+
+    def was_silent(self, endpoint: Endpoint, now: float) -> bool:
+        """Return whether an address to avoid sent nothing until a timeout."""
+        return endpoint in self.failed(now) and self._failed_until[endpoint][1]
 
     def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
         """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""
         text = f"cannot connect to {name}: {error}"
         if endpoint not in self.servers and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
-            text += f"; check advertised.listeners: {self.current} returned this address"
+            text += f"; check advertised.listeners: {self._source} returned this address"
         return type(error)(text)
 
     def _candidates(self, brokers: Iterable[Broker]) -> list[Endpoint]:
@@ -120,8 +174,7 @@ def read_metadata(response: Response) -> ClusterMetadata:
         row["node_id"]: Broker(id=row["node_id"], host=row["host"], port=row["port"]) for row in metadata["brokers"]
     }
     if not brokers:
-        msg = "its metadata contains no brokers; it may be starting"
-        raise NoBrokersError(msg)
+        raise NoBrokersError(NO_BROKERS)
     return ClusterMetadata(cluster_id=metadata["cluster_id"], brokers=brokers)
 
 
@@ -142,6 +195,7 @@ def retry_until(failures: Sequence[tuple[Endpoint, AdminError]], started: float,
 
 def unreachable(failures: Sequence[tuple[Endpoint, AdminError]]) -> AdminError:
     """Return one error of the last failure's type that names each bootstrap server and its reason."""
-    reasons = "; ".join(f"{endpoint}: {error}" for endpoint, error in failures)
-    text = f"no bootstrap server responded: {reasons}" if len(failures) > 1 else f"cannot connect to {reasons}"
+    reasons = "; ".join(f"{endpoint}: {error}" for endpoint, error in failures[:_MOST_REASONS])
+    more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
+    text = f"no server responded: {reasons}{more}" if len(failures) > 1 else f"cannot connect to {reasons}"
     return type(failures[-1][1])(text)

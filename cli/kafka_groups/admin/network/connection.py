@@ -128,14 +128,28 @@ class Connection:
         # With capacity for more in flight, only the broker's throttling holds a request back.
         return self._throttled_until if self._waiting and self._has_capacity() else None
 
-    def is_idle(self, now: float, idle_timeout_s: float, *, only_for_any_broker: bool = False) -> bool:
-        """Return whether a response is outstanding and nothing was received for longer than the timeout.
+    def is_idle(self, now: float, idle_timeout_s: float) -> bool:
+        """Return whether a response is outstanding and nothing was received for longer than the timeout."""
+        return self.versions is not None and bool(self._in_flight) and now - self._active_at > idle_timeout_s
 
-        `only_for_any_broker`: a response to a request that another broker can serve.
-        """
+    def may_release(self, now: float, idle_timeout_s: float) -> bool:
+        """Return whether nothing was received for so long, and a request waits that another broker can serve."""
         if self.versions is None or now - self._active_at <= idle_timeout_s:
             return False
-        return any(each.request.for_any_broker or not only_for_any_broker for each in self._in_flight.values())
+        outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
+        return any(each.is_movable() for each in outstanding)
+
+    def release(self, error: AdminError) -> list[Response]:
+        """Give up the requests that another broker can serve, and return them as responses with this error."""
+        movable = {key: each for key, each in self._in_flight.items() if each.is_movable()}
+        self._in_flight.update({key: replace(each, is_released=True) for key, each in movable.items()})
+        waiting = [each for _, each, _ in self._waiting if each.is_movable()]
+        self._waiting = deque(each for each in self._waiting if not each[1].is_movable())
+        return [each.to_lost(error) for each in (*movable.values(), *waiting)]
+
+    def is_throttled(self, now: float) -> bool:
+        """Return whether the broker wants no requests yet."""
+        return now < self._throttled_until
 
     def is_unused(self, now: float, seconds: float) -> bool:
         """Return whether nothing is outstanding, and nothing was sent or received for so long."""
@@ -149,7 +163,7 @@ class Connection:
             return "has not accepted the connection"
         if self.versions is None:
             return "accepted the connection but has not responded"
-        if self._waiting and now < self._throttled_until:
+        if self._waiting and self.is_throttled(now):
             return f"throttles this client for another {round(self._throttled_until - now, 1):g} s"
         return f"has sent nothing for {round(now - self._active_at, 1):g} s" if self._in_flight else None
 
@@ -157,16 +171,14 @@ class Connection:
         """Close the connection, and return every outstanding request as a response with this error."""
         if self.channel is not None:
             self.channel.close()
-        sent = [each for each in self._in_flight.values() if each.request.token is not _HANDSHAKE]
-        outstanding = [*sent, *(each for _, each, _ in self._waiting)]
-        failed = [
-            Response(request=each.request, part=each.part, version=each.version, payload=b"", error=error)
-            for each in outstanding
-        ]
+        outstanding = [*self._in_flight.values(), *(each for _, each, _ in self._waiting)]
+        failed = [each.to_lost(error) for each in outstanding]
         if isinstance(error, ResponseTooLargeError):
             # A broker responds in order, so the response belongs to the oldest request. The others are only lost.
             lost = ConnectionFailedError("closed after a response that is too large")
             failed[1:] = [replace(response, error=lost) for response in failed[1:]]
+        failed = [each for each, sent in zip(failed, outstanding, strict=True) if not sent.is_released]
+        failed = [each for each in failed if each.request.token is not _HANDSHAKE]
         return failed + [
             Response(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
         ]
@@ -223,8 +235,10 @@ class Connection:
             raise MalformedResponseError("received a response with an unknown correlation ID")
         if in_flight.request.token is _HANDSHAKE:
             return self._continue_handshake(in_flight.part, payload, now)
+        if in_flight.is_released:
+            return []
         self._has_responded = True
-        self._throttled_until = max(self._throttled_until, now + _throttle_s(in_flight, payload))
+        self._throttled_until = max(self._throttled_until, now + in_flight.throttle_s(payload))
         return [Response(request=in_flight.request, part=in_flight.part, version=in_flight.version, payload=payload)]
 
     def _continue_handshake(self, message: HandshakeRequest, payload: bytes, now: float) -> list[Response]:
@@ -276,14 +290,3 @@ class Connection:
             msg = f"accepted the connection but did not respond{step} {within}"
             raise BrokerTimeoutError(msg)
         return []
-
-
-def _throttle_s(in_flight: InFlight, payload: bytes) -> float:
-    """Return the throttle time of a response, in seconds."""
-    api = in_flight.request.api
-    if api.throttle_since is None or in_flight.version < api.throttle_since:
-        return 0.0
-    try:
-        return max(0, int(INT32.read(False, False)(api.open_response(in_flight.version, payload)))) / 1000
-    except SchemaError:
-        return 0.0

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import (
     Bootstrap,
+    ClusterMetadata,
     endpoint_of,
     metadata_request,
     read_metadata,
-    retry_until,
-    unreachable,
 )
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
@@ -24,7 +23,6 @@ from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import (
     AdminError,
-    AuthenticationFailedError,
     BrokerTimeoutError,
     ConnectionFailedError,
     TimeoutExceededError,
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
 
 # The broker id of requests that any broker can serve.
 ANY_BROKER: Final = -1
-_MIN_BACKOFF_S: Final = 0.1
-_MAX_BACKOFF_S: Final = 1.0
 _SETUP_TIMEOUT_AFTER_SILENCE_S: Final = 1.0
 _SHORTEST_SILENCE_S: Final = 1.0
+# How long requests for any broker avoid an address that could not be connected.
+_AVOIDED_S: Final = 5.0
 _CHECKS_PER_IDLE_TIMEOUT: Final = 8
 # Firewalls and load balancers forget a connection without traffic after some minutes.
 _LONGEST_REUSE_S: Final = 200.0
@@ -80,35 +78,15 @@ class BrokerPool:
         return sum((connection.sent for connection in self._connections.values()), start=self._sent_before.copy())
 
     def open(self, deadline: float) -> None:
-        """Connect to one of the bootstrap servers and read the brokers of the cluster.
+        """Connect to a bootstrap server and read the brokers of the cluster. AdminError if none responds.
 
-        The servers are tried in their order. While they are starting, they are tried again: for a tenth of the time if
-        they refuse connections, until the deadline if their metadata has no brokers. Raises an AdminError of the last
-        failure's type if none responds.
+        The servers are tried in their order, and again while they are starting (`Bootstrap.find_metadata`).
         """
-        started, backoff_s = self._clock(), _MIN_BACKOFF_S
-        while failures := self._try_servers(deadline):
-            if self._clock() + backoff_s >= retry_until(failures, started, deadline):
-                raise unreachable(failures)
-            self._selector.select(backoff_s)
-            backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
+        self._read_metadata(lambda: list(self._bootstrap.servers), deadline)
 
     def refresh(self, deadline: float) -> None:
-        """Read the brokers of the cluster again. AdminError if that fails or takes longer than the deadline."""
-        started = self._clock()
-        self.set_deadline(deadline)
-        request = metadata_request(self)
-        responses = self.submit(ANY_BROKER, request)
-        while not any(response.request is request for response in responses):
-            self._undelivered += responses
-            if self._clock() >= deadline:
-                msg = f"no response within {max(0.001, round(deadline - started, 2)):g} s"
-                raise TimeoutExceededError(msg)
-            responses = self._wait_for_responses(deadline)
-        # Responses to other requests are returned by the next `poll`.
-        self._undelivered += [response for response in responses if response.request is not request]
-        metadata = read_metadata(next(response for response in responses if response.request is request))
-        self.cluster_id, self.brokers = metadata.cluster_id, metadata.brokers
+        """Read the brokers again, from any broker or bootstrap server. AdminError if none responds."""
+        self._read_metadata(lambda: self._bootstrap.in_turn(self.brokers.values()), deadline)
 
     def set_deadline(self, deadline: float) -> None:
         """Set until when requests may take. One that any broker can serve leaves a silent broker after half of it."""
@@ -143,9 +121,9 @@ class BrokerPool:
         self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
 
     def responsive_brokers(self) -> list[int]:
-        """Return the ids of the brokers without those that sent nothing until a timeout; all if none is left."""
-        silent = self._bootstrap.silent(self._clock())
-        return [each for each, at in self.brokers.items() if endpoint_of(at) not in silent] or [*self.brokers]
+        """Return the ids of the brokers without those that failed lately; all if none is left."""
+        failed = self._bootstrap.failed(self._clock())
+        return [each for each, at in self.brokers.items() if endpoint_of(at) not in failed] or [*self.brokers]
 
     def reason_for_delay(self, broker: int) -> str | None:
         """Return why a broker has not responded, as a message; None if nothing is known."""
@@ -175,25 +153,37 @@ class BrokerPool:
         broker = next((each.id for each in self.brokers.values() if endpoint_of(each) == endpoint), None)
         return str(endpoint) if broker is None else f"broker {broker} ({endpoint})"
 
-    def _try_servers(self, deadline: float) -> list[tuple[Endpoint, AdminError]]:
-        """Try each bootstrap server once; return the failures of all, or nothing if one of them responded."""
-        failures: list[tuple[Endpoint, AdminError]] = []
-        servers = self._bootstrap.servers
-        for number, endpoint in enumerate(servers, start=1):
-            now, later = self._clock(), len(servers) - number
-            try:
-                self._connect(endpoint, self._bootstrap.setup_timeout_s(deadline - now, later))
-                self._bootstrap.current = endpoint
-                self.refresh(now + (deadline - now) / (later + 1))
-            except AdminError as error:
-                self._drop(endpoint, error)
-                failures.append((endpoint, error))
-                # The other servers would refuse the same credentials, too.
-                if isinstance(error, AuthenticationFailedError) or self._clock() >= deadline:
-                    break
-            else:
-                return []
-        return failures
+    def _read_metadata(self, endpoints: Callable[[], list[Endpoint]], deadline: float) -> None:
+        metadata = self._bootstrap.find_metadata(
+            self._request_metadata, endpoints, deadline, clock=self._clock, pause=self._selector.select
+        )
+        self.cluster_id, self.brokers = metadata.cluster_id, metadata.brokers
+
+    def _request_metadata(self, endpoint: Endpoint, setup_timeout_s: float, until: float) -> ClusterMetadata:
+        """Request Metadata from one address. AdminError if that fails or takes longer than until then."""
+        request, started = metadata_request(self), self._clock()
+        self.set_deadline(until)
+        kept = self._connections.get(endpoint)
+        try:
+            connection = kept or self._connect(endpoint, setup_timeout_s)
+            responses = connection.submit(request, started)
+            self._selector.register(connection)
+            while (response := next((each for each in responses if each.request is request), None)) is None:
+                self._undelivered += responses
+                if self._clock() >= until:
+                    reason = connection.reason_for_delay(self._clock())
+                    msg = f"no response within {max(0.001, round(until - started, 2)):g} s"
+                    raise TimeoutExceededError(f"{msg}; it {reason}" if reason else msg)
+                responses = self._wait_for_responses(until)
+            # Responses to other requests are returned by the next `poll`.
+            self._undelivered += [each for each in responses if each is not response]
+            return read_metadata(response)
+        except AdminError as error:
+            self._undelivered += self._drop(endpoint, error)
+            if kept is None or not isinstance(error, ConnectionFailedError) or self._clock() >= until:
+                raise
+        # The connection was lost since its last use.
+        return self._request_metadata(endpoint, setup_timeout_s, until)
 
     def _wait_for_responses(self, until: float) -> list[Response]:
         responses = self._advance_all()
@@ -214,18 +204,20 @@ class BrokerPool:
                 self._selector.register(connection)
                 if arrived:
                     self._bootstrap.note_response(endpoint)
-                elif self._may_move_on(connection):
-                    raise _idle_error(self._idle_timeout_s)
-                responses += arrived
+                responses += arrived or self._release(connection)
             except AdminError as error:
                 responses += self._drop(endpoint, error)
         return responses
 
-    def _may_move_on(self, connection: Connection) -> bool:
-        """Return whether the peer is silent, and another broker can serve what it was asked for."""
-        now, others = self._clock(), self.brokers.values()
-        is_silent = connection.is_idle(now, self._idle_timeout_s, only_for_any_broker=True)
-        return is_silent and self._bootstrap.has_other(connection.endpoint, others, now)
+    def _release(self, connection: Connection) -> list[Response]:
+        """Return the requests of a silent connection that another broker can serve, with an error."""
+        now, endpoint = self._clock(), connection.endpoint
+        if not connection.may_release(now, self._idle_timeout_s):
+            return []
+        if not self._bootstrap.has_other(endpoint, self.brokers.values(), now):
+            return []
+        self._bootstrap.note_failure(endpoint, until=now + self._settings.timeout_s, silent=True)
+        return connection.release(self._describe(endpoint, _idle_error(self._idle_timeout_s), connected=True))
 
     def _endpoint_of(self, broker: int) -> Endpoint | None:
         if broker == ANY_BROKER:
@@ -233,20 +225,23 @@ class BrokerPool:
         return endpoint_of(self.brokers[broker]) if broker in self.brokers else None
 
     def _connection_to(self, broker: int, request: Request, now: float) -> Connection:
-        endpoint = self._endpoint_of(broker)
+        endpoint = self._endpoint_for_any(now) if broker == ANY_BROKER else self._endpoint_of(broker)
         if endpoint is None:
             msg = f"broker {broker} is not in the cluster's metadata"
             raise ConnectionFailedError(msg)
         connection = self._connections.get(endpoint)
-        if connection is not None and connection.is_unused(now, _LONGEST_REUSE_S):
-            self._drop(endpoint, ConnectionFailedError("closed"))
-        elif connection is not None:
+        if connection is not None and not connection.is_unused(now, _LONGEST_REUSE_S):
             return connection
-        elif broker == ANY_BROKER:
-            endpoint = self._bootstrap.next_endpoint(self.brokers.values(), now)
-            if endpoint in self._connections:
-                return self._connections[endpoint]
+        self._drop(endpoint, ConnectionFailedError("closed"))
         return self._connect(endpoint, self._setup_timeout_s(endpoint, request, now))
+
+    def _endpoint_for_any(self, now: float) -> Endpoint:
+        current = self._bootstrap.current
+        throttled = {each for each, connection in self._connections.items() if connection.is_throttled(now)}
+        avoid = self._bootstrap.failed(now) | throttled
+        if current in self._connections and current not in avoid:
+            return current
+        return self._bootstrap.next_endpoint(self.brokers.values(), avoid)
 
     def _connect(self, endpoint: Endpoint, setup_timeout_s: float) -> Connection:
         connection = Connection(
@@ -264,7 +259,7 @@ class BrokerPool:
 
     def _setup_timeout_s(self, endpoint: Endpoint, request: Request, now: float) -> float:
         # A broker that was silent before gets one more try, which must not take the time of the others.
-        limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if endpoint in self._bootstrap.silent(now) else math.inf
+        limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if self._bootstrap.was_silent(endpoint, now) else math.inf
         remaining = self._idle_timeout_s if request.for_any_broker else max(0.0, self._deadline - now)
         return min(self._settings.connect_timeout_s, limit, remaining)
 
@@ -283,8 +278,10 @@ class BrokerPool:
             return []
         self._selector.unregister(connection)
         self._sent_before += connection.sent
-        if isinstance(error, BrokerTimeoutError):
-            self._bootstrap.note_silence(endpoint, until=self._clock() + self._settings.timeout_s)
+        silent = isinstance(error, BrokerTimeoutError)
+        if silent or connection.versions is None:
+            avoided_s = self._settings.timeout_s if silent else _AVOIDED_S
+            self._bootstrap.note_failure(endpoint, until=self._clock() + avoided_s, silent=silent)
         return connection.close(self._describe(endpoint, error, connected=connection.versions is not None))
 
     def _describe(self, endpoint: Endpoint | None, error: AdminError, *, connected: bool) -> AdminError:

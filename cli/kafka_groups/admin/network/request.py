@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kafka_groups.protocol import INT32, SchemaError
+
 if TYPE_CHECKING:
     from kafka_groups.errors import AdminError
     from kafka_groups.protocol.messages import Api
@@ -43,3 +45,23 @@ class InFlight:
     request: Request
     part: Any
     version: int
+    # The response is ignored, because another broker serves the request.
+    is_released: bool = False
+
+    def is_movable(self) -> bool:
+        """Return whether another broker can serve the request."""
+        return self.request.for_any_broker and not self.is_released
+
+    def to_lost(self, error: AdminError) -> Response:
+        """Return the error as the response."""
+        return Response(request=self.request, part=self.part, version=self.version, payload=b"", error=error)
+
+    def throttle_s(self, payload: bytes) -> float:
+        """Return the throttle time of the response, in seconds."""
+        api = self.request.api
+        if api.throttle_since is None or self.version < api.throttle_since:
+            return 0.0
+        try:
+            return max(0, int(INT32.read(False, False)(api.open_response(self.version, payload)))) / 1000
+        except SchemaError:
+            return 0.0

@@ -27,8 +27,10 @@ API_VERSIONS = Api(
 )
 
 # The same response with the features, which connections do not need.
+# Version 4 includes features whose lowest level is 0 (KIP-1022).
 FEATURES = replace(
     API_VERSIONS,
+    highest=4,
     response=(
         *API_VERSIONS.response,
         Field(

@@ -29,6 +29,9 @@ _TOPIC = (
     Field("topic_authorized_operations", INT32, since=8, default=-(2**31)),
 )
 
+# Why a response without brokers is no answer: its broker knows neither brokers nor topics, itself included.
+NO_BROKERS = "its metadata contains no brokers; it may be starting"
+
 METADATA = Api(
     key=3,
     name="Metadata",
