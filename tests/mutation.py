@@ -146,13 +146,18 @@ def choose(count: int, seed: int) -> list[Fault]:
 
 def _run(copy: Path, *arguments: str) -> bool:
     """Run pytest by these arguments of Python in the copy; return whether it succeeds in time."""
+    return _result(copy, *arguments) == ""
+
+
+def _result(copy: Path, *arguments: str) -> str:
+    """Return the end of the output if the run fails, an empty text if it succeeds."""
     environment = {**os.environ, "PYTHONPATH": str(copy / "cli")}
     command = [sys.executable, *arguments, "-q", "-x", "-p", "no:cacheprovider"]
     try:
         result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        return False
-    return result.returncode == 0
+        return f"not complete within {TIMEOUT_S} s"
+    return "" if result.returncode == 0 else result.stdout.decode(errors="replace")[-3000:] or "no output"
 
 
 class LineTests:
@@ -160,8 +165,9 @@ class LineTests:
 
     def __init__(self, copy: Path) -> None:
         (copy / "coverage.ini").write_text("[run]\ndynamic_context = test_function\n")
-        if not _run(copy, "-m", "coverage", "run", "--rcfile=coverage.ini", "--source=kafka_groups", "-m", "pytest"):
-            sys.exit("the unit tests fail without a fault")
+        measure = ("-m", "coverage", "run", "--rcfile=coverage.ini", "--source=kafka_groups", "-m", "pytest")
+        if failure := _result(copy, *measure):
+            sys.exit(f"the unit tests fail without a fault:\n{failure}")
         self._data = CoverageData(str(copy / ".coverage"))
         self._data.read()
         self._copy = copy
