@@ -62,9 +62,10 @@ def list_groups(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List groups: consumer groups of both protocols, Connect, share, streams and all others.
+    """List groups of every kind.
 
-    The brokers filter by state and type. Ids select these groups only.
+    These are consumer groups of both protocols, Connect, share, streams and all others. The brokers filter by state
+    and type. Ids select these groups only.
 
     \b
     kafka-groups list --state Stable,Empty

@@ -51,9 +51,10 @@ def offsets(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List committed offsets of groups, by partition: one lookup and one request for each coordinator.
+    """List committed offsets of groups, by partition.
 
-    With --topic, a partition without a commit is a row too.
+    All groups take one lookup and one request for each coordinator. With --topic, a partition without a commit is a
+    row too.
 
     \b
     kafka-groups offsets billing checkout

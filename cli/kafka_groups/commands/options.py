@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
+from kafka_groups.commands import DEBUG
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kafka_groups.settings.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-DEBUG: Final = "kafka_groups.debug"
 
 
 @dataclass(frozen=True, kw_only=True)
