@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kafka_groups.rendering.schemas import Schema, object_schema
 
 WhenNarrow = Literal["cut", "fold"]
 Document = dict[str, Any]
+
+# The cell of a missing value in a table.
+MISSING: Final = "-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +26,10 @@ class Column:
     cell, `encode` into a JSON value.
 
     `kafka_width` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell, None if that
-    tool does not have the column; `fits_longest` means that a longer cell widens the whole column there. A column with
-    an `option` is shown only with that option. `when_narrow` is what a terminal too narrow for the table may do to the
-    text: cut it, fold it, or (None) nothing, because the text identifies the row.
+    tool does not have the column; `fits_longest` means that a longer cell widens the whole column there, and
+    `kafka_missing` is its cell for a missing value. A column with an `option` is shown only with that option.
+    `when_narrow` is what a terminal too narrow for the table may do to the text: cut it, fold it, or (None) nothing,
+    because the text identifies the row.
     """
 
     header: str
@@ -33,6 +37,7 @@ class Column:
     is_number: bool = False
     kafka_width: int | None = None
     fits_longest: bool = False
+    kafka_missing: str = MISSING
     when_narrow: WhenNarrow | None = None
     option: str | None = None
     key: str | None = None

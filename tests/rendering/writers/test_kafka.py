@@ -153,5 +153,25 @@ def test_the_group_column_of_a_list_has_ten_more_blanks_than_its_longest_id() ->
     assert kafka_lines(columns, [LISTED, LONG], spare=10) == [
         "GROUP                              TYPE                 STATE               ",
         "g                                  Classic              Stable              ",
-        "a-group-of-22-characters           Consumer             -                   ",
+        "a-group-of-22-characters           Consumer             Unknown             ",
     ]
+
+
+def test_the_type_and_state_that_a_broker_does_not_return_are_unknown_and_an_empty_group_id_is_empty() -> None:
+    columns = LISTING.table(options={"--type", "--state"})
+    assert kafka_lines(columns, [replace(LISTED, group="", type=None, state=None)], spare=10)[1:] == [
+        "                          Unknown              Unknown             ",
+    ]
+
+
+def test_a_dynamic_member_beside_a_static_one_has_an_empty_instance_id() -> None:
+    rows = [MEMBER, DYNAMIC]
+    assert kafka_lines(member_columns(rows, verbose=False), rows)[1:] == [
+        "g               m               i                 /10.0.0.1       client          2               ",
+        "g               m                                 /10.0.0.1       client          2               ",
+    ]
+
+
+def test_an_empty_client_id_is_an_empty_cell_and_a_missing_one_a_dash() -> None:
+    rows = [offset_row(client_id=""), offset_row(client_id=None)]
+    assert [line[123:] for line in kafka_lines(OFFSETS.table(options=(), as_kafka=True), rows)[1:]] == ["", "-"]

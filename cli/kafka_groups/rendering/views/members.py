@@ -72,6 +72,7 @@ _INSTANCE: Final = name_column(
     "GROUP-INSTANCE-ID",
     "member.group_instance_id",
     kafka_width=17,
+    kafka_missing="",
     schema=text_schema("The id of a static member; null for a dynamic one.", nullable=True),
 )
 _PARTITION_COUNT: Final = number_column("#PARTITIONS", "member.partition_count", kafka_width=15)
