@@ -126,14 +126,15 @@ class Results(Generic[K, V]):
 class GroupListing:
     """A group in a listing. `type` and `state` are None if the broker does not return them.
 
-    `coordinator` is the id of the broker that listed the group.
+    `coordinator` is the id of the broker that listed the group. While a group moves, two brokers may list it: its
+    coordinator is None then, and so are a type and a state that differ.
     """
 
     group: str
     type: str | None
     state: str | None
     protocol_type: str
-    coordinator: int
+    coordinator: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.model import Broker
 from tests.fakes.fake_admin import FakeCluster, failure, run
 from tests.fakes.scripted_broker import changed
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -31,6 +34,29 @@ def test_a_group_whose_type_changed_is_described_although_another_group_is_stuck
     assert [row.group for row in described.rows("upgraded")] == ["upgraded"]
     assert [(each.group, each.name) for each in described.failures] == [("stuck", "TIMEOUT")]
     assert described.notes == ()
+
+
+@pytest.mark.parametrize("listed_state", ["Empty", "Stable"])
+def test_a_group_that_two_brokers_list_is_described(listed_state: str) -> None:
+    assignment = {"topic_partitions": [{"topic_id": topic_id("t"), "topic_name": "t", "partitions": [0]}]}
+    member = {
+        "member_id": "m",
+        "member_epoch": 1,
+        "client_id": "c",
+        "client_host": "/h",
+        "subscribed_topic_names": ["t"],
+        "assignment": assignment,
+        "target_assignment": assignment,
+    }
+    moving = Group(coordinator=1, type="Consumer", state=listed_state, commits={("t", 0): 5}, members=[member])
+    stale = {"group_id": "g", "protocol_type": "consumer", "group_state": "Empty", "group_type": "Consumer"}
+    with ScriptedCluster(groups={"g": moving}, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", changed(groups=[stale]), brokers=[3])
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE)
+        described = describe_groups(admin, selection, details=Details(offsets=True, members=False, offsets_only=True))
+    assert [row.member_id for row in described.rows("g")] == ["m"]
+    assert described.descriptions["g"].coordinator == Broker(id=1, host="127.0.0.1", port=cluster.addresses[1].port)
+    assert described.failures == ()
 
 
 def test_an_absent_group_beside_groups_that_cannot_be_described_is_exit_1(mocker: MockerFixture) -> None:

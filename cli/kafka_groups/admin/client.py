@@ -13,7 +13,7 @@ from kafka_groups.admin.driver import ApiDriver, ApiHandler
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
 from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
-from kafka_groups.admin.handlers.list_groups import ListGroupsHandler
+from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
 from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
 from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
 from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
@@ -105,7 +105,8 @@ class GroupAdmin:
     ) -> Results[str, GroupListing]:
         """List groups of every type, by id; with filters only those in one of the states and of one of the types.
 
-        The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id.
+        The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id. A group that two brokers
+        list, because it moves, has no coordinator in its listing.
         Raises ValueError for an empty filter (KIP-518), or a name that is no state or type.
         """
         handler = ListGroupsHandler(states=states, types=types)
@@ -113,11 +114,14 @@ class GroupAdmin:
         self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
-        listings = {group.group: group for broker in brokers for group in driver.completed.get(broker, ())}
-        for listing in listings.values():
-            self._coordinators[listing.group] = listing.coordinator
-            self._types[listing.group] = listing.type
-        return Results(succeeded=dict(sorted(listings.items())), failed=driver.failed)
+        listings = merge_listings(group for broker in brokers for group in driver.completed.get(broker, ()))
+        for group, listing in listings.items():
+            self._types[group] = listing.type
+            if listing.coordinator is None:
+                self._coordinators.pop(group, None)
+            else:
+                self._coordinators[group] = listing.coordinator
+        return Results(succeeded=listings, failed=driver.failed)
 
     def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout | None = None

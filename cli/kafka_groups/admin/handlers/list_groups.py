@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from kafka_groups.admin.driver import ApiResult
@@ -68,6 +68,27 @@ class ListGroupsHandler:
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the broker."""
         return Failure.of(error, broker=key)
+
+
+def merge_listings(listings: Iterable[GroupListing]) -> dict[str, GroupListing]:
+    """Return the listings of all brokers by group id, sorted; one for a group that several brokers list."""
+    merged: dict[str, GroupListing] = {}
+    for listing in listings:
+        earlier = merged.setdefault(listing.group, listing)
+        if earlier is not listing:
+            merged[listing.group] = GroupListing(
+                group=listing.group,
+                type=_common(earlier.type, listing.type),
+                state=_common(earlier.state, listing.state),
+                protocol_type=earlier.protocol_type or listing.protocol_type,
+                coordinator=earlier.coordinator if earlier.coordinator == listing.coordinator else None,
+            )
+    return dict(sorted(merged.items()))
+
+
+def _common(one: str | None, other: str | None) -> str | None:
+    """Return what both say, or the only one that is known."""
+    return one or other if one is None or other is None or one == other else None
 
 
 def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) -> GroupListing:
