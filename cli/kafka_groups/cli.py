@@ -16,7 +16,7 @@ from kafka_groups import __version__
 from kafka_groups.commands import DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.screen import print_line, silence
+from kafka_groups.rendering.screen import escape_controls, print_line, silence
 
 
 class LazyCommand(NamedTuple):
@@ -137,9 +137,11 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
     if ctx.meta.get(DEBUG):
         import traceback
 
-        print_line(sys.stderr, traceback.format_exc().rstrip())
+        for line in traceback.format_exc().splitlines():
+            print_line(sys.stderr, escape_controls(line))
     if text:
-        print_line(sys.stderr, f"Error: {text}")
+        # It may contain names and the text of a server.
+        print_line(sys.stderr, escape_controls(f"Error: {text}"))
     ctx.exit(code)
 
 

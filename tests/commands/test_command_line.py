@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.settings import Endpoint
 from tests.fakes.fake_admin import FakeCluster, run, unreachable
 
@@ -139,6 +140,33 @@ def test_a_usage_error_is_one_line_that_names_the_help_option(arguments: tuple[s
     outcome = run(*arguments)
     assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (2, "", 1)
     assert message in outcome.stderr
+
+
+EVIL = "PLAIN\x1b]0;title\x07, \x9b31m\r\nError: another line"
+ESCAPED = r"PLAIN\x1b]0;title\x07, \x9b31m\r\nError: another line"
+
+
+@every_command
+def test_the_text_of_a_server_in_a_fatal_error_is_one_line_without_control_characters(
+    cluster: FakeCluster, command: str
+) -> None:
+    cluster.refuse(AuthenticationFailedError(f"the broker supports: {EVIL}"))
+    outcome = run(command, "--match", "g")
+    assert (outcome.exit_code, outcome.stderr) == (1, f"Error: the broker supports: {ESCAPED}\n")
+
+
+def test_an_invalid_argument_in_a_usage_error_is_one_line_without_control_characters() -> None:
+    outcome = run("list", "--state", EVIL)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("Error: --state ")
+    assert outcome.stderr.removesuffix("\n").isprintable()
+
+
+def test_a_traceback_has_no_control_characters(cluster: FakeCluster) -> None:
+    cluster.refuse(AuthenticationFailedError(f"the broker supports: {EVIL}"))
+    lines = run("list", "--debug").stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert all(line.isprintable() for line in lines)
 
 
 ROOT = Path(__file__).parents[2]
