@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kafka_groups.settings.sources import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_MAX_PARTITION: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,12 +169,17 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 def _parse_partitions(text: str, numbers: str) -> list[int]:
     parts = [part.strip() for part in numbers.split(",") if part.strip()]
-    invalid = [part for part in parts if not (part.isascii() and part.isdigit() and int(part) < 2**31)]
+    invalid = [part for part in parts if not _is_partition(part)]
     if invalid or not parts:
         problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
         msg = f"--topic {text!r}: {problem}"
         raise click.UsageError(msg)
     return [int(part) for part in parts]
+
+
+def _is_partition(text: str) -> bool:
+    # Python refuses to convert thousands of digits.
+    return text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_PARTITION)) and int(text) <= _MAX_PARTITION
 
 
 def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -234,11 +242,20 @@ def _regex(_context: click.Context, parameter: click.Parameter, value: str | Non
     if value is None:
         return None
     try:
-        return re.compile(value)
+        with warnings.catch_warnings():
+            # Python warns of patterns such as `[[a]` that a later version may read as something else.
+            warnings.simplefilter("ignore", FutureWarning)
+            # A group id may contain newlines, and `.*` means all of it.
+            return re.compile(value, re.DOTALL)
     except re.error as error:
         place = f" at position {error.pos}" if error.pos is not None else ""
-        msg = f"--{parameter.name} {value!r} is not a regular expression: {error.msg}{place}"
-        raise click.UsageError(msg) from None
+        problem = f"{error.msg}{place}"
+    except OverflowError as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    msg = f"--{parameter.name} {value!r} is not a regular expression: {problem}"
+    raise click.UsageError(msg)
 
 
 def _remember_debug(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
