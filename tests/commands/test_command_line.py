@@ -13,7 +13,7 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.settings import Endpoint
-from tests.fakes.fake_admin import FakeCluster, run, unreachable
+from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -92,6 +92,25 @@ def test_a_properties_file_names_the_cluster(cluster: FakeCluster, tmp_path: Pat
 def test_an_interrupt_is_exit_130_and_one_line(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(KeyboardInterrupt())
     assert run(command, "g") == (130, "", "Error: interrupted\n")
+
+
+@every_command
+def test_after_an_interrupt_the_json_document_names_it(cluster: FakeCluster, command: str) -> None:
+    cluster.refuse(KeyboardInterrupt())
+    outcome = run(command, "--match", "g", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"], document["groups"]) == (130, "failed", [])
+    assert [(error["code"], error["name"]) for error in document["errors"]] == [(None, "INTERRUPTED")]
+
+
+def test_an_interrupt_after_the_document_does_not_end_it_a_second_time(
+    mocker: MockerFixture, cluster: FakeCluster
+) -> None:
+    cluster.add("g")
+    cluster.unlistable[2] = failure(broker=2)
+    mocker.patch("kafka_groups.commands.cluster_session.print_failures", side_effect=KeyboardInterrupt)
+    outcome = run("list", "--format", "json")
+    assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (130, "partial")
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "list"), ("list", "--debug")])

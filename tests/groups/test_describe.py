@@ -74,7 +74,10 @@ def test_after_ctrl_c_the_document_has_the_failures_that_are_known(mocker: Mocke
     outcome = run("describe", "--all-groups", "--format", "json")
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"]) == (130, "failed")
-    assert [(error["broker"], error["code"]) for error in document["errors"]] == [(3, 31)]
+    assert [(error["broker"], error["name"]) for error in document["errors"]] == [
+        (3, "CLUSTER_AUTHORIZATION_FAILED"),
+        (None, "INTERRUPTED"),
+    ]
 
 
 def test_each_listing_of_a_selection_has_half_of_the_remaining_time(mocker: MockerFixture) -> None:

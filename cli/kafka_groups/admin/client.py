@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
@@ -24,8 +25,6 @@ from kafka_groups.errors import AdminError, MalformedResponseError
 from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from kafka_groups.settings import ConnectionSettings
 
 K = TypeVar("K", bound=Hashable)
@@ -66,9 +65,7 @@ class GroupAdmin:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,8 +102,7 @@ class GroupAdmin:
     ) -> Results[str, GroupListing]:
         """List groups of every type, by id; with filters only those in one of the states and of one of the types.
 
-        The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id. A group that two brokers
-        list, because it moves, has no coordinator in its listing.
+        The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id.
         Raises ValueError for an empty filter (KIP-518), or a name that is no state or type.
         """
         handler = ListGroupsHandler(states=states, types=types)
@@ -117,9 +113,8 @@ class GroupAdmin:
         listings = merge_listings(group for broker in brokers for group in driver.completed.get(broker, ()))
         for group, listing in listings.items():
             self._types[group] = listing.type
-            if listing.coordinator is None:
-                self._coordinators.pop(group, None)
-            else:
+            self._coordinators.pop(group, None)
+            if listing.coordinator is not None:
                 self._coordinators[group] = listing.coordinator
         return Results(succeeded=listings, failed=driver.failed)
 
@@ -243,11 +238,9 @@ class GroupAdmin:
         if self._clock() - self._refreshed_at < _METADATA_MAX_AGE_S:
             return
         self._refreshed_at = self._clock()
-        try:
+        # If it fails, the requests go to the brokers known so far, and their failures name the cause.
+        with suppress(AdminError):
             self._pool.refresh(deadline)
-        except AdminError:
-            # The requests go to the brokers known so far, and their failures name the cause.
-            return
 
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: float
