@@ -88,6 +88,22 @@ def test_a_properties_file_names_the_cluster(cluster: FakeCluster, tmp_path: Pat
     assert cluster.client.call_args.args[0].bootstrap == (Endpoint(host="file", port=3),)
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        *((command, output) for command in ("list", "describe", "offsets") for output in ("json", "ndjson", "csv")),
+        ("list", "kafka"),
+        ("describe", "kafka"),
+    ],
+)
+def test_colours_in_a_format_without_any_are_a_usage_error(cluster: FakeCluster, command: str, output: str) -> None:
+    message = (
+        f"--color always needs --format table; --format {output} has no colours; see kafka-groups {command} --help"
+    )
+    assert run(command, "g", "--format", output, "--color", "always") == (2, "", f"Error: {message}\n")
+    cluster.client.assert_not_called()
+
+
 @every_command
 def test_an_interrupt_is_exit_130_and_one_line(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(KeyboardInterrupt())

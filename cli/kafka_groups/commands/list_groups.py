@@ -73,8 +73,13 @@ def list_groups(
     """
     if nul and not quiet:
         raise click.UsageError("-0 goes with -q")
-    if quiet and output_format != "table":
-        msg = f"-q prints bare ids and contradicts --format {output_format}"
+    contradicting = {
+        f"--format {output_format}": output_format != "table",
+        "--verbose": verbose,
+        "--color always": colour == "always",
+    }
+    if quiet and (option := next((option for option, is_given in contradicting.items() if is_given), None)):
+        msg = f"-q prints bare ids and contradicts {option}"
         raise click.UsageError(msg)
     selectors = replace(
         selectors,

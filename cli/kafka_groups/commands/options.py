@@ -96,6 +96,14 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
     """Add --format, --color and --debug; they arrive as `output_format` and `colour`."""
 
     def decorate(function: F) -> F:
+        @wraps(function)
+        def checked(*, output_format: str, colour: str, **arguments: Any) -> Any:
+            if colour == "always" and output_format != "table":
+                msg = f"--color always needs --format table; --format {output_format} has no colours"
+                raise click.UsageError(msg)
+            return function(output_format=output_format, colour=colour, **arguments)
+
+        decorated = cast("F", checked)
         for option in (
             click.option(
                 "--debug",
@@ -121,8 +129,8 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
                 help="Output format.",
             ),
         ):
-            function = option(function)
-        return function
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 
