@@ -122,12 +122,11 @@ class Results(Generic[K, V]):
         return Results(succeeded=self.succeeded, failed={**self.failed, **failures})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GroupListing:
+class GroupListing(NamedTuple):
     """A group in a listing. `type` and `state` are None if the broker does not return them.
 
     `coordinator` is the id of the broker that listed the group. While a group moves, two brokers may list it: its
-    coordinator is None then, and so are a type and a state that differ.
+    coordinator is None then, and so are a type and a state that differ. A tuple, because a cluster has many groups.
     """
 
     group: str

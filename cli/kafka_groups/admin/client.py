@@ -110,12 +110,12 @@ class GroupAdmin:
         self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
-        listings = merge_listings(group for broker in brokers for group in driver.completed.get(broker, ()))
-        for group, listing in listings.items():
-            self._types[group] = listing.type
-            self._coordinators.pop(group, None)
-            if listing.coordinator is not None:
-                self._coordinators[group] = listing.coordinator
+        listings = merge_listings([group for broker in brokers for group in driver.completed.get(broker, ())])
+        self._types |= {group: listing.type for group, listing in listings.items()}
+        self._coordinators = {group: known for group, known in self._coordinators.items() if group not in listings}
+        self._coordinators |= {
+            group: listing.coordinator for group, listing in listings.items() if listing.coordinator is not None
+        }
         return Results(succeeded=listings, failed=driver.failed)
 
     def describe_consumer_groups(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from kafka_groups.commands.options import (
     selector_options,
 )
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing
@@ -101,11 +101,19 @@ def list_groups(
             session.print_notes(["No group matches." if is_narrowed else "No groups."])
         listings = [selection.listings[group] for group in selection.groups]
         session.write(
-            (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings),
+            _entries(columns, listings, output_format),
             total=len(listings),
             failures=failures,
             anything_succeeded=selection.anything_listed,
         )
+
+
+def _entries(columns: Sequence[Column], listings: Sequence[GroupListing], output_format: str) -> Iterator[Entry]:
+    """Yield an entry for each group in JSON, else one for all of them, because their rows are of one kind."""
+    if output_format == "json":
+        yield from (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings)
+    elif listings:
+        yield Entry(columns, listings, dict)
 
 
 def _make_writer(screen: Screen, columns: Sequence[Column], output_format: str, *, end_of_id: str) -> Writer:

@@ -32,6 +32,10 @@ class Selectors:
         """Return whether nothing selects a group."""
         return not (self.named or self.match or self.all_groups)
 
+    def selects_all(self) -> bool:
+        """Return whether every listed group is selected."""
+        return self.exclude is None and (self.all_groups or self.is_empty())
+
     def excludes(self, group: str) -> bool:
         """Return whether the group is excluded."""
         return self.exclude is not None and self.exclude.fullmatch(group) is not None
@@ -116,7 +120,11 @@ def list_selected(
     """
     share = deadline if is_last else deadline and deadline.share(NOT_LAST)
     results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=share)
-    selected = {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
+    selected = (
+        results.succeeded
+        if selectors.selects_all()
+        else {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
+    )
     missing = [group for group in selectors.named if group not in selected and not selectors.excludes(group)]
     is_filtered = bool(selectors.states or selectors.types)
     absent: Collection[str] = () if results.failed else missing

@@ -159,7 +159,7 @@ def test_the_group_column_of_a_list_has_ten_more_blanks_than_its_longest_id() ->
 
 def test_the_type_and_state_that_a_broker_does_not_return_are_unknown_and_an_empty_group_id_is_empty() -> None:
     columns = LISTING.table(options={"--type", "--state"})
-    assert kafka_lines(columns, [replace(LISTED, group="", type=None, state=None)], spare=10)[1:] == [
+    assert kafka_lines(columns, [LISTED._replace(group="", type=None, state=None)], spare=10)[1:] == [
         "                          Unknown              Unknown             ",
     ]
 

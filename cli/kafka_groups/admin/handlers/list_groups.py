@@ -8,14 +8,17 @@ from typing import Any, Final
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, canonical_name
+from kafka_groups.protocol import INT16, skip_tags
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     broker_error,
 )
-from kafka_groups.protocol.messages import LIST_GROUPS
-from kafka_groups.protocol.messages.list_groups import FILTERS_STATES_SINCE, FILTERS_TYPES_SINCE
+from kafka_groups.protocol.listed_groups import GroupKind, read_listed_groups
+from kafka_groups.protocol.messages.list_groups import FILTERS_STATES_SINCE, FILTERS_TYPES_SINCE, LIST_GROUPS
 
+_THROTTLE_SIZE: Final = 4
+_read_error_code = INT16.read(False, False)
 _CLASSIC: Final = frozenset({"Classic"})
 _CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
 
@@ -54,36 +57,46 @@ class ListGroupsHandler:
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, list[GroupListing]]:
         """Return the broker's groups, or its error."""
-        response = LIST_GROUPS.read_response(version, payload)
+        cursor = LIST_GROUPS.open_response(version, payload)
+        if LIST_GROUPS.throttle_since is not None and version >= LIST_GROUPS.throttle_since:
+            cursor.take(_THROTTLE_SIZE)
+        code = _read_error_code(cursor)
         broker = keys[0]
-        code = response["error_code"]
         if code in (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE):
             return ApiResult(retriable={broker: str(broker_error(code))})
         if code:
             return ApiResult(failed={broker: broker_error(code)})
         # The filter was not sent, because this broker has only classic groups.
-        assumed = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
-        return ApiResult(completed={broker: [_listing(group, broker, assumed) for group in response["groups"]]})
+        assumed_type = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
+        listings = _listings(read_listed_groups(cursor, version), broker, assumed_type)
+        if LIST_GROUPS.is_flexible(version):
+            skip_tags(cursor)
+        return ApiResult(completed={broker: listings})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the broker."""
         return Failure.of(error, broker=key)
 
 
-def merge_listings(listings: Iterable[GroupListing]) -> dict[str, GroupListing]:
+def merge_listings(listings: Sequence[GroupListing]) -> dict[str, GroupListing]:
     """Return the listings of all brokers by group id, sorted; one for a group that several brokers list."""
-    merged: dict[str, GroupListing] = {}
-    for listing in listings:
-        earlier = merged.setdefault(listing.group, listing)
-        if earlier is not listing:
-            merged[listing.group] = GroupListing(
-                group=listing.group,
-                type=_common(earlier.type, listing.type),
-                state=_common(earlier.state, listing.state),
-                protocol_type=earlier.protocol_type or listing.protocol_type,
-                coordinator=earlier.coordinator if earlier.coordinator == listing.coordinator else None,
-            )
-    return dict(sorted(merged.items()))
+    merged = {listing.group: listing for listing in listings}
+    if len(merged) < len(listings):
+        merged = {}
+        for listing in listings:
+            earlier = merged.get(listing.group)
+            merged[listing.group] = listing if earlier is None else _merge(earlier, listing)
+    return {group: merged[group] for group in sorted(merged)}
+
+
+def _merge(one: GroupListing, other: GroupListing) -> GroupListing:
+    return GroupListing(
+        group=one.group,
+        type=_common(one.type, other.type),
+        state=_common(one.state, other.state),
+        protocol_type=one.protocol_type or other.protocol_type,
+        coordinator=one.coordinator if one.coordinator == other.coordinator else None,
+    )
 
 
 def _common(one: str | None, other: str | None) -> str | None:
@@ -91,14 +104,14 @@ def _common(one: str | None, other: str | None) -> str | None:
     return one or other if one is None or other is None or one == other else None
 
 
-def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) -> GroupListing:
-    return GroupListing(
-        group=group["group_id"],
-        type=canonical_name(group["group_type"]) or assumed_type,
-        state=canonical_name(group["group_state"]),
-        protocol_type=group["protocol_type"],
-        coordinator=broker,
-    )
+def _listings(
+    ids_by_kind: Mapping[GroupKind, Iterable[str]], broker: int, assumed_type: str | None
+) -> list[GroupListing]:
+    listings: list[GroupListing] = []
+    for kind, ids in ids_by_kind.items():
+        group_type, state = canonical_name(kind.type) or assumed_type, canonical_name(kind.state)
+        listings += [GroupListing(group, group_type, state, kind.protocol_type, broker) for group in ids]
+    return listings
 
 
 def _spelled(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:
