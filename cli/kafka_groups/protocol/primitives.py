@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 Read: TypeAlias = Callable[["Cursor"], Any]
@@ -106,8 +105,7 @@ def write_unsigned_varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Primitive:
+class Primitive(NamedTuple):
     """A type without parts; `read` and `write` return its reader and writer for (flexible, nullable)."""
 
     name: str
