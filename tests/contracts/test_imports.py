@@ -83,6 +83,13 @@ def test_only_the_command_that_runs_is_imported(tmp_path: Path, arguments: tuple
     assert own_modules(tmp_path, *arguments) & commands == {module}
 
 
+def test_list_imports_no_handler_but_its_own(tmp_path: Path, bootstrap: str) -> None:
+    package = "kafka_groups.admin.handlers."
+    assert {name for name in own_modules(tmp_path, "list", "-b", bootstrap) if name.startswith(package)} == {
+        f"{package}list_groups"
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("--help",), ("--version",), ("list", "--help"), ("describe", "--help"), ("schema", "describe")],

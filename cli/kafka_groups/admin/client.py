@@ -8,17 +8,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
+from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
-from kafka_groups.admin.describe import GroupDescriber
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
-from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
-from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
-from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
-from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
-from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
-from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
-from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import AdminError, MalformedResponseError
@@ -105,12 +98,12 @@ class GroupAdmin:
         The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id.
         Raises ValueError for an empty filter (KIP-518), or a name that is no state or type.
         """
-        handler = ListGroupsHandler(states=states, types=types)
+        handler = handlers.ListGroupsHandler(states=states, types=types)
         deadline = self._connect(timeout)
         self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
-        listings = merge_listings([group for broker in brokers for group in driver.completed.get(broker, ())])
+        listings = handlers.merge_listings([group for broker in brokers for group in driver.completed.get(broker, ())])
         self._types |= {group: listing.type for group, listing in listings.items()}
         self._coordinators = {group: known for group, known in self._coordinators.items() if group not in listings}
         self._coordinators |= {
@@ -156,7 +149,7 @@ class GroupAdmin:
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
-        handler = ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
+        handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
         lookup = CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, requested, self._coordinators, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
@@ -177,7 +170,7 @@ class GroupAdmin:
         """
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
-        handler = ListOffsetsHandler(spec, isolation_level)
+        handler = handlers.ListOffsetsHandler(spec, isolation_level)
         lookup = PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
         self._leaders.update(driver.locations)
@@ -189,38 +182,42 @@ class GroupAdmin:
         """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
         known = dict.fromkeys(topics, ANY_BROKER)
-        return self._request("reading topics", ListPartitionsHandler(), known, known, deadline).results()
+        return self._request("reading topics", handlers.ListPartitionsHandler(), known, known, deadline).results()
 
     def offsets_for_times(
         self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
-    ) -> Results[PartitionTime, OffsetAndTimestamp | None]:
+    ) -> Results[handlers.PartitionTime, handlers.OffsetAndTimestamp | None]:
         """Return the first record at or after each time; each is (topic, partition, milliseconds since 1970).
 
         None if there is no such record. A request may name a partition only once (brokers refuse it otherwise, with
         INVALID_REQUEST), so a leader gets as many requests as one of its partitions has times.
         """
         deadline = self._connect(timeout)
-        keys = [PartitionTime(*time) for time in times]
+        keys = [handlers.PartitionTime(*time) for time in times]
         leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in keys}
         known = {key: leader for key, leader in leaders.items() if leader is not None}
-        lookup = PartitionLeaderStrategy[PartitionTime]()
-        driver = self._request("looking up times", OffsetsForTimesHandler(), keys, known, deadline, lookup=lookup)
+        lookup = PartitionLeaderStrategy[handlers.PartitionTime]()
+        driver = self._request(
+            "looking up times", handlers.OffsetsForTimesHandler(), keys, known, deadline, lookup=lookup
+        )
         self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
         return driver.results()
 
-    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
         """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
         deadline = self._connect(timeout)
-        driver = self._request("listing topics", ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline)
+        driver = self._request(
+            "listing topics", handlers.ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline
+        )
         listing = driver.results().all()[ANY_BROKER]
         self._leaders.update(listing.leaders)
         return Results(succeeded=listing.topics, failed=listing.failed)
 
-    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, Features]:
+    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:
         """Return the features that each broker supports and that the cluster uses, by broker id."""
         deadline = self._connect(timeout)
         known = {broker: broker for broker in sorted(self._pool.brokers)}
-        return self._request("reading versions", DescribeFeaturesHandler(), known, known, deadline).results()
+        return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
 
     def _connect(self, timeout: Timeout | None) -> float:
         """Reach the cluster if no call did so before, and return the deadline of this call on the clock."""
@@ -245,13 +242,15 @@ class GroupAdmin:
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: float
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        from kafka_groups.admin.describe import GroupDescriber
+
         groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)
         describer = GroupDescriber(located, types=self._types, coordinators=self._coordinators)
         fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             (group for group in fetched if group not in unlocated),
-            handler=ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
+            handler=handlers.ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
             lookup=CoordinatorStrategy(),
             known=self._coordinators,
         )
