@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """A point in time that several calls share; `at` and `timeout_s` are seconds, `at` on the monotonic clock."""
 
     at: float
     timeout_s: float
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    clock: Callable[[], float] = time.monotonic
 
     @classmethod
     def after(cls, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
@@ -44,8 +42,7 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetSpec:
+class OffsetSpec(NamedTuple):
     """Which log offset a caller wants (OffsetSpec.java); `timestamp` is milliseconds since 1970 or a special value."""
 
     timestamp: int

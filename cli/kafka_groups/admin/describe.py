@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 from kafka_groups.admin.driver import ApiDriver
@@ -77,7 +76,7 @@ class GroupDescriber:
             driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
                 coordinator = brokers.get(driver.locations[group])
-                succeeded[group] = replace(driver.completed[group], coordinator=coordinator)
+                succeeded[group] = driver.completed[group]._replace(coordinator=coordinator)
             else:
                 failed[group] = self._failure(group)
         return Results(succeeded=succeeded, failed=failed)

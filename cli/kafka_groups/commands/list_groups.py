@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import click
@@ -81,8 +80,7 @@ def list_groups(
     if quiet and (option := next((option for option, is_given in contradicting.items() if is_given), None)):
         msg = f"-q prints bare ids and contradicts {option}"
         raise click.UsageError(msg)
-    selectors = replace(
-        selectors,
+    selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )

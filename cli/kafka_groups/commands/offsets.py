@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import click
@@ -62,8 +61,7 @@ def offsets(
     """
     require_selectors(selectors)
     partitions = parse_topics(topics)
-    selectors = replace(
-        selectors,
+    selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from kafka_groups.rendering.schemas import Schema, object_schema
 
@@ -17,8 +15,7 @@ Document = dict[str, Any]
 MISSING: Final = "-"
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+class Column(NamedTuple):
     """A column of a view; its value is an attribute of the row, or a dotted path of attributes.
 
     `header` names it in tables and CSV, and is empty if it is only in JSON. `schema` describes its value in JSON, and
@@ -45,7 +42,7 @@ class Column:
     show: Callable[[Any], Any] | None = None
     encode: Callable[[Any], Any] | None = None
 
-    @cached_property
+    @property
     def of(self) -> Callable[[Any], Any]:
         """Return the function that returns the column's cell of a row."""
         get, show = attrgetter(self.attribute), self.show
@@ -57,8 +54,7 @@ class Column:
         return self.key or self.attribute.rpartition(".")[2]
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(NamedTuple):
     """The columns of one kind of row; two of them at least."""
 
     columns: tuple[Column, ...]

@@ -6,18 +6,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TextIO
+from functools import cache
+from typing import Final, NamedTuple, TextIO
 
 # Control characters (Cc), line and paragraph separators, changes of the direction of text, and surrogates, which
 # no stream can encode.
-_CONTROLS: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROLS: Final = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Screen:
+class Screen(NamedTuple):
     """The two output streams of a run; the width is that of stdout's window, 0 if it has none."""
 
     out: TextIO
@@ -58,7 +55,13 @@ def escape_controls(text: str, spell: Callable[[str], str] = _escaped) -> str:
     Other characters without a glyph stay: joiners combine several characters to one letter or emoji.
     """
     # Most texts are printable, and this check is fast.
-    return text if text.isprintable() else _CONTROLS.sub(lambda found: spell(found[0]), text)
+    return text if text.isprintable() else _controls().sub(lambda found: spell(found[0]), text)
+
+
+@cache
+def _controls() -> re.Pattern[str]:
+    # Most commands never need it, and compiling it takes half a millisecond.
+    return re.compile(_CONTROLS)
 
 
 def print_line(stream: TextIO, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,7 +110,7 @@ STATIC_MEMBER = Member(
     upgraded=True,
 )
 MEMBER = MemberRow("g", STATIC_MEMBER)
-DYNAMIC = MemberRow("g", replace(STATIC_MEMBER, group_instance_id=None))
+DYNAMIC = MemberRow("g", STATIC_MEMBER._replace(group_instance_id=None))
 
 
 def test_members_are_padded_as_by_kafkas_printf() -> None:
@@ -129,7 +128,7 @@ def test_members_are_padded_as_by_kafkas_printf() -> None:
 
 def test_verbose_members_are_padded_as_by_kafkas_printf() -> None:
     # … %-15s %-15s %-20s+ %-15s %-20s+ [%s]
-    both = [DYNAMIC, MemberRow("g", replace(DYNAMIC.member, upgraded=False))]
+    both = [DYNAMIC, MemberRow("g", DYNAMIC.member._replace(upgraded=False))]
     head, row, _ = kafka_lines(member_columns(both, verbose=True), both)
     assert head.removeprefix("GROUP           CONSUMER-ID     HOST            CLIENT-ID       ") == (
         "#PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT     UPGRADED"

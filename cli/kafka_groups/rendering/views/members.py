@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from kafka_groups.lag import sort_members
@@ -39,9 +38,7 @@ def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column,
         column for column in MEMBERS.table(options={"--verbose"} if verbose else ()) if not hidden.get(column.header)
     ]
     if not verbose:
-        columns[columns.index(_PARTITION_COUNT)] = replace(
-            _PARTITION_COUNT, kafka_width=(_PARTITION_COUNT.kafka_width or 0) + 1
-        )
+        columns[columns.index(_PARTITION_COUNT)] = _LAST_PARTITION_COUNT
     return tuple(columns)
 
 
@@ -77,7 +74,7 @@ _INSTANCE: Final = name_column(
 )
 _PARTITION_COUNT: Final = number_column("#PARTITIONS", "member.partition_count", kafka_width=15)
 # As the last column it still ends with a blank in Kafka's format.
-_LAST_PARTITION_COUNT: Final = replace(_PARTITION_COUNT, kafka_width=16)
+_LAST_PARTITION_COUNT: Final = _PARTITION_COUNT._replace(kafka_width=16)
 _UPGRADED: Final = text_column(
     "UPGRADED",
     "member.upgraded",

@@ -21,15 +21,14 @@ class CsvWriter:
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._writer = open_csv(screen)
         self._columns = columns
+        self._cells = [column.of for column in columns]
         self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
         """Write the rows with the columns of the header, not those of the entry."""
         self._write_header()
-        self._writer.writerows(
-            zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
-        )
+        self._writer.writerows(zip(*(map(self._show, map(cell, entry.rows)) for cell in self._cells), strict=True))
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Write the header of a result without groups."""
