@@ -1,12 +1,12 @@
 """The data that every package shares: listings, descriptions, offsets, failures and results. Absent is None.
 
-Most are named tuples, because Python creates such a class in a seventh of the time of a dataclass.
+They are named tuples, because Python creates such a class in a seventh of the time of a dataclass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kafka_groups.errors import AdminError, BrokerError
@@ -100,16 +100,15 @@ class Failure(NamedTuple):
 _CLIENT_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for error in AdminError.__subclasses__()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results(Generic[K, V]):
+class Results(NamedTuple, Generic[K, V]):
     """The items that succeeded and the items that failed: each item of the request is in exactly one of both.
 
     `failed` has the keys of `succeeded`. Where one request returns many items (a listing of groups), the key is
     the id of the broker.
     """
 
-    succeeded: Mapping[K, V] = field(default_factory=dict)
-    failed: Mapping[Any, Failure] = field(default_factory=dict)
+    succeeded: Mapping[K, V] = MappingProxyType({})
+    failed: Mapping[Any, Failure] = MappingProxyType({})
 
     def all(self) -> Mapping[K, V]:
         """Return all items, or raise the first failure as an AdminError (as `all()` of KIP-709)."""

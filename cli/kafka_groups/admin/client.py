@@ -33,9 +33,8 @@ class GroupAdmin:
     Each call takes a `timeout`: seconds, or a Deadline that several calls share; without one it has
     `settings.timeout_s`. A call raises an AdminError only if the cluster cannot be reached at all; the failures of
     single groups, partitions and brokers are in its Results. Connections, coordinators, leaders and types of groups
-    are kept for later calls: groups that were just listed need no lookup, because the broker that lists a group
-    coordinates it. `progress` receives the name of the operation, the number of items that are done, and of all.
-    A client may be used by one thread at a time.
+    are kept for later calls: groups that were just listed need no lookup, because brokers list what they coordinate.
+    `progress` receives the name of the operation, the number of items that are done, and of all. One thread at a time.
     """
 
     def __init__(
@@ -51,6 +50,8 @@ class GroupAdmin:
         self._clock = clock
         self._pool = pool or BrokerPool(settings, clock=clock)
         self._refreshed_at: float | None = None
+        # The last listing, until its types and coordinators are stored below: `list` does not need them.
+        self._listed: Mapping[str, GroupListing] = {}
         self._coordinators: dict[str, int] = {}
         self._types: dict[str, str | None] = {}
         self._leaders: dict[TopicPartition, int] = {}
@@ -103,12 +104,8 @@ class GroupAdmin:
         self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
-        listings = handlers.merge_listings([group for broker in brokers for group in driver.completed.get(broker, ())])
-        self._types |= {group: listing.type for group, listing in listings.items()}
-        self._coordinators = {group: known for group, known in self._coordinators.items() if group not in listings}
-        self._coordinators |= {
-            group: listing.coordinator for group, listing in listings.items() if listing.coordinator is not None
-        }
+        listings = handlers.merge_listings([group for groups in driver.completed.values() for group in groups])
+        self._listed = listings
         return Results(succeeded=listings, failed=driver.failed)
 
     def describe_consumer_groups(
@@ -145,13 +142,14 @@ class GroupAdmin:
         offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
         """
         deadline = self._connect(timeout)
+        self._remember_listings()
         requested = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        lookup = CoordinatorStrategy()
-        driver = self._request("fetching offsets", handler, requested, self._coordinators, deadline, lookup=lookup)
+        known, lookup = self._coordinators, CoordinatorStrategy()
+        driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
         return handler.with_unstable(driver.results())
 
@@ -170,8 +168,7 @@ class GroupAdmin:
         """
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
-        handler = handlers.ListOffsetsHandler(spec, isolation_level)
-        lookup = PartitionLeaderStrategy[TopicPartition]()
+        handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
         self._leaders.update(driver.locations)
         return driver.results()
@@ -196,19 +193,16 @@ class GroupAdmin:
         keys = [handlers.PartitionTime(*time) for time in times]
         leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in keys}
         known = {key: leader for key, leader in leaders.items() if leader is not None}
-        lookup = PartitionLeaderStrategy[handlers.PartitionTime]()
-        driver = self._request(
-            "looking up times", handlers.OffsetsForTimesHandler(), keys, known, deadline, lookup=lookup
-        )
+        handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
+        driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
         self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
         return driver.results()
 
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
         """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
         deadline = self._connect(timeout)
-        driver = self._request(
-            "listing topics", handlers.ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline
-        )
+        known = {ANY_BROKER: ANY_BROKER}
+        driver = self._request("listing topics", handlers.ListTopicsHandler(), known, known, deadline)
         listing = driver.results().all()[ANY_BROKER]
         self._leaders.update(listing.leaders)
         return Results(succeeded=listing.topics, failed=listing.failed)
@@ -218,6 +212,15 @@ class GroupAdmin:
         deadline = self._connect(timeout)
         known = {broker: broker for broker in sorted(self._pool.brokers)}
         return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
+
+    def _remember_listings(self) -> None:
+        """Store types and coordinators of groups that were listed; a group that two brokers listed is looked up."""
+        listed, self._listed = self._listed, {}
+        for group, listing in listed.items():
+            self._types[group] = listing.type
+            self._coordinators.pop(group, None)
+            if listing.coordinator is not None:
+                self._coordinators[group] = listing.coordinator
 
     def _connect(self, timeout: Timeout | None) -> float:
         """Reach the cluster if no call did so before, and return the deadline of this call on the clock."""
@@ -244,6 +247,7 @@ class GroupAdmin:
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         from kafka_groups.admin.describe import GroupDescriber
 
+        self._remember_listings()
         groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)

@@ -97,7 +97,7 @@ def list_groups(
         if not selection.groups and not failures:
             is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
             session.print_notes(["No group matches." if is_narrowed else "No groups."])
-        listings = [selection.listings[group] for group in selection.groups]
+        listings = list(map(selection.listings.__getitem__, selection.groups))
         session.write(
             _entries(columns, listings, output_format),
             total=len(listings),

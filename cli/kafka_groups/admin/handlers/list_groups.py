@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, reduce
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Final
 
 from kafka_groups.admin.driver import ApiResult
@@ -19,6 +22,9 @@ from kafka_groups.protocol.messages.list_groups import FILTERS_STATES_SINCE, FIL
 
 _THROTTLE_SIZE: Final = 4
 _read_error_code = INT16.read(False, False)
+_group: Final = attrgetter("group")
+# The same as GroupListing._make, without a call of a Python function for each group.
+_as_listing: Final[Callable[[tuple[object, ...]], GroupListing]] = partial(tuple.__new__, GroupListing)
 _CLASSIC: Final = frozenset({"Classic"})
 _CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
 
@@ -80,13 +86,11 @@ class ListGroupsHandler:
 
 def merge_listings(listings: Sequence[GroupListing]) -> dict[str, GroupListing]:
     """Return the listings of all brokers by group id, sorted; one for a group that several brokers list."""
-    merged = {listing.group: listing for listing in listings}
+    ordered = sorted(listings, key=_group)
+    merged = {listing.group: listing for listing in ordered}
     if len(merged) < len(listings):
-        merged = {}
-        for listing in listings:
-            earlier = merged.get(listing.group)
-            merged[listing.group] = listing if earlier is None else _merge(earlier, listing)
-    return {group: merged[group] for group in sorted(merged)}
+        merged = {group: reduce(_merge, several) for group, several in groupby(ordered, key=_group)}
+    return merged
 
 
 def _merge(one: GroupListing, other: GroupListing) -> GroupListing:
@@ -110,7 +114,8 @@ def _listings(
     listings: list[GroupListing] = []
     for kind, ids in ids_by_kind.items():
         group_type, state = canonical_name(kind.type) or assumed_type, canonical_name(kind.state)
-        listings += [GroupListing(group, group_type, state, kind.protocol_type, broker) for group in ids]
+        constants = map(repeat, (group_type, state, kind.protocol_type, broker))
+        listings += map(_as_listing, zip(ids, *constants, strict=False))
     return listings
 
 
