@@ -59,6 +59,48 @@ def test_a_group_that_two_brokers_list_is_described(listed_state: str) -> None:
     assert described.failures == ()
 
 
+def test_a_group_without_commits_among_others_has_no_rows_and_no_failure() -> None:
+    groups = {
+        "first": Group(coordinator=1, type="Classic", state="Empty", commits={("t", 0): 5}),
+        "none-classic": Group(coordinator=1, type="Classic", state="Empty"),
+        "none-consumer": Group(coordinator=2, type="Consumer", state="Stable"),
+        "last": Group(coordinator=1, type="Consumer", state="Empty", commits={("t", 0): 6}),
+    }
+    with ScriptedCluster(groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE)
+        described = describe_groups(admin, selection, details=Details(offsets=True, members=False, offsets_only=True))
+    assert {group: [row.committed_offset for row in described.rows(group)] for group in described.descriptions} == {
+        "first": [5],
+        "last": [6],
+        "none-classic": [],
+        "none-consumer": [],
+    }
+    assert (described.failures, described.notes) == ((), ())
+
+
+@pytest.mark.parametrize("output", ["table", "kafka", "csv", "ndjson"])
+def test_a_group_without_commits_among_others_is_a_note(mocker: MockerFixture, output: str) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("first", state="Stable", commits={("t", 0): 1})
+    cluster.add("none", state="Stable")
+    cluster.add("zlast", state="Stable", commits={("t", 0): 1})
+    cluster.end("t", 1)
+    outcome = run("describe", "--all-groups", "--format", output)
+    assert outcome.exit_code == 0
+    assert [group for group in ("first", "none", "zlast") if group in outcome.stdout] == ["first", "zlast"]
+    assert outcome.stderr == "Consumer group 'none' has no committed offsets and no assigned partitions.\n"
+
+
+def test_a_group_without_commits_among_others_is_in_json_with_no_offsets(mocker: MockerFixture) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("first", state="Stable", commits={("t", 0): 1})
+    cluster.add("none", state="Stable")
+    cluster.end("t", 1)
+    document = json.loads(run("describe", "--all-groups", "--format", "json").stdout)
+    assert {group["group"]: len(group["offsets"]) for group in document["groups"]} == {"first": 1, "none": 0}
+    assert document["status"] == "complete"
+
+
 def test_an_absent_group_beside_groups_that_cannot_be_described_is_exit_1(mocker: MockerFixture) -> None:
     cluster = FakeCluster(mocker)
     cluster.add("shared", state="Stable", kind="Share", protocol_type="share")
