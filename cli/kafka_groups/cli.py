@@ -4,56 +4,92 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 from kafka_groups import __version__
-from kafka_groups.commands.options import DEBUG
+from kafka_groups.commands import DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.stderr import print_line, silence
+from kafka_groups.rendering.screen import escape_controls, print_line, silence
 
-# Name of the command: where it is. A module is imported when its command runs or its help is printed.
+
+class LazyCommand(NamedTuple):
+    """Where a command is, as `module:attribute`, and its line in the help of its group."""
+
+    target: str
+    help: str
+
+
 _COMMANDS: Final = {
-    "list": "kafka_groups.commands.list_groups:list_groups",
-    "describe": "kafka_groups.commands.describe:describe",
-    "offsets": "kafka_groups.commands.offsets:offsets",
-    "pipeline": "kafka_groups.commands.pipeline:pipeline",
-    "schema": "kafka_groups.commands.schema:schema",
-    "sandbox": "kafka_groups.commands.sandbox:sandbox",
+    "list": LazyCommand("kafka_groups.commands.list_groups:list_groups", "List groups of every kind."),
+    "describe": LazyCommand(
+        "kafka_groups.commands.describe:describe", "Describe groups: offsets and lag, or members, or state."
+    ),
+    "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List committed offsets of groups, by partition."),
+    "pipeline": LazyCommand("kafka_groups.cli:pipeline", "Keep the history of groups in tables, and report on it."),
+    "schema": LazyCommand(
+        "kafka_groups.commands.schema:schema", "Print the JSON Schema of what COMMAND prints with --format json."
+    ),
+    "sandbox": LazyCommand(
+        "kafka_groups.commands.sandbox:sandbox", "Run a real Kafka on this machine, without Docker."
+    ),
+}
+_PIPELINE: Final = "kafka_groups.commands.pipeline"
+# In the order in which they are run.
+_PIPELINE_COMMANDS: Final = {
+    "ingest": LazyCommand(f"{_PIPELINE}.ingest:ingest", "Read the new records of __consumer_offsets."),
+    "sample": LazyCommand(f"{_PIPELINE}.sample:sample", "Record the current log end offsets and group states."),
+    "backfill": LazyCommand(f"{_PIPELINE}.backfill:backfill", "Look up past log end offsets."),
+    "build": LazyCommand(f"{_PIPELINE}.build:build", "Derive lag, verdicts and rebalances."),
+    "report": LazyCommand(f"{_PIPELINE}.report:report", "Show lag, verdicts and rebalances of groups."),
+    "tables": LazyCommand(f"{_PIPELINE}.tables:tables", "Show tables, columns and sizes."),
+    "compact": LazyCommand(f"{_PIPELINE}.compact:compact", "Join small files, remove old dates."),
+    "doctor": LazyCommand(f"{_PIPELINE}.doctor:doctor", "Check Python, Spark, Java, the brokers and the tables."),
 }
 
 
-class RootGroup(click.Group):
-    """The root command. It finds commands by name, and turns their errors into one line and an exit code."""
+class LazyGroup(click.Group):
+    """A group whose commands are a table: its help needs nothing else, and only the command that runs is imported."""
+
+    def __init__(self, *arguments: Any, table: Mapping[str, LazyCommand], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands in the order in which users need them."""
-        return list(_COMMANDS)
+        """Return the names of the commands in the order of the table."""
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of that name."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in self.table:
             return None
-        module, _, attribute = _COMMANDS[cmd_name].partition(":")
+        module, _, attribute = self.table[cmd_name].target.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table into the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in self.table.items()])
+
+
+class RootGroup(LazyGroup):
+    """The root command. It turns the errors of its commands into one line and an exit code."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the arguments name; for a command of the pipeline the error names the right one."""
         name = args[0]
-        if name not in _COMMANDS:
-            pipeline = self.get_command(ctx, "pipeline")
-            if isinstance(pipeline, click.Group) and name in pipeline.list_commands(ctx):
-                ctx.fail(f"No such command {name!r}; it is {ctx.command_path} pipeline {name}.")
+        if name not in self.table and name in _PIPELINE_COMMANDS:
+            ctx.fail(f"No such command {name!r}; it is {ctx.command_path} pipeline {name}.")
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -101,13 +137,19 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
     if ctx.meta.get(DEBUG):
         import traceback
 
-        print_line(sys.stderr, traceback.format_exc().rstrip())
+        for line in traceback.format_exc().splitlines():
+            print_line(sys.stderr, escape_controls(line))
     if text:
-        print_line(sys.stderr, f"Error: {text}")
+        # It may contain names and the text of a server.
+        print_line(sys.stderr, escape_controls(f"Error: {text}"))
     ctx.exit(code)
 
 
-@click.group(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=RootGroup,
+    table=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="kafka-groups")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
@@ -117,6 +159,14 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
     Exit codes: 0 all succeeded, 1 all failed, 2 usage, 3 some failed, 130 interrupted, 143 terminated.
     """
     ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
+
+
+@click.group(cls=LazyGroup, table=_PIPELINE_COMMANDS)
+def pipeline() -> None:
+    """Keep the history of groups in tables, and report on it.
+
+    Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
+    """
 
 
 def main() -> None:

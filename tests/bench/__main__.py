@@ -17,6 +17,7 @@ from .scenarios import (
     list_small_scenarios,
     measure_scenario,
 )
+from .start import Start, format_start, judge_start, measure_start
 
 _SMALL, _BIG, _LARGE = 1_000, 10_000, 65_000
 
@@ -30,20 +31,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         big = options.groups or _BIG
         scenarios = [*list_small_scenarios(min(big, _SMALL)), *list_big_scenarios(big)]
     plan = RunPlan(runs=options.runs, slow_runs=options.slow_runs, report=print_progress)
-    verdicts = judge_targets(_measure_all(scenarios, plan))
+    outcomes, start = _measure_all(scenarios, plan, with_start=not options.large)
+    verdicts = [*judge_targets(outcomes), *([] if start is None else judge_start(start))]
     _print(format_verdicts(verdicts))
     return 0 if all(verdict.is_reached for verdict in verdicts) else 1
 
 
-def _measure_all(scenarios: Sequence[Scenario], plan: RunPlan) -> list[Outcome]:
+def _measure_all(
+    scenarios: Sequence[Scenario], plan: RunPlan, *, with_start: bool
+) -> tuple[list[Outcome], Start | None]:
     outcomes: list[Outcome] = []
+    start: Start | None = None
     with start_three_brokers(plan.report) as (cluster, scratch):
         _print(describe_machine() + "\n")
         for scenario in scenarios:
             cluster.create_groups(scenario.groups)
             outcomes.append(measure_scenario(scenario, cluster.bootstrap, plan, scratch=scratch))
             _print(format_section(outcomes[-1]))
-    return outcomes
+        if with_start:
+            groups = max(scenario.groups for scenario in scenarios)
+            start = measure_start(cluster.bootstrap, groups=groups, scratch=scratch, report=plan.report)
+            _print(format_start(start))
+    return outcomes, start
 
 
 def _parser() -> argparse.ArgumentParser:

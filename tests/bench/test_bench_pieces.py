@@ -12,6 +12,8 @@ from .measurement import Measurement, Run, WrongOutputError, interleave, run_che
 from .programs import CONFLUENT, KAFKAS, OURS, Digest, Program, programs_for_describe, programs_for_list
 from .report import format_section, format_verdicts, judge_targets
 from .scenarios import DESCRIBE, LIST, Outcome, RunPlan, Scenario, list_large_scenarios, list_small_scenarios
+from .start import CLICK, GROUPS, HELP, KCL, Start, digest_of_kcl, format_start, judge_start
+from .start import LIST as INSTALLED_LIST
 from .workload import expected_rows
 
 
@@ -138,3 +140,45 @@ class TestTargets:
         assert rows[0][-1] == "times ours"
         assert [row[-1] for row in rows[2:]] == ["1.0", "4.0"]
         assert text.splitlines()[-1] == "Requests of kafka-groups: 24 Metadata."
+
+
+class TestStart:
+    def _start(self, seconds: dict[str, float], groups: int = GROUPS) -> Start:
+        measurements = [
+            Measurement(name=name, about="x", runs=[Run(seconds=median_s, peak_mib=1)] * 3)
+            for name, median_s in seconds.items()
+        ]
+        return Start(groups=groups, round_trip_ms=0.1, measurements=measurements)
+
+    def test_the_targets_are_ratios_of_medians(self) -> None:
+        start = self._start({CLICK: 0.05, HELP: 0.1, INSTALLED_LIST: 0.13, KAFKAS: 0.6, CONFLUENT: 0.1, KCL: 0.1})
+
+        assert [(verdict.target, verdict.measured, verdict.is_reached) for verdict in judge_start(start)] == [
+            ("kafka-groups --help: at most 2 times import click", "2.00", True),
+            ("kafka-groups list: at most 0.2 times ConsumerGroupCommand", "0.22", False),
+            ("kafka-groups list: at most 1.2 times kcl", "1.30", False),
+        ]
+
+    def test_without_kcl_a_call_of_librdkafka_is_the_measure(self) -> None:
+        start = self._start({CLICK: 0.05, HELP: 0.1, INSTALLED_LIST: 0.1, KAFKAS: 0.6, CONFLUENT: 0.1})
+
+        assert judge_start(start)[-1].target == "kafka-groups list: at most 1.45 times confluent-kafka"
+
+    def test_with_another_number_of_groups_there_are_no_targets(self) -> None:
+        assert judge_start(self._start({CLICK: 0.05, HELP: 0.1}, groups=500)) == []
+
+    def test_the_table_has_the_floor_beside_the_programs(self) -> None:
+        text = format_start(self._start({CLICK: 0.05, HELP: 0.06}))
+
+        assert "start, installed wheel, 10,000 groups, 15 runs (a round trip: 0.1 ms)" in text
+        assert "| import click (x)        |       0.050 s (0.050 to 0.050) |                1.0 |" in text
+        assert "| kafka-groups --help (x) |       0.060 s (0.060 to 0.060) |                1.2 |" in text
+
+    def test_a_table_of_kcl_has_the_same_sums_as_a_list(self, tmp_path: Path) -> None:
+        table, ids = tmp_path / "table", tmp_path / "ids"
+        table.write_text(
+            "BROKER  GROUP-ID  PROTO-TYPE  GROUP-TYPE  STATE  ERROR\n1  b   classic  Empty\n2  a   classic  Empty\n"
+        )
+        ids.write_text("a\nb\n")
+
+        assert digest_of_kcl(table) == programs_for_list()[0].digest(ids)

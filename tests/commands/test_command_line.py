@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.settings import Endpoint
-from tests.fakes.fake_admin import FakeCluster, run, unreachable
+from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -87,10 +88,45 @@ def test_a_properties_file_names_the_cluster(cluster: FakeCluster, tmp_path: Pat
     assert cluster.client.call_args.args[0].bootstrap == (Endpoint(host="file", port=3),)
 
 
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        *((command, output) for command in ("list", "describe", "offsets") for output in ("json", "ndjson", "csv")),
+        ("list", "kafka"),
+        ("describe", "kafka"),
+    ],
+)
+def test_colours_in_a_format_without_any_are_a_usage_error(cluster: FakeCluster, command: str, output: str) -> None:
+    message = (
+        f"--color always needs --format table; --format {output} has no colours; see kafka-groups {command} --help"
+    )
+    assert run(command, "g", "--format", output, "--color", "always") == (2, "", f"Error: {message}\n")
+    cluster.client.assert_not_called()
+
+
 @every_command
 def test_an_interrupt_is_exit_130_and_one_line(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(KeyboardInterrupt())
     assert run(command, "g") == (130, "", "Error: interrupted\n")
+
+
+@every_command
+def test_after_an_interrupt_the_json_document_names_it(cluster: FakeCluster, command: str) -> None:
+    cluster.refuse(KeyboardInterrupt())
+    outcome = run(command, "--match", "g", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"], document["groups"]) == (130, "failed", [])
+    assert [(error["code"], error["name"]) for error in document["errors"]] == [(None, "INTERRUPTED")]
+
+
+def test_an_interrupt_after_the_document_does_not_end_it_a_second_time(
+    mocker: MockerFixture, cluster: FakeCluster
+) -> None:
+    cluster.add("g")
+    cluster.unlistable[2] = failure(broker=2)
+    mocker.patch("kafka_groups.commands.cluster_session.print_failures", side_effect=KeyboardInterrupt)
+    outcome = run("list", "--format", "json")
+    assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (130, "partial")
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "list"), ("list", "--debug")])
@@ -139,6 +175,33 @@ def test_a_usage_error_is_one_line_that_names_the_help_option(arguments: tuple[s
     outcome = run(*arguments)
     assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (2, "", 1)
     assert message in outcome.stderr
+
+
+EVIL = "PLAIN\x1b]0;title\x07, \x9b31m\r\nError: another line"
+ESCAPED = r"PLAIN\x1b]0;title\x07, \x9b31m\r\nError: another line"
+
+
+@every_command
+def test_the_text_of_a_server_in_a_fatal_error_is_one_line_without_control_characters(
+    cluster: FakeCluster, command: str
+) -> None:
+    cluster.refuse(AuthenticationFailedError(f"the broker supports: {EVIL}"))
+    outcome = run(command, "--match", "g")
+    assert (outcome.exit_code, outcome.stderr) == (1, f"Error: the broker supports: {ESCAPED}\n")
+
+
+def test_an_invalid_argument_in_a_usage_error_is_one_line_without_control_characters() -> None:
+    outcome = run("list", "--state", EVIL)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith("Error: --state ")
+    assert outcome.stderr.removesuffix("\n").isprintable()
+
+
+def test_a_traceback_has_no_control_characters(cluster: FakeCluster) -> None:
+    cluster.refuse(AuthenticationFailedError(f"the broker supports: {EVIL}"))
+    lines = run("list", "--debug").stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert all(line.isprintable() for line in lines)
 
 
 ROOT = Path(__file__).parents[2]

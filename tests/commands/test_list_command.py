@@ -103,7 +103,7 @@ def test_ids_are_given_before_a_bare_state_or_after_two_dashes(arguments: tuple[
 
 
 def test_quiet_prints_ids_without_columns() -> None:
-    assert run("list", "-q", "--verbose", "--type", "--state", "Empty") == (0, "billing\nsimple\n", "")
+    assert run("list", "-q", "--type", "--state", "Empty") == (0, "billing\nsimple\n", "")
 
 
 def test_ids_end_with_nul_if_requested() -> None:
@@ -116,6 +116,8 @@ def test_ids_end_with_nul_if_requested() -> None:
         (("-0",), "-0 goes with -q"),
         (("-q", "--format", "json"), "-q prints bare ids and contradicts --format json"),
         (("-q", "--format", "csv"), "-q prints bare ids and contradicts --format csv"),
+        (("-q", "--verbose"), "-q prints bare ids and contradicts --verbose"),
+        (("-q", "--color", "always"), "-q prints bare ids and contradicts --color always"),
     ],
 )
 def test_contradicting_output_options_are_usage_errors(arguments: tuple[str, ...], message: str) -> None:

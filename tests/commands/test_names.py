@@ -19,7 +19,8 @@ EVIL = "one\ntwo\x1b[31m\x7f\x9b31m"
 ESCAPED = r"one\ntwo\x1b[31m\x7f\x9b31m"
 WIDE = "注文-日本"
 QUOTED = 'a,"b"; c'
-every_name = pytest.mark.parametrize("name", [MARKUP, EVIL, WIDE, QUOTED, "émoji-🚀", "-"])
+LINE_BREAKS = "a\rb\nc"
+every_name = pytest.mark.parametrize("name", [MARKUP, EVIL, WIDE, QUOTED, LINE_BREAKS, "émoji-🚀", "-"])
 every_table = pytest.mark.parametrize(
     "command",
     [

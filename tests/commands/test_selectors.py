@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from unittest.mock import ANY
 
 import pytest
@@ -53,6 +54,36 @@ def test_selectors_select_the_same_groups_in_every_command(
     command: str, selectors: tuple[str, ...], groups: list[str]
 ) -> None:
     assert selected(command, *selectors) == groups
+
+
+@every_command
+@pytest.mark.parametrize("option", ["--match", "--exclude"])
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("a{99999999999}", "the repetition number is too large"),
+        ("(" * 10_000 + ")" * 10_000, "it is nested too deeply"),
+    ],
+    ids=["repetition", "nesting"],
+)
+def test_a_pattern_that_is_too_large_is_a_usage_error(command: str, option: str, pattern: str, problem: str) -> None:
+    message = f"{option} '{pattern}' is not a regular expression: {problem}"
+    assert run(command, option, pattern) == (2, "", f"Error: {message}; see kafka-groups {command} --help\n")
+
+
+@every_command
+def test_a_pattern_that_python_warns_of_prints_no_warning(command: str) -> None:
+    assert "nested set" not in run(command, "--match", "[[a]").stderr
+
+
+@every_command
+def test_a_pattern_matches_ids_with_newlines(cluster: FakeCluster, command: str) -> None:
+    cluster.add("a\nb", commits={("t", 0): 1})
+    ids = [
+        json.loads(line)["group"] for line in run(command, "--match", "a.+", "--format", "ndjson").stdout.splitlines()
+    ]
+    assert ids == ["a\nb", "ab"]
+    assert run("list", "--exclude", "a.*") == (0, "b\nb.c\n", "")
 
 
 @every_command
@@ -133,6 +164,12 @@ def test_a_filter_of_offsets_without_a_value_is_a_usage_error(option: str) -> No
 def test_two_views_of_describe_are_a_usage_error(pair: tuple[str, str], message: str) -> None:
     outcome = run("describe", "a", *pair)
     assert outcome == (2, "", f"Error: {message}: give one or the other; see kafka-groups describe --help\n")
+
+
+@pytest.mark.parametrize("number", ["2147483648", "9" * 5_000, "0" * 5_000], ids=len)
+def test_a_partition_that_is_too_large_is_a_usage_error(number: str) -> None:
+    message = f"--topic 't:{number}': '{number}' is not a partition; see kafka-groups offsets --help"
+    assert run("offsets", "a", "--topic", f"t:{number}") == (2, "", f"Error: {message}\n")
 
 
 def test_topics_that_cannot_be_parsed_are_usage_errors() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from kafka_groups.cli import cli
+from kafka_groups.cli import LazyGroup, cli, pipeline
 from tests.fakes.fake_admin import run
 
 
@@ -40,6 +40,22 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "schema",
         "sandbox",
     }
+
+
+@pytest.mark.parametrize("group", [cli, pipeline], ids=lambda group: group.name)
+def test_the_line_of_a_command_in_the_help_of_its_group_is_the_commands_own(group: LazyGroup) -> None:
+    context = click.Context(group)
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    own_lines = {name: command.get_short_help_str(limit=200) for name, command in commands.items() if command}
+    assert {name: entry.help for name, entry in group.table.items()} == own_lines
+
+
+@every_command
+def test_the_help_of_a_group_has_one_line_for_each_command(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    lines = run(*words, "--help", bootstrap=None, COLUMNS="80").stdout.partition("\nCommands:\n")[2].splitlines()
+    names = command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
+    assert [line.split()[0] for line in lines] == names
 
 
 @every_command

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.cli import cli, pipeline
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 HEAVY = {"asyncio", "confluent_kafka", "kafka", "kio", "numpy", "pandas", "pyspark", "rich"}
@@ -46,16 +47,46 @@ def packages_imported(path: Path, *arguments: str, stdout: int = subprocess.DEVN
     return {name.partition(".")[0] for name in modules_imported(path, *arguments, stdout=stdout)}
 
 
-def test_the_version_imports_neither_the_admin_layer_nor_settings(tmp_path: Path) -> None:
-    ours = {name for name in modules_imported(tmp_path, "--version") if name.startswith("kafka_groups.")}
-    assert "kafka_groups.cli" in ours
-    assert not {name.split(".")[1] for name in ours} & {
-        "admin",
-        "groups",
-        "pipeline",
-        "protocol",
-        "sandbox",
-        "settings",
+def own_modules(path: Path, *arguments: str) -> set[str]:
+    """Return the modules of this package that a run of the command line imports."""
+    return {name for name in modules_imported(path, *arguments) if name.startswith("kafka_groups.")}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("pipeline", "--help")], ids=" ".join)
+def test_help_of_groups_and_the_version_import_no_command(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert own_modules(tmp_path, *arguments) == {
+        "kafka_groups.cli",
+        "kafka_groups.commands",
+        "kafka_groups.errors",
+        "kafka_groups.exit_codes",
+        "kafka_groups.rendering",
+        "kafka_groups.rendering.screen",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (("list", "--help"), "kafka_groups.commands.list_groups"),
+        (("describe", "--help"), "kafka_groups.commands.describe"),
+        (("offsets", "--help"), "kafka_groups.commands.offsets"),
+        (("schema", "--help"), "kafka_groups.commands.schema"),
+        (("sandbox", "--help"), "kafka_groups.commands.sandbox"),
+        (("pipeline", "ingest", "--help"), "kafka_groups.commands.pipeline.ingest"),
+        (("pipeline", "report", "--help"), "kafka_groups.commands.pipeline.report"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_only_the_command_that_runs_is_imported(tmp_path: Path, arguments: tuple[str, ...], module: str) -> None:
+    targets = [entry.target for group in (cli, pipeline) for entry in group.table.values()]
+    commands = {target.partition(":")[0] for target in targets} - {"kafka_groups.cli"}
+    assert own_modules(tmp_path, *arguments) & commands == {module}
+
+
+def test_list_imports_no_handler_but_its_own(tmp_path: Path, bootstrap: str) -> None:
+    package = "kafka_groups.admin.handlers."
+    assert {name for name in own_modules(tmp_path, "list", "-b", bootstrap) if name.startswith(package)} == {
+        f"{package}list_groups"
     }
 
 

@@ -7,7 +7,6 @@ and without the groups that the filters exclude.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
@@ -209,6 +208,6 @@ def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
     """Let commands treat their stdout as a terminal without colours."""
 
     def look(_colour: str) -> Screen:
-        return replace(inspect_streams("never"), out_is_terminal=True, width=width)
+        return inspect_streams("never")._replace(out_is_terminal=True, width=width)
 
     mocker.patch("kafka_groups.commands.cluster_session.inspect_streams", side_effect=look)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.model import Broker
 from tests.fakes.fake_admin import FakeCluster, failure, run
 from tests.fakes.scripted_broker import changed
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -33,6 +36,71 @@ def test_a_group_whose_type_changed_is_described_although_another_group_is_stuck
     assert described.notes == ()
 
 
+@pytest.mark.parametrize("listed_state", ["Empty", "Stable"])
+def test_a_group_that_two_brokers_list_is_described(listed_state: str) -> None:
+    assignment = {"topic_partitions": [{"topic_id": topic_id("t"), "topic_name": "t", "partitions": [0]}]}
+    member = {
+        "member_id": "m",
+        "member_epoch": 1,
+        "client_id": "c",
+        "client_host": "/h",
+        "subscribed_topic_names": ["t"],
+        "assignment": assignment,
+        "target_assignment": assignment,
+    }
+    moving = Group(coordinator=1, type="Consumer", state=listed_state, commits={("t", 0): 5}, members=[member])
+    stale = {"group_id": "g", "protocol_type": "consumer", "group_state": "Empty", "group_type": "Consumer"}
+    with ScriptedCluster(groups={"g": moving}, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", changed(groups=[stale]), brokers=[3])
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE)
+        described = describe_groups(admin, selection, details=Details(offsets=True, members=False, offsets_only=True))
+    assert [row.member_id for row in described.rows("g")] == ["m"]
+    assert described.descriptions["g"].coordinator == Broker(id=1, host="127.0.0.1", port=cluster.addresses[1].port)
+    assert described.failures == ()
+
+
+def test_a_group_without_commits_among_others_has_no_rows_and_no_failure() -> None:
+    groups = {
+        "first": Group(coordinator=1, type="Classic", state="Empty", commits={("t", 0): 5}),
+        "none-classic": Group(coordinator=1, type="Classic", state="Empty"),
+        "none-consumer": Group(coordinator=2, type="Consumer", state="Stable"),
+        "last": Group(coordinator=1, type="Consumer", state="Empty", commits={("t", 0): 6}),
+    }
+    with ScriptedCluster(groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE)
+        described = describe_groups(admin, selection, details=Details(offsets=True, members=False, offsets_only=True))
+    assert {group: [row.committed_offset for row in described.rows(group)] for group in described.descriptions} == {
+        "first": [5],
+        "last": [6],
+        "none-classic": [],
+        "none-consumer": [],
+    }
+    assert (described.failures, described.notes) == ((), ())
+
+
+@pytest.mark.parametrize("output", ["table", "kafka", "csv", "ndjson"])
+def test_a_group_without_commits_among_others_is_a_note(mocker: MockerFixture, output: str) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("first", state="Stable", commits={("t", 0): 1})
+    cluster.add("none", state="Stable")
+    cluster.add("zlast", state="Stable", commits={("t", 0): 1})
+    cluster.end("t", 1)
+    outcome = run("describe", "--all-groups", "--format", output)
+    assert outcome.exit_code == 0
+    assert [group for group in ("first", "none", "zlast") if group in outcome.stdout] == ["first", "zlast"]
+    assert outcome.stderr == "Consumer group 'none' has no committed offsets and no assigned partitions.\n"
+
+
+def test_a_group_without_commits_among_others_is_in_json_with_no_offsets(mocker: MockerFixture) -> None:
+    cluster = FakeCluster(mocker)
+    cluster.add("first", state="Stable", commits={("t", 0): 1})
+    cluster.add("none", state="Stable")
+    cluster.end("t", 1)
+    document = json.loads(run("describe", "--all-groups", "--format", "json").stdout)
+    assert {group["group"]: len(group["offsets"]) for group in document["groups"]} == {"first": 1, "none": 0}
+    assert document["status"] == "complete"
+
+
 def test_an_absent_group_beside_groups_that_cannot_be_described_is_exit_1(mocker: MockerFixture) -> None:
     cluster = FakeCluster(mocker)
     cluster.add("shared", state="Stable", kind="Share", protocol_type="share")
@@ -48,7 +116,10 @@ def test_after_ctrl_c_the_document_has_the_failures_that_are_known(mocker: Mocke
     outcome = run("describe", "--all-groups", "--format", "json")
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"]) == (130, "failed")
-    assert [(error["broker"], error["code"]) for error in document["errors"]] == [(3, 31)]
+    assert [(error["broker"], error["name"]) for error in document["errors"]] == [
+        (3, "CLUSTER_AUTHORIZATION_FAILED"),
+        (None, "INTERRUPTED"),
+    ]
 
 
 def test_each_listing_of_a_selection_has_half_of_the_remaining_time(mocker: MockerFixture) -> None:

@@ -115,7 +115,7 @@ def _present(fields: tuple[Field, ...], version: int) -> Iterator[Field]:
 def _inner_fields(field: Field) -> tuple[Field, ...]:
     if isinstance(field.type, Inline):
         return field.type.fields
-    if isinstance(field.type, Array) and isinstance(field.type.element, tuple):
+    if isinstance(field.type, Array) and not isinstance(field.type.element, Primitive):
         return field.type.element
     return ()
 

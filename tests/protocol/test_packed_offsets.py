@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.model import CommittedOffset, Failure, GroupOffsets, TopicPartition
+from kafka_groups.model import CommittedOffset, Failure, GroupOffsets, PartitionCommit, TopicPartition
 from kafka_groups.protocol import Array, Cursor, Field, SchemaError, Struct, compile_writer
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, TOPIC
@@ -234,3 +234,33 @@ def test_the_repr_of_offsets_has_all_commits() -> None:
         == "GroupOffsets({TopicPartition(topic='t', partition=0): None}, failed={})"
     )
     assert dict(GroupOffsets()) == {}
+
+
+class CountedPartitions(PackedPartitions):
+    """Partitions that count how often their rows are decoded."""
+
+    decoded = 0
+
+    def _decode(self) -> list[PartitionCommit]:
+        self.decoded += 1
+        return super()._decode()
+
+
+def counted(rows: int) -> CountedPartitions:
+    ((_, packed),), _ = _read({"t": [_row(partition, 5) for partition in range(rows)]})
+    return CountedPartitions(packed._data, version=FLEXIBLE, length=rows, fixed=True)
+
+
+def test_all_rows_are_decoded_once_for_all_indexes() -> None:
+    commits = counted(50)
+    assert [commits[at][0] for at in range(50)] == list(range(50))
+    assert commits.index((49, 5, None, "")) == 49
+    assert commits.decoded == 1
+
+
+def test_all_rows_are_decoded_at_most_twice_for_all_keys_of_the_mapping() -> None:
+    commits = counted(50)
+    offsets = GroupOffsets([("t", commits)])
+    assert dict(offsets) == {TopicPartition("t", at): CommittedOffset(5, None, "") for at in range(50)}
+    assert all(TopicPartition("t", at) in offsets for at in range(50))
+    assert commits.decoded == 2

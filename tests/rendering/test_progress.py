@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen
+from tests.fakes.scripted_broker import delayed
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]
@@ -79,11 +83,46 @@ def test_a_progress_bar_is_drawn_on_the_terminal_while_stderr_is_redirected_to_a
         os.dup2(log.fileno(), slave)
         bar("reading the tables", 3, 8)
         bar.stop()
+    drawn = read_terminal(master)
+    assert ("starting Spark" in drawn, "3/8" in drawn) == (True, True)
+    assert (tmp_path / "log").read_text() == ""
+
+
+def read_terminal(master: int) -> str:
+    """Return all that was written to a terminal whose other end is closed, and close it."""
     drawn = ""
-    # The output arrives in pieces. Reading raises OSError at its end, because the other end is closed.
+    # The output arrives in pieces. Reading raises OSError at its end.
     with suppress(OSError):
         while piece := os.read(master, 100_000):
             drawn += piece.decode(errors="replace")
     os.close(master)
-    assert ("starting Spark" in drawn, "3/8" in drawn) == (True, True)
-    assert (tmp_path / "log").read_text() == ""
+    return drawn
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_a_command_draws_its_progress_on_stderr_while_stdout_is_a_file(tmp_path: Path, output: str) -> None:
+    groups = {f"g{at:03}": Group(coordinator=1, state="Empty", commits={("t", 0): 1}) for at in range(300)}
+    master, slave = os.openpty()
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster:
+        bootstrap = str(cluster.brokers[1].endpoint)
+        command = [
+            sys.executable,
+            "-m",
+            "kafka_groups",
+            "describe",
+            "--all-groups",
+            "-b",
+            bootstrap,
+            "--format",
+            output,
+        ]
+        plain = subprocess.run(command, capture_output=True, check=True)
+        cluster.script("OffsetFetch", delayed(1.0))
+        with (tmp_path / "out").open("wb") as out:
+            subprocess.run(command, stdout=out, stderr=slave, check=True, env={**os.environ, "TERM": "xterm"})
+    os.close(slave)
+    drawn = read_terminal(master)
+    assert (tmp_path / "out").read_bytes() == plain.stdout
+    assert ("reading groups" in drawn, "writing groups" in drawn, "256/300" in drawn) == (True, True, True)
+    assert "300 consumer groups have no active members." in drawn
+    assert "\x1b[2K" in drawn.rpartition("writing groups")[2]

@@ -43,6 +43,13 @@ def test_each_stream_is_checked_for_a_terminal_separately(monkeypatch: pytest.Mo
     assert (screen.out_is_terminal, screen.err_is_terminal) == (False, True)
 
 
+@pytest.mark.parametrize(("stream", "width"), [(Tty, 44), (io.StringIO, 0)])
+def test_only_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], width: int) -> None:
+    monkeypatch.setattr(sys, "stdout", stream())
+    monkeypatch.setenv("COLUMNS", "44")
+    assert inspect_streams("auto", {}).width == width
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -9,11 +9,16 @@
 responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.
 """
 
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec, Timeout
 from kafka_groups.admin.client import GroupAdmin
-from kafka_groups.admin.handlers.describe_features import Features
-from kafka_groups.admin.handlers.list_topics import Topic
-from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, PartitionTime
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.handlers import Features, OffsetAndTimestamp, PartitionTime, Topic
+
+_OF_HANDLERS: Final = {"Features", "OffsetAndTimestamp", "PartitionTime", "Topic"}
 
 __all__ = [
     "Admin",
@@ -27,3 +32,10 @@ __all__ = [
     "Timeout",
     "Topic",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_HANDLERS:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(handlers, name)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """A point in time that several calls share. All fields are seconds, `at` and `end` on the monotonic clock.
 
     `end` is later than `at` if this is a share of a deadline: a call that has no result at all by `at` may go on.
@@ -21,7 +19,7 @@ class Deadline:
     at: float
     end: float
     timeout_s: float
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    clock: Callable[[], float] = time.monotonic
 
     @classmethod
     def after(cls, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
@@ -37,7 +35,7 @@ class Deadline:
         """Return an earlier deadline that leaves the rest of the remaining time to the calls after it."""
         now = self.clock()
         share_s = (self.at - now) * fraction
-        return replace(self, at=now + share_s, timeout_s=share_s)
+        return self._replace(at=now + share_s, timeout_s=share_s)
 
 
 # The timeout of a call in seconds, or a deadline that it shares with other calls.
@@ -51,8 +49,7 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetSpec:
+class OffsetSpec(NamedTuple):
     """Which log offset a caller wants (OffsetSpec.java); `timestamp` is milliseconds since 1970 or a special value."""
 
     timestamp: int

@@ -7,25 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
+from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
-from kafka_groups.admin.describe import GroupDescriber
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
-from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
-from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
-from kafka_groups.admin.handlers.list_groups import ListGroupsHandler
-from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
-from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
-from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
-from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import MalformedResponseError
 from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from kafka_groups.settings import ConnectionSettings
 
 K = TypeVar("K", bound=Hashable)
@@ -41,9 +32,8 @@ class GroupAdmin:
     Each call takes a `timeout`: seconds, or a Deadline that several calls share; without one it has
     `settings.timeout_s`. A call raises an AdminError only if the cluster cannot be reached at all; the failures of
     single groups, partitions and brokers are in its Results. Connections, coordinators, leaders and types of groups
-    are kept for later calls: groups that were just listed need no lookup, because the broker that lists a group
-    coordinates it. `progress` receives the name of the operation, the number of items that are done, and of all.
-    A client may be used by one thread at a time.
+    are kept for later calls: groups that were just listed need no lookup, because brokers list what they coordinate.
+    `progress` receives the name of the operation, the number of items that are done, and of all. One thread at a time.
     """
 
     def __init__(
@@ -59,6 +49,8 @@ class GroupAdmin:
         self._clock = clock
         self._pool = pool or BrokerPool(settings, clock=clock)
         self._refreshed_at: float | None = None
+        # The last listing, until its types and coordinators are stored below: `list` does not need them.
+        self._listed: Mapping[str, GroupListing] = {}
         self._coordinators: dict[str, int] = {}
         self._types: dict[str, str | None] = {}
         self._leaders: dict[TopicPartition, int] = {}
@@ -66,9 +58,7 @@ class GroupAdmin:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -108,16 +98,14 @@ class GroupAdmin:
         The brokers apply the filters (ListGroups 4 and 5). `failed` is keyed by broker id.
         Raises ValueError for an empty filter (KIP-518), or a name that is no state or type.
         """
-        handler = ListGroupsHandler(states=states, types=types)
+        handler = handlers.ListGroupsHandler(states=states, types=types)
         deadline = self._connect(timeout)
         self._refresh(deadline)
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
-        listings = {group.group: group for broker in brokers for group in driver.completed.get(broker, ())}
-        for listing in listings.values():
-            self._coordinators[listing.group] = listing.coordinator
-            self._types[listing.group] = listing.type
-        return Results(succeeded=dict(sorted(listings.items())), failed=driver.failed)
+        listings = handlers.merge_listings([group for groups in driver.completed.values() for group in groups])
+        self._listed = listings
+        return Results(succeeded=listings, failed=driver.failed)
 
     def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout | None = None
@@ -153,13 +141,14 @@ class GroupAdmin:
         offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
         """
         deadline = self._connect(timeout)
+        self._remember_listings()
         requested = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
-        handler = ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        lookup = CoordinatorStrategy()
-        driver = self._request("fetching offsets", handler, requested, self._coordinators, deadline, lookup=lookup)
+        handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
+        known, lookup = self._coordinators, CoordinatorStrategy()
+        driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
         self._coordinators.update(driver.locations)
         return handler.with_unstable(driver.results())
 
@@ -178,8 +167,7 @@ class GroupAdmin:
         """
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
-        handler = ListOffsetsHandler(spec, isolation_level)
-        lookup = PartitionLeaderStrategy[TopicPartition]()
+        handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
         self._leaders.update(driver.locations)
         return driver.results()
@@ -190,38 +178,48 @@ class GroupAdmin:
         """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
         known = dict.fromkeys(topics, ANY_BROKER)
-        return self._request("reading topics", ListPartitionsHandler(), known, known, deadline).results()
+        return self._request("reading topics", handlers.ListPartitionsHandler(), known, known, deadline).results()
 
     def offsets_for_times(
         self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
-    ) -> Results[PartitionTime, OffsetAndTimestamp | None]:
+    ) -> Results[handlers.PartitionTime, handlers.OffsetAndTimestamp | None]:
         """Return the first record at or after each time; each is (topic, partition, milliseconds since 1970).
 
         None if there is no such record. A request may name a partition only once (brokers refuse it otherwise, with
         INVALID_REQUEST), so a leader gets as many requests as one of its partitions has times.
         """
         deadline = self._connect(timeout)
-        keys = [PartitionTime(*time) for time in times]
+        keys = [handlers.PartitionTime(*time) for time in times]
         leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in keys}
         known = {key: leader for key, leader in leaders.items() if leader is not None}
-        lookup = PartitionLeaderStrategy[PartitionTime]()
-        driver = self._request("looking up times", OffsetsForTimesHandler(), keys, known, deadline, lookup=lookup)
+        handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
+        driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
         self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
         return driver.results()
 
-    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
         """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
         deadline = self._connect(timeout)
-        driver = self._request("listing topics", ListTopicsHandler(), (ANY_BROKER,), {ANY_BROKER: ANY_BROKER}, deadline)
+        known = {ANY_BROKER: ANY_BROKER}
+        driver = self._request("listing topics", handlers.ListTopicsHandler(), known, known, deadline)
         listing = driver.results().all()[ANY_BROKER]
         self._leaders.update(listing.leaders)
         return Results(succeeded=listing.topics, failed=listing.failed)
 
-    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, Features]:
+    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:
         """Return the features that each broker supports and that the cluster uses, by broker id."""
         deadline = self._connect(timeout)
         known = {broker: broker for broker in sorted(self._pool.brokers)}
-        return self._request("reading versions", DescribeFeaturesHandler(), known, known, deadline).results()
+        return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
+
+    def _remember_listings(self) -> None:
+        """Store types and coordinators of groups that were listed; a group that two brokers listed is looked up."""
+        listed, self._listed = self._listed, {}
+        for group, listing in listed.items():
+            self._types[group] = listing.type
+            self._coordinators.pop(group, None)
+            if listing.coordinator is not None:
+                self._coordinators[group] = listing.coordinator
 
     def _connect(self, timeout: Timeout | None) -> Deadline:
         """Reach the cluster if no call did so before, and return the deadline of this call."""
@@ -244,13 +242,16 @@ class GroupAdmin:
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
+        from kafka_groups.admin.describe import GroupDescriber
+
+        self._remember_listings()
         groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)
         describer = GroupDescriber(located, types=self._types, coordinators=self._coordinators)
         fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             (group for group in fetched if group not in unlocated),
-            handler=ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
+            handler=handlers.ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
             lookup=CoordinatorStrategy(),
             known=self._coordinators,
         )

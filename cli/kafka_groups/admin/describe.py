@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS, UnnamedAssignment
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler, topic_id_text
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
@@ -98,7 +97,7 @@ class GroupDescriber:
             driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
                 coordinator = brokers.get(driver.locations[group])
-                succeeded[group] = self._with_topic_names(replace(driver.completed[group], coordinator=coordinator))
+                succeeded[group] = self._with_topic_names(driver.completed[group]._replace(coordinator=coordinator))
             else:
                 failed[group] = self._failure(group)
         return Results(succeeded=succeeded, failed=failed)
@@ -114,18 +113,16 @@ class GroupDescriber:
         failed = {
             topic_id: found.failed.get(topic_id) or _unnamed(topic_id) for topic_id in unnamed - {*found.succeeded}
         }
-        return replace(
-            group,
+        return group._replace(
             members=tuple(
-                replace(
-                    member,
+                member._replace(
                     assignment=_named(member.assignment, found.succeeded),
                     target_assignment=_named(member.target_assignment or (), found.succeeded),
                 )
                 for member in group.members
             ),
             unnamed_topics={
-                topic_id_text(topic_id): replace(why, group=group.group) for topic_id, why in failed.items()
+                topic_id_text(topic_id): why._replace(group=group.group) for topic_id, why in failed.items()
             },
         )
 
@@ -158,7 +155,7 @@ def _unnamed_topics(group: GroupDescription) -> set[UUID]:
         assigned.topic_id
         for member in group.members
         for assigned in (*member.assignment, *(member.target_assignment or ()))
-        if isinstance(assigned, UnnamedAssignment)
+        if assigned.topic_id is not None
     }
 
 
@@ -172,7 +169,7 @@ def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple
     """Return an assignment with the names of its topics, without topics whose names are unknown."""
     named = [
         Assignment(topic=names.get(each.topic_id, ""), partitions=each.partitions)
-        if isinstance(each, UnnamedAssignment)
+        if each.topic_id is not None
         else each
         for each in assignment
     ]

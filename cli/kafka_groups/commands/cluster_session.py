@@ -6,18 +6,23 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.options import Connection
 from kafka_groups.errors import AdminError, IncompleteResultError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
+from kafka_groups.rendering.schemas import INTERRUPTED
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_failures, print_note
 from kafka_groups.rendering.writers import Entry, Writer
 from kafka_groups.settings import resolve_settings
 
-_PROGRESS_INTERVAL = 256
+_PROGRESS_INTERVAL: Final = 256
+_INTERRUPTED: Final = Failure(
+    code=None, name=INTERRUPTED, message="the command was interrupted before all results were written"
+)
 
 
 @dataclass(kw_only=True)
@@ -32,6 +37,7 @@ class ClusterSession:
     # What is known to have failed, should the command end early.
     failures: Sequence[Failure] = ()
     written: int = 0
+    is_ended: bool = False
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes on stderr."""
@@ -70,6 +76,7 @@ class ClusterSession:
         status = "complete" if not failures else "partial" if anything_succeeded else "failed"
         self.writer.end(failures, status=status)
         self.screen.out.flush()
+        self.is_ended = True
         print_failures(self.screen, failures)
         if failures:
             raise IncompleteResultError(anything_succeeded=anything_succeeded)
@@ -100,7 +107,8 @@ def open_session(
             raise
         except KeyboardInterrupt:
             session.end_progress()
-            writer.end(session.failures, status="partial" if session.written else "failed")
+            if not session.is_ended:
+                writer.end([*session.failures, _INTERRUPTED], status="partial" if session.written else "failed")
             raise
         finally:
             session.end_progress()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -62,8 +62,7 @@ def describe(
     kafka-groups describe --all-groups --members --verbose
     """
     require_selectors(selectors)
-    selectors = replace(
-        selectors,
+    selectors = selectors._replace(
         states=parse_names(in_state, option="--in-state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )

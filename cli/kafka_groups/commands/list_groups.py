@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import click
@@ -18,7 +17,7 @@ from kafka_groups.commands.options import (
     selector_options,
 )
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing
@@ -62,9 +61,10 @@ def list_groups(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List groups: consumer groups of both protocols, Connect, share, streams and all others.
+    """List groups of every kind.
 
-    The brokers filter by state and type. Ids select these groups only.
+    These are consumer groups of both protocols, Connect, share, streams and all others. The brokers filter by state
+    and type. Ids select these groups only.
 
     \b
     kafka-groups list --state Stable,Empty
@@ -72,11 +72,15 @@ def list_groups(
     """
     if nul and not quiet:
         raise click.UsageError("-0 goes with -q")
-    if quiet and output_format != "table":
-        msg = f"-q prints bare ids and contradicts --format {output_format}"
+    contradicting = {
+        f"--format {output_format}": output_format != "table",
+        "--verbose": verbose,
+        "--color always": colour == "always",
+    }
+    if quiet and (option := next((option for option, is_given in contradicting.items() if is_given), None)):
+        msg = f"-q prints bare ids and contradicts {option}"
         raise click.UsageError(msg)
-    selectors = replace(
-        selectors,
+    selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )
@@ -93,13 +97,21 @@ def list_groups(
         if not selection.groups and not failures:
             is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
             session.print_notes(["No group matches." if is_narrowed else "No groups."])
-        listings = [selection.listings[group] for group in selection.groups]
+        listings = list(map(selection.listings.__getitem__, selection.groups))
         session.write(
-            (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings),
+            _entries(columns, listings, output_format),
             total=len(listings),
             failures=failures,
             anything_succeeded=selection.anything_listed,
         )
+
+
+def _entries(columns: Sequence[Column], listings: Sequence[GroupListing], output_format: str) -> Iterator[Entry]:
+    """Yield an entry for each group in JSON, else one for all of them, because their rows are of one kind."""
+    if output_format == "json":
+        yield from (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings)
+    elif listings:
+        yield Entry(columns, listings, dict)
 
 
 def _make_writer(screen: Screen, columns: Sequence[Column], output_format: str, *, end_of_id: str) -> Writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import click
@@ -51,9 +50,10 @@ def offsets(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List committed offsets of groups, by partition: one lookup and one request for each coordinator.
+    """List committed offsets of groups, by partition.
 
-    With --topic, a partition without a commit is a row too.
+    All groups take one lookup and one request for each coordinator. With --topic, a partition without a commit is a
+    row too.
 
     \b
     kafka-groups offsets billing checkout
@@ -61,8 +61,7 @@ def offsets(
     """
     require_selectors(selectors)
     partitions = parse_topics(topics)
-    selectors = replace(
-        selectors,
+    selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
+from kafka_groups.commands import DEBUG
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DEBUG: Final = "kafka_groups.debug"
+_MAX_PARTITION: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +96,14 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
     """Add --format, --color and --debug; they arrive as `output_format` and `colour`."""
 
     def decorate(function: F) -> F:
+        @wraps(function)
+        def checked(*, output_format: str, colour: str, **arguments: Any) -> Any:
+            if colour == "always" and output_format != "table":
+                msg = f"--color always needs --format table; --format {output_format} has no colours"
+                raise click.UsageError(msg)
+            return function(output_format=output_format, colour=colour, **arguments)
+
+        decorated = cast("F", checked)
         for option in (
             click.option(
                 "--debug",
@@ -119,8 +129,8 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
                 help="Output format.",
             ),
         ):
-            function = option(function)
-        return function
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 
@@ -167,12 +177,17 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 def _parse_partitions(text: str, numbers: str) -> list[int]:
     parts = [part.strip() for part in numbers.split(",") if part.strip()]
-    invalid = [part for part in parts if not (part.isascii() and part.isdigit() and int(part) < 2**31)]
+    invalid = [part for part in parts if not _is_partition(part)]
     if invalid or not parts:
         problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
         msg = f"--topic {text!r}: {problem}"
         raise click.UsageError(msg)
     return [int(part) for part in parts]
+
+
+def _is_partition(text: str) -> bool:
+    # Python refuses to convert thousands of digits.
+    return text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_PARTITION)) and int(text) <= _MAX_PARTITION
 
 
 def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -235,11 +250,20 @@ def _regex(_context: click.Context, parameter: click.Parameter, value: str | Non
     if value is None:
         return None
     try:
-        return re.compile(value)
+        with warnings.catch_warnings():
+            # Python warns of patterns such as `[[a]` that a later version may read as something else.
+            warnings.simplefilter("ignore", FutureWarning)
+            # A group id may contain newlines, and `.*` means all of it.
+            return re.compile(value, re.DOTALL)
     except re.error as error:
         place = f" at position {error.pos}" if error.pos is not None else ""
-        msg = f"--{parameter.name} {value!r} is not a regular expression: {error.msg}{place}"
-        raise click.UsageError(msg) from None
+        problem = f"{error.msg}{place}"
+    except OverflowError as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    msg = f"--{parameter.name} {value!r} is not a regular expression: {problem}"
+    raise click.UsageError(msg)
 
 
 def _remember_debug(context: click.Context, _parameter: click.Parameter, value: bool) -> None:

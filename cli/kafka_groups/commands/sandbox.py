@@ -13,7 +13,7 @@ import click
 from kafka_groups import sandbox as local_kafka
 from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.stderr import print_line
+from kafka_groups.rendering.screen import print_line
 
 _Command = Callable[..., None]
 

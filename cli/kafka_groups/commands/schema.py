@@ -15,11 +15,11 @@ _SCHEMAS = {**view_schemas(), **pipeline_schemas()}
 @click.command()
 @click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_SCHEMAS)))
 def schema(*, command: str) -> None:
-    """Print the JSON Schema (draft 2020-12) of what COMMAND prints with --format json.
+    """Print the JSON Schema of what COMMAND prints with --format json.
 
-    COMMAND is list, describe, offsets, or pipeline- and one of ingest, sample, backfill, build, report, tables,
-    compact, doctor.
-    The rows of --format ndjson are under "$defs". Keys are only ever added.
+    The schema follows draft 2020-12. COMMAND is list, describe, offsets, or pipeline- and one of ingest, sample,
+    backfill, build, report, tables, compact, doctor. The rows of --format ndjson are under "$defs". Keys are only ever
+    added.
 
     \b
     kafka-groups schema describe

@@ -14,7 +14,6 @@ from kafka_groups.model import (
     Broker,
     Failure,
     GroupDescription,
-    GroupListing,
     GroupOffsets,
     OffsetRow,
     Results,
@@ -129,20 +128,18 @@ def _from_listings(
 ) -> dict[str, GroupDescription]:
     """Return descriptions of empty groups, if their listings already contain all that the caller wants."""
     return {
-        group: _from_listing(listing, brokers)
+        group: GroupDescription(
+            group=listing.group,
+            type=listing.type,
+            state=listing.state,
+            protocol_type=listing.protocol_type,
+            coordinator=brokers.get(listing.coordinator),
+        )
         for group, listing in selection.listings.items()
-        if listing.state == "Empty" and (listing.type == "Classic" or not details.members)
+        if listing.coordinator is not None
+        and listing.state == "Empty"
+        and (listing.type == "Classic" or not details.members)
     }
-
-
-def _from_listing(listing: GroupListing, brokers: Mapping[int, Broker]) -> GroupDescription:
-    return GroupDescription(
-        group=listing.group,
-        type=listing.type,
-        state=listing.state,
-        protocol_type=listing.protocol_type,
-        coordinator=brokers.get(listing.coordinator),
-    )
 
 
 def _merge(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import Enum
-from typing import Final
+from functools import cache
 
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
-from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.model import GroupDescription, GroupListing
 
 
@@ -18,11 +16,17 @@ class Operation(Enum):
     LIST_OFFSETS = "list committed offsets"
 
 
-# For each operation the types of group that it supports, with the protocol types of their members.
-_SUPPORTED: Final[Mapping[Operation, Mapping[str, Collection[str]]]] = {
-    Operation.DESCRIBE: {handler.group_type: handler.protocol_types for handler in HANDLERS},
-    Operation.LIST_OFFSETS: ListConsumerGroupOffsetsHandler.protocol_types,
-}
+@cache
+def _supported(operation: Operation) -> Mapping[str, Collection[str]]:
+    """Return the types of group that the operation supports, with the protocol types of their members."""
+    # These modules are imported only by commands that describe groups or list offsets.
+    if operation is Operation.DESCRIBE:
+        from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+
+        return {handler.group_type: handler.protocol_types for handler in HANDLERS}
+    from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
+
+    return ListConsumerGroupOffsetsHandler.protocol_types
 
 
 def supports(group: GroupListing | GroupDescription, operation: Operation) -> bool:
@@ -31,10 +35,10 @@ def supports(group: GroupListing | GroupDescription, operation: Operation) -> bo
     A group without a type was listed by a broker before Kafka 3.8, which has only classic ones. A classic group whose
     members are not consumers (Connect) supports nothing.
     """
-    return group.protocol_type in _SUPPORTED[operation].get(group.type or "Classic", ())
+    return group.protocol_type in _supported(operation).get(group.type or "Classic", ())
 
 
 def kind_of(group: GroupListing) -> str:
     """Return the name of the group's kind: its type if no operation supports that type, else its protocol type."""
-    is_supported = any(group.type in types for types in _SUPPORTED.values())
+    is_supported = any(group.type in types for types in map(_supported, Operation))
     return group.type if group.type is not None and not is_supported else group.protocol_type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.errors import AdminError, MissingFromResponseError
@@ -17,8 +17,7 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, broker_error
 NOT_LAST: Final = 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selectors:
+class Selectors(NamedTuple):
     """The groups that a caller means. `named` has each id once, in the given order."""
 
     named: tuple[str, ...] = ()
@@ -31,6 +30,10 @@ class Selectors:
     def is_empty(self) -> bool:
         """Return whether nothing selects a group."""
         return not (self.named or self.match or self.all_groups)
+
+    def selects_all(self) -> bool:
+        """Return whether every listed group is selected."""
+        return self.exclude is None and (self.all_groups or self.is_empty())
 
     def excludes(self, group: str) -> bool:
         """Return whether the group is excluded."""
@@ -47,8 +50,7 @@ class Selectors:
         return self.all_groups or self.is_empty()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """The selected groups, by id.
 
     `named` are the ids that the caller named, `listings` the groups that were listed. `skipped` are listed groups that
@@ -59,7 +61,7 @@ class Selection:
 
     groups: tuple[str, ...]
     named: frozenset[str]
-    listings: Mapping[str, GroupListing] = field(default_factory=dict)
+    listings: Mapping[str, GroupListing] = MappingProxyType({})
     skipped: tuple[GroupListing, ...] = ()
     unlisted: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -104,7 +106,7 @@ def select_groups(
     # A group that was listed and is skipped does not make up for a named one that is absent.
     is_absent = any(failure.group is not None for failure in listed.failures)
     anything_listed = bool(groups) or (listed.anything_listed and not is_absent)
-    return replace(listed, groups=groups, skipped=skipped, unlisted=(), anything_listed=anything_listed)
+    return listed._replace(groups=groups, skipped=skipped, unlisted=(), anything_listed=anything_listed)
 
 
 def list_selected(
@@ -116,7 +118,11 @@ def list_selected(
     """
     share = deadline if is_last else deadline and deadline.share(NOT_LAST)
     results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=share)
-    selected = {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
+    selected = (
+        results.succeeded
+        if selectors.selects_all()
+        else {group: listing for group, listing in results.succeeded.items() if selectors.selects(group)}
+    )
     missing = [group for group in selectors.named if group not in selected and not selectors.excludes(group)]
     is_filtered = bool(selectors.states or selectors.types)
     absent: Collection[str] = () if results.failed else missing

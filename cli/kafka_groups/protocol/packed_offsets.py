@@ -30,10 +30,10 @@ class PackedPartitions(Sequence[PartitionCommit]):
 
     It holds `data`, the rows as a broker of this OffsetFetch `version` encoded them, at some 20 bytes a row. `length`
     is the number of rows without an error code; rows with one are in `data` too, and are skipped. `fixed` says that
-    every row takes 20 bytes. Each iteration and each index decodes all rows: iterate, or make a list to look up.
+    every row takes 20 bytes. Each iteration decodes all rows; an index does so once and keeps them.
     """
 
-    __slots__ = ("_data", "_fixed", "_length", "_version")
+    __slots__ = ("_data", "_decoded", "_fixed", "_length", "_version")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, data: bytes, *, version: int, length: int, fixed: bool) -> None:
@@ -41,6 +41,7 @@ class PackedPartitions(Sequence[PartitionCommit]):
         self._version = version
         self._length = length
         self._fixed = fixed
+        self._decoded: list[PartitionCommit] | None = None
 
     @property
     def fixed(self) -> bool:
@@ -64,7 +65,9 @@ class PackedPartitions(Sequence[PartitionCommit]):
     @overload
     def __getitem__(self, index: slice) -> list[PartitionCommit]: ...
     def __getitem__(self, index: int | slice) -> PartitionCommit | list[PartitionCommit]:
-        return self._decode()[index]
+        if self._decoded is None:
+            self._decoded = self._decode()
+        return self._decoded[index]
 
     def __eq__(self, other: object) -> bool:
         return self._decode() == list(other) if isinstance(other, Sequence) else NotImplemented

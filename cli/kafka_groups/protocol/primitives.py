@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 Read: TypeAlias = Callable[["Cursor"], Any]
@@ -106,8 +105,7 @@ def write_unsigned_varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Primitive:
+class Primitive(NamedTuple):
     """A type without parts; `read` and `write` return its reader and writer for (flexible, nullable)."""
 
     name: str
@@ -191,8 +189,8 @@ def _sized(
     return Primitive(name, make_read, make_write, default)
 
 
-def _decode_string(body: bytes) -> str:
-    # A name that is not UTF-8 must not hide the others: its invalid bytes stay visible as escapes.
+def decode_string(body: bytes) -> str:
+    """Return a string from its bytes; bytes that are not UTF-8 stay visible as escapes, and hide no other name."""
     return body.decode("utf-8", "backslashreplace")
 
 
@@ -230,5 +228,5 @@ INT32: Final = _number("int32", _INT32)
 INT64: Final = _number("int64", _INT64)
 BOOL: Final = _bool()
 UUID_: Final = _uuid()
-STRING: Final = _sized("string", wide=False, decode=_decode_string, encode=_encode_string, default="")
+STRING: Final = _sized("string", wide=False, decode=decode_string, encode=_encode_string, default="")
 BYTES: Final = _sized("bytes", wide=True, decode=bytes, encode=bytes, default=b"")

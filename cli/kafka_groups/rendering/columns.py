@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from kafka_groups.rendering.schemas import Schema, object_schema
 
 WhenNarrow = Literal["cut", "fold"]
 Document = dict[str, Any]
 
+# The cell of a missing value in a table.
+MISSING: Final = "-"
 
-@dataclass(frozen=True, eq=False)
-class Column:
+
+class Column(NamedTuple):
     """A column of a view; its value is an attribute of the row, or a dotted path of attributes.
 
     `header` names it in tables and CSV, and is empty if it is only in JSON. `schema` describes its value in JSON, and
@@ -23,9 +23,10 @@ class Column:
     cell, `encode` into a JSON value.
 
     `kafka_width` is the width that Kafka's own tool gives it (`--format kafka`), 0 for an unpadded cell, None if that
-    tool does not have the column; `fits_longest` means that a longer cell widens the whole column there. A column with
-    an `option` is shown only with that option. `when_narrow` is what a terminal too narrow for the table may do to the
-    text: cut it, fold it, or (None) nothing, because the text identifies the row.
+    tool does not have the column; `fits_longest` means that a longer cell widens the whole column there, and
+    `kafka_missing` is its cell for a missing value. A column with an `option` is shown only with that option.
+    `when_narrow` is what a terminal too narrow for the table may do to the text: cut it, fold it, or (None) nothing,
+    because the text identifies the row.
     """
 
     header: str
@@ -33,6 +34,7 @@ class Column:
     is_number: bool = False
     kafka_width: int | None = None
     fits_longest: bool = False
+    kafka_missing: str = MISSING
     when_narrow: WhenNarrow | None = None
     option: str | None = None
     key: str | None = None
@@ -40,7 +42,7 @@ class Column:
     show: Callable[[Any], Any] | None = None
     encode: Callable[[Any], Any] | None = None
 
-    @cached_property
+    @property
     def of(self) -> Callable[[Any], Any]:
         """Return the function that returns the column's cell of a row."""
         get, show = attrgetter(self.attribute), self.show
@@ -52,8 +54,7 @@ class Column:
         return self.key or self.attribute.rpartition(".")[2]
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(NamedTuple):
     """The columns of one kind of row; two of them at least."""
 
     columns: tuple[Column, ...]

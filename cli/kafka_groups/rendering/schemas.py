@@ -8,6 +8,8 @@ from typing import Any, Final
 Schema = dict[str, Any]
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+# The name of the failure in the document of a run that a signal ended.
+INTERRUPTED: Final = "INTERRUPTED"
 # errors[].name of failures on the client's side, which have no code of Kafka's.
 CLIENT_ERROR_NAMES: Final = (
     "TIMEOUT",
@@ -18,6 +20,7 @@ CLIENT_ERROR_NAMES: Final = (
     "UNSUPPORTED_VERSION",
     "MISSING_FROM_RESPONSE",
     "MALFORMED_RESPONSE",
+    INTERRUPTED,
 )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import TextIO
 
 from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription
-from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.screen import Screen, escape_controls, print_line
 
 # Above this number of groups that the user did not name, one line contains their number.
 _MAX_LINES = 20
@@ -16,21 +14,6 @@ _MAX_LINES = 20
 def print_note(screen: Screen, text: str) -> None:
     """Print a note. If stderr cannot be written, the command goes on without it."""
     print_line(screen.err, escape_controls(text))
-
-
-def print_line(stream: TextIO, text: str) -> None:
-    """Print one line; after an error the stream is silenced."""
-    try:
-        print(text, file=stream, flush=True)
-    except OSError:
-        silence(stream)
-
-
-def silence(stream: TextIO) -> None:
-    """Redirect the stream to the null device, so that flushing it at exit is not another error."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
 
 
 def print_failures(screen: Screen, failures: Iterable[Failure]) -> None:

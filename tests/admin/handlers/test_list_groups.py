@@ -32,6 +32,35 @@ def test_groups_of_every_type_are_listed_by_name_with_their_coordinators() -> No
         assert results.failed == {}
 
 
+LISTED_TWICE = {"group_id": "orders", "protocol_type": "consumer", "group_state": "Empty", "group_type": "Classic"}
+
+
+def test_a_group_that_two_brokers_list_has_no_coordinator_and_no_state_or_type_in_which_they_differ() -> None:
+    with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", changed(groups=[LISTED_TWICE]), brokers=[1])
+        listing = GroupListing(group="orders", type=None, state=None, protocol_type="consumer", coordinator=None)
+        assert admin.list_groups().succeeded["orders"] == listing
+
+
+def test_a_group_that_two_brokers_list_has_the_type_and_the_state_that_both_or_only_one_of_them_return() -> None:
+    older = {**LISTED_TWICE, "group_state": "reconciling", "group_type": "", "protocol_type": ""}
+    with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", changed(groups=[older]), brokers=[3])
+        assert admin.list_groups().succeeded["orders"] == GroupListing(
+            group="orders", type="Consumer", state="Reconciling", protocol_type="consumer", coordinator=None
+        )
+
+
+def test_the_coordinator_of_a_group_that_two_brokers_list_is_looked_up() -> None:
+    with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        cluster.script("ListGroups", changed(groups=[LISTED_TWICE]), brokers=[3])
+        admin.list_groups()
+        assert list(admin.list_consumer_group_offsets({"orders": None}).all()) == ["orders"]
+        assert [request.body["coordinator_keys"] for request in cluster.requests_of("FindCoordinator")] == [["orders"]]
+        assert [request.broker for request in cluster.requests_of("OffsetFetch")] == [2]
+
+
 def test_by_default_requests_have_no_filters() -> None:
     with ScriptedCluster(groups=GROUPS) as cluster, cluster.admin() as admin:
         admin.list_groups()

@@ -15,10 +15,11 @@ _TIMEOUT_S = 30
 
 
 def find_coordinators(bootstrap: str, groups: Sequence[str]) -> dict[str, int]:
-    """Return the coordinator of each of these groups that is listed."""
+    """Return the coordinator of each of these groups that one broker lists."""
     with open_admin(bootstrap, timeout_s=5) as admin:
         listed = admin.list_groups().succeeded
-    return {group: listed[group].coordinator for group in groups if group in listed}
+    found = {group: listed[group].coordinator for group in groups if group in listed}
+    return {group: coordinator for group, coordinator in found.items() if coordinator is not None}
 
 
 def await_coordinators(bootstrap: str, groups: Sequence[str], brokers: set[int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,7 +110,7 @@ STATIC_MEMBER = Member(
     upgraded=True,
 )
 MEMBER = MemberRow("g", STATIC_MEMBER)
-DYNAMIC = MemberRow("g", replace(STATIC_MEMBER, group_instance_id=None))
+DYNAMIC = MemberRow("g", STATIC_MEMBER._replace(group_instance_id=None))
 
 
 def test_members_are_padded_as_by_kafkas_printf() -> None:
@@ -129,7 +128,7 @@ def test_members_are_padded_as_by_kafkas_printf() -> None:
 
 def test_verbose_members_are_padded_as_by_kafkas_printf() -> None:
     # … %-15s %-15s %-20s+ %-15s %-20s+ [%s]
-    both = [DYNAMIC, MemberRow("g", replace(DYNAMIC.member, upgraded=False))]
+    both = [DYNAMIC, MemberRow("g", DYNAMIC.member._replace(upgraded=False))]
     head, row, _ = kafka_lines(member_columns(both, verbose=True), both)
     assert head.removeprefix("GROUP           CONSUMER-ID     HOST            CLIENT-ID       ") == (
         "#PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT     UPGRADED"
@@ -153,5 +152,25 @@ def test_the_group_column_of_a_list_has_ten_more_blanks_than_its_longest_id() ->
     assert kafka_lines(columns, [LISTED, LONG], spare=10) == [
         "GROUP                              TYPE                 STATE               ",
         "g                                  Classic              Stable              ",
-        "a-group-of-22-characters           Consumer             -                   ",
+        "a-group-of-22-characters           Consumer             Unknown             ",
     ]
+
+
+def test_the_type_and_state_that_a_broker_does_not_return_are_unknown_and_an_empty_group_id_is_empty() -> None:
+    columns = LISTING.table(options={"--type", "--state"})
+    assert kafka_lines(columns, [LISTED._replace(group="", type=None, state=None)], spare=10)[1:] == [
+        "                          Unknown              Unknown             ",
+    ]
+
+
+def test_a_dynamic_member_beside_a_static_one_has_an_empty_instance_id() -> None:
+    rows = [MEMBER, DYNAMIC]
+    assert kafka_lines(member_columns(rows, verbose=False), rows)[1:] == [
+        "g               m               i                 /10.0.0.1       client          2               ",
+        "g               m                                 /10.0.0.1       client          2               ",
+    ]
+
+
+def test_an_empty_client_id_is_an_empty_cell_and_a_missing_one_a_dash() -> None:
+    rows = [offset_row(client_id=""), offset_row(client_id=None)]
+    assert [line[123:] for line in kafka_lines(OFFSETS.table(options=(), as_kafka=True), rows)[1:]] == ["", "-"]

@@ -1,0 +1,57 @@
+"""The handlers of the operations, a module each, which is imported when one of its names is used.
+
+A command needs one or two of them, and all of them take as long to import as `list` takes to read 2,000 groups.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
+    from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
+    from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
+    from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
+    from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
+    from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
+    from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
+
+_MODULES: Final = {
+    "DescribeFeaturesHandler": "describe_features",
+    "Features": "describe_features",
+    "ListConsumerGroupOffsetsHandler": "list_consumer_group_offsets",
+    "ListGroupsHandler": "list_groups",
+    "ListOffsetsHandler": "list_offsets",
+    "ListPartitionsHandler": "list_partitions",
+    "ListTopicsHandler": "list_topics",
+    "OffsetAndTimestamp": "offsets_for_times",
+    "OffsetsForTimesHandler": "offsets_for_times",
+    "PartitionTime": "offsets_for_times",
+    "Topic": "list_topics",
+    "merge_listings": "list_groups",
+}
+
+__all__ = [
+    "DescribeFeaturesHandler",
+    "Features",
+    "ListConsumerGroupOffsetsHandler",
+    "ListGroupsHandler",
+    "ListOffsetsHandler",
+    "ListPartitionsHandler",
+    "ListTopicsHandler",
+    "OffsetAndTimestamp",
+    "OffsetsForTimesHandler",
+    "PartitionTime",
+    "Topic",
+    "merge_listings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    # From now on Python finds the name without this function.
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return value

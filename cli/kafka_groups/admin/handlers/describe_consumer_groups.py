@@ -7,9 +7,7 @@ fails there with GROUP_ID_NOT_FOUND. `HANDLERS` lists them, so that another type
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
@@ -27,13 +25,6 @@ _LONGEST_ID: Final = 32_000
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
 _read_version = INT16.read(False, False)
 _read_assignment = compile_reader(ASSIGNMENT, version=0, flexible=False)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnnamedAssignment(Assignment):
-    """The assigned partitions of a topic that the broker identifies only by its id; `topic` is empty."""
-
-    topic_id: UUID
 
 
 class DescribeClassicGroupsHandler:
@@ -161,7 +152,7 @@ def _assignments(assignment: Struct) -> tuple[Assignment, ...]:
     topics = assignment["topic_partitions"]
     named = _sorted_assignments((topic["topic_name"], topic["partitions"]) for topic in topics if topic["topic_name"])
     unnamed = (
-        UnnamedAssignment(topic="", topic_id=topic["topic_id"], partitions=tuple(sorted(topic["partitions"])))
+        Assignment(topic="", topic_id=topic["topic_id"], partitions=tuple(sorted(topic["partitions"])))
         for topic in topics
         if not topic["topic_name"]
     )

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, reduce
+from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Any, Final
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, canonical_name
+from kafka_groups.protocol import INT16, skip_tags
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     broker_error,
 )
-from kafka_groups.protocol.messages import LIST_GROUPS
-from kafka_groups.protocol.messages.list_groups import FILTERS_STATES_SINCE, FILTERS_TYPES_SINCE
+from kafka_groups.protocol.listed_groups import GroupKind, read_listed_groups
+from kafka_groups.protocol.messages.list_groups import FILTERS_STATES_SINCE, FILTERS_TYPES_SINCE, LIST_GROUPS
 
+_THROTTLE_SIZE: Final = 4
+_read_error_code = INT16.read(False, False)
+_group: Final = attrgetter("group")
+# The same as GroupListing._make, without a call of a Python function for each group.
+_as_listing: Final[Callable[[tuple[object, ...]], GroupListing]] = partial(tuple.__new__, GroupListing)
 _CLASSIC: Final = frozenset({"Classic"})
 _CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
 
@@ -55,30 +64,60 @@ class ListGroupsHandler:
 
     def handle_response(self, keys: Sequence[int], version: int, payload: bytes) -> ApiResult[int, list[GroupListing]]:
         """Return the broker's groups, or its error."""
-        response = LIST_GROUPS.read_response(version, payload)
+        cursor = LIST_GROUPS.open_response(version, payload)
+        if LIST_GROUPS.throttle_since is not None and version >= LIST_GROUPS.throttle_since:
+            cursor.take(_THROTTLE_SIZE)
+        code = _read_error_code(cursor)
         broker = keys[0]
-        code = response["error_code"]
         if code in (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE):
             return ApiResult(retriable={broker: str(broker_error(code))})
         if code:
             return ApiResult(failed={broker: broker_error(code)})
         # The filter was not sent, because this broker has only classic groups.
-        assumed = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
-        return ApiResult(completed={broker: [_listing(group, broker, assumed) for group in response["groups"]]})
+        assumed_type = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
+        listings = _listings(read_listed_groups(cursor, version), broker, assumed_type)
+        if LIST_GROUPS.is_flexible(version):
+            skip_tags(cursor)
+        return ApiResult(completed={broker: listings})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the broker."""
         return Failure.of(error, broker=key)
 
 
-def _listing(group: Mapping[str, str], broker: int, assumed_type: str | None) -> GroupListing:
+def merge_listings(listings: Sequence[GroupListing]) -> dict[str, GroupListing]:
+    """Return the listings of all brokers by group id, sorted; one for a group that several brokers list."""
+    ordered = sorted(listings, key=_group)
+    merged = {listing.group: listing for listing in ordered}
+    if len(merged) < len(listings):
+        merged = {group: reduce(_merge, several) for group, several in groupby(ordered, key=_group)}
+    return merged
+
+
+def _merge(one: GroupListing, other: GroupListing) -> GroupListing:
     return GroupListing(
-        group=group["group_id"],
-        type=canonical_name(group["group_type"]) or assumed_type,
-        state=canonical_name(group["group_state"]),
-        protocol_type=group["protocol_type"],
-        coordinator=broker,
+        group=one.group,
+        type=_common(one.type, other.type),
+        state=_common(one.state, other.state),
+        protocol_type=one.protocol_type or other.protocol_type,
+        coordinator=one.coordinator if one.coordinator == other.coordinator else None,
     )
+
+
+def _common(one: str | None, other: str | None) -> str | None:
+    """Return what both say, or the only one that is known."""
+    return one or other if one is None or other is None or one == other else None
+
+
+def _listings(
+    ids_by_kind: Mapping[GroupKind, Iterable[str]], broker: int, assumed_type: str | None
+) -> list[GroupListing]:
+    listings: list[GroupListing] = []
+    for kind, ids in ids_by_kind.items():
+        group_type, state = canonical_name(kind.type) or assumed_type, canonical_name(kind.state)
+        constants = map(repeat, (group_type, state, kind.protocol_type, broker))
+        listings += map(_as_listing, zip(ids, *constants, strict=False))
+    return listings
 
 
 def _spelled(names: Collection[str] | None, valid: Sequence[str], what: str) -> tuple[str, ...] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -43,7 +42,7 @@ class ListTopicNamesHandler:
 
     def to_failure(self, key: UUID, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the topic id, which is in the message."""
-        return replace(Failure.of(error, broker=broker), message=f"topic id {topic_id_text(key)}: {error}")
+        return Failure.of(error, broker=broker)._replace(message=f"topic id {topic_id_text(key)}: {error}")
 
 
 def topic_id_text(topic_id: UUID) -> str:

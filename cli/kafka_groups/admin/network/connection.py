@@ -238,7 +238,9 @@ class Connection:
         if in_flight.is_released:
             return []
         self._has_responded = True
-        self._throttled_until = max(self._throttled_until, now + in_flight.throttle_s(payload))
+        self._throttled_until = max(
+            self._throttled_until, now + in_flight.request.api.throttle_s(in_flight.version, payload)
+        )
         return [Response(request=in_flight.request, part=in_flight.part, version=in_flight.version, payload=payload)]
 
     def _continue_handshake(self, message: HandshakeRequest, payload: bytes, now: float) -> list[Response]:

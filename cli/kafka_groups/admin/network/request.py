@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kafka_groups.protocol import INT32, SchemaError
-
 if TYPE_CHECKING:
     from kafka_groups.errors import AdminError
     from kafka_groups.protocol.messages import Api
@@ -55,13 +53,3 @@ class InFlight:
     def to_lost(self, error: AdminError) -> Response:
         """Return the error as the response."""
         return Response(request=self.request, part=self.part, version=self.version, payload=b"", error=error)
-
-    def throttle_s(self, payload: bytes) -> float:
-        """Return the throttle time of the response, in seconds."""
-        api = self.request.api
-        if api.throttle_since is None or self.version < api.throttle_since:
-            return 0.0
-        try:
-            return max(0, int(INT32.read(False, False)(api.open_response(self.version, payload)))) / 1000
-        except SchemaError:
-            return 0.0

@@ -1,7 +1,5 @@
 """ApiVersions: the versions of each API that a broker supports (KIP-511 from version 3 on), and features (KIP-584)."""
 
-from dataclasses import replace
-
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field
 from kafka_groups.protocol.schema import Api
 
@@ -28,9 +26,14 @@ API_VERSIONS = Api(
 
 # The same response with the features, which connections do not need.
 # Version 4 includes features whose lowest level is 0 (KIP-1022).
-FEATURES = replace(
-    API_VERSIONS,
+FEATURES = Api(
+    key=API_VERSIONS.key,
+    name=API_VERSIONS.name,
+    lowest=API_VERSIONS.lowest,
     highest=4,
+    flexible_since=API_VERSIONS.flexible_since,
+    response_tags=API_VERSIONS.response_tags,
+    request=API_VERSIONS.request,
     response=(
         *API_VERSIONS.response,
         Field(
@@ -46,6 +49,4 @@ FEATURES = replace(
             tag=2,
         ),
     ),
-    _readers={},
-    _writers={},
 )

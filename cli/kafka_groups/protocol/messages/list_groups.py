@@ -6,6 +6,13 @@ from kafka_groups.protocol.schema import Api
 FILTERS_STATES_SINCE = 4
 FILTERS_TYPES_SINCE = 5
 
+GROUP = (
+    Field("group_id", STRING),
+    Field("protocol_type", STRING),
+    Field("group_state", STRING, since=FILTERS_STATES_SINCE),
+    Field("group_type", STRING, since=FILTERS_TYPES_SINCE),
+)
+
 LIST_GROUPS = Api(
     key=16,
     name="ListGroups",
@@ -20,16 +27,6 @@ LIST_GROUPS = Api(
     response=(
         Field("throttle_time_ms", INT32, since=1),
         Field("error_code", INT16),
-        Field(
-            "groups",
-            Array(
-                (
-                    Field("group_id", STRING),
-                    Field("protocol_type", STRING),
-                    Field("group_state", STRING, since=FILTERS_STATES_SINCE),
-                    Field("group_type", STRING, since=FILTERS_TYPES_SINCE),
-                )
-            ),
-        ),
+        Field("groups", Array(GROUP)),
     ),
 )

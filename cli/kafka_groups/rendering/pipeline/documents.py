@@ -32,7 +32,7 @@ INTERRUPTED: Final[Document] = {
     "name": "INTERRUPTED",
     "message": "a signal came before all was done: what was written stays, and the next run goes on there",
 }
-PIPELINE_ERROR_NAMES: Final = (*(name for _, name in _NAMES), str(INTERRUPTED["name"]))
+PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

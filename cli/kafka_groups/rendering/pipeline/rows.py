@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.writers.csv import open_csv
 from kafka_groups.rendering.writers.table import write_table
 
 
@@ -72,7 +72,7 @@ def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], o
     """Rows as a table, csv, or a JSON object a line under their attributes' names."""
     rows = list(rows)
     if output_format == "csv":
-        writer = csv.writer(screen.out, lineterminator="\n")
+        writer = open_csv(screen)
         writer.writerow([column.header for column in columns])
         writer.writerows([_cell(screen, column.of(row)) for column in columns] for row in rows)
     elif output_format == "ndjson":

@@ -14,6 +14,7 @@ TYPE: Final = text_column(
     "type",
     option="--type",
     kafka_width=20,
+    kafka_missing="Unknown",
     schema=text_schema(
         f"{', '.join(GROUP_TYPES)}, as Kafka's tools print them; null if the broker does not return it.", nullable=True
     ),
@@ -23,6 +24,7 @@ STATE: Final = text_column(
     "state",
     option="--state",
     kafka_width=20,
+    kafka_missing="Unknown",
     schema=text_schema(
         f"{', '.join(GROUP_STATES)}, as Kafka's tools print them; null if it is unknown.", nullable=True
     ),

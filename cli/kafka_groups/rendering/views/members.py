@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from kafka_groups.lag import sort_members
@@ -39,9 +38,7 @@ def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column,
         column for column in MEMBERS.table(options={"--verbose"} if verbose else ()) if not hidden.get(column.header)
     ]
     if not verbose:
-        columns[columns.index(_PARTITION_COUNT)] = replace(
-            _PARTITION_COUNT, kafka_width=(_PARTITION_COUNT.kafka_width or 0) + 1
-        )
+        columns[columns.index(_PARTITION_COUNT)] = _LAST_PARTITION_COUNT
     return tuple(columns)
 
 
@@ -72,11 +69,12 @@ _INSTANCE: Final = name_column(
     "GROUP-INSTANCE-ID",
     "member.group_instance_id",
     kafka_width=17,
+    kafka_missing="",
     schema=text_schema("The id of a static member; null for a dynamic one.", nullable=True),
 )
 _PARTITION_COUNT: Final = number_column("#PARTITIONS", "member.partition_count", kafka_width=15)
 # As the last column it still ends with a blank in Kafka's format.
-_LAST_PARTITION_COUNT: Final = replace(_PARTITION_COUNT, kafka_width=16)
+_LAST_PARTITION_COUNT: Final = _PARTITION_COUNT._replace(kafka_width=16)
 _UPGRADED: Final = text_column(
     "UPGRADED",
     "member.upgraded",

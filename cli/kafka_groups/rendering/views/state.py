@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from kafka_groups.model import Broker
@@ -34,7 +33,7 @@ _COORDINATOR: Final = {
 STATES: Final = View(
     (
         GROUP,
-        replace(TYPE, header=""),
+        TYPE._replace(header=""),
         name_column(
             "COORDINATOR (ID)",
             "coordinator",
@@ -49,8 +48,8 @@ STATES: Final = View(
             kafka_width=20,
             schema=text_schema("The assignment strategy; null if the group has none.", nullable=True),
         ),
-        replace(STATE, option=None),
-        replace(PROTOCOL, header=""),
+        STATE._replace(option=None),
+        PROTOCOL._replace(header=""),
         number_column(
             "GROUP-EPOCH",
             "group_epoch",

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.rendering.writers import Entry
 
+if TYPE_CHECKING:
+    from _csv import Writer
+
 
 class CsvWriter:
     """RFC 4180 with one header, unless everything failed; a missing value is empty."""
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
-        self._writer = csv.writer(screen.out, lineterminator="\n")
+        self._writer = open_csv(screen)
         self._columns = columns
+        self._cells = [column.of for column in columns]
         self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
         """Write the rows with the columns of the header, not those of the entry."""
         self._write_header()
-        self._writer.writerows(
-            zip(*(map(self._show, map(column.of, entry.rows)) for column in self._columns), strict=True)
-        )
+        self._writer.writerows(zip(*(map(self._show, map(cell, entry.rows)) for cell in self._cells), strict=True))
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Write the header of a result without groups."""
@@ -37,6 +39,23 @@ class CsvWriter:
         if self._is_fresh:
             self._writer.writerow([column.header for column in self._columns])
             self._is_fresh = False
+
+
+def open_csv(screen: Screen) -> Writer:
+    """Return a writer of CSV to stdout that quotes every cell with a line break, also one with a carriage return."""
+    # The csv module quotes the characters of its own line end and, before Python 3.13, no other line breaks.
+    return csv.writer(_Lines(screen.out), lineterminator="\r\n")
+
+
+class _Lines:
+    """A stream for lines that end with a carriage return and a newline; it writes the newline only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._write = stream.write
+
+    def write(self, line: str) -> int:
+        """Write one line."""
+        return self._write(line.removesuffix("\r\n") + "\n")
 
 
 def _show_as_is(value: Any) -> Any:

@@ -22,7 +22,7 @@ class IdWriter:
         """Write the values of this group's rows."""
         values = map(str, map(self._column.of, entry.rows))
         shown = map(escape_controls, values) if self._screen.out_is_terminal else values
-        self._screen.out.write("".join([value + self._end for value in shown]))
+        self._screen.out.write(self._end.join([*shown, ""]))
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Write nothing: failures are printed on stderr."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.rendering.writers import Entry
-from kafka_groups.rendering.writers.table import cells_of
 
 
 class KafkaWriter:
@@ -51,7 +50,13 @@ def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 
     """Return lines as Kafka's tool prints them: its widths, all aligned to the left, `spare` blanks after the first."""
     padded = []
     for at, column in enumerate(columns):
-        texts = [column.header, *cells_of(column, rows, escaped=escaped)]
+        texts = [column.header, *_cells(column, rows, escaped=escaped)]
         width = max(column.kafka_width or 0, max(map(len, texts[1:]), default=0) if column.fits_longest else 0)
         padded.append([text.ljust(width + (0 if at else spare)) for text in texts])
     return [" ".join(line) for line in zip(*padded, strict=True)]
+
+
+def _cells(column: Column, rows: Sequence[Any], *, escaped: bool) -> list[str]:
+    # Unlike our own tables, Kafka's tool leaves the cell of an empty text empty.
+    texts = [column.kafka_missing if value is None else str(value) for value in map(column.of, rows)]
+    return list(map(escape_controls, texts)) if escaped else texts

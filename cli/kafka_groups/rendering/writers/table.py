@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import MISSING, Column
 from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.rendering.writers import Entry
 
@@ -109,7 +109,6 @@ def _grid(screen: Screen, columns: Sequence[Column]) -> Grid:
     return Grid(columns, escaped=True, width_of=cell_len, max_width=_MAX_WIDTH)
 
 
-MISSING: Final = "-"
 # A column of numbers may also contain None, and texts such as a number with a sign.
 _NUMBERS: Final = frozenset({int, float})
 
