@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import UnsupportedVersionError
+from kafka_groups.errors import ConnectionFailedError, UnsupportedVersionError
 from kafka_groups.model import TopicPartition
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -100,3 +100,12 @@ def test_a_closed_client_sends_no_more_requests() -> None:
         sent = admin.requests_sent
         admin.close()
         assert admin.requests_sent == sent
+
+
+def test_a_call_on_a_closed_client_is_an_error() -> None:
+    with ScriptedCluster(groups=GROUPS) as cluster:
+        admin = cluster.admin()
+        admin.list_groups()
+        admin.close()
+        with pytest.raises(ConnectionFailedError, match="the client is closed"):
+            admin.list_groups()

@@ -11,9 +11,9 @@ from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
-from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy
+from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import MalformedResponseError
+from kafka_groups.errors import ConnectionFailedError, MalformedResponseError
 from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class GroupAdmin:
         self._clock = clock
         self._pool = pool or BrokerPool(settings, clock=clock)
         self._refreshed_at: float | None = None
+        self._is_closed = False
         # The last listing, until its types and coordinators are stored below: `list` does not need them.
         self._listed: Mapping[str, GroupListing] = {}
         self._coordinators: dict[str, int] = {}
@@ -62,7 +63,8 @@ class GroupAdmin:
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections. Later calls raise ConnectionFailedError."""
+        self._is_closed = True
         self._pool.close()
 
     @property
@@ -149,7 +151,7 @@ class GroupAdmin:
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
         known, lookup = self._coordinators, CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
-        self._coordinators.update(driver.locations)
+        store_locations(self._coordinators, driver.locations, driver.failed)
         return handler.with_unstable(driver.results())
 
     def list_offsets(
@@ -169,7 +171,7 @@ class GroupAdmin:
         keys = [TopicPartition(*partition) for partition in partitions]
         handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
-        self._leaders.update(driver.locations)
+        store_locations(self._leaders, driver.locations, driver.failed)
         return driver.results()
 
     def list_partitions(
@@ -190,11 +192,11 @@ class GroupAdmin:
         """
         deadline = self._connect(timeout)
         keys = [handlers.PartitionTime(*time) for time in times]
-        leaders = {key: self._leaders.get(TopicPartition(key.topic, key.partition)) for key in keys}
-        known = {key: leader for key, leader in leaders.items() if leader is not None}
+        known = {key: self._leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._leaders}
         handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
         driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
-        self._leaders.update((TopicPartition(*key[:2]), leader) for key, leader in driver.locations.items())
+        located = {TopicPartition(*key[:2]): leader for key, leader in driver.locations.items()}
+        store_locations(self._leaders, located, {TopicPartition(*key[:2]): why for key, why in driver.failed.items()})
         return driver.results()
 
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
@@ -223,6 +225,8 @@ class GroupAdmin:
 
     def _connect(self, timeout: Timeout | None) -> Deadline:
         """Reach the cluster if no call did so before, and return the deadline of this call."""
+        if self._is_closed:
+            raise ConnectionFailedError("the client is closed")
         if timeout is None:
             timeout = self._settings.timeout_s
         deadline = timeout if isinstance(timeout, Deadline) else Deadline.after(timeout, self._clock)
@@ -256,9 +260,10 @@ class GroupAdmin:
             known=self._coordinators,
         )
         self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.follow_up)
-        # A coordinator that moved is known to the next call.
-        self._coordinators.update({**describer.locations(), **fetch.locations})
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
+        store_locations(
+            self._coordinators, {**describer.locations(), **fetch.locations}, {**descriptions.failed, **fetch.failed}
+        )
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 

@@ -38,6 +38,7 @@ class PartitionKey(Protocol):
     def __hash__(self) -> int: ...
 
 
+K = TypeVar("K")
 P = TypeVar("P", bound=PartitionKey)
 
 
@@ -122,3 +123,10 @@ def _add_leader(result: ApiResult[P, int], key: P, row: Struct | None) -> None:
         result.failed[key] = broker_error(LEADER_NOT_AVAILABLE, "the partition has no leader")
     else:
         result.completed[key] = row["leader_id"]
+
+
+def store_locations(known: dict[K, int], found: Mapping[K, int], failed: Mapping[K, Failure]) -> None:
+    """Store where keys were found, for later calls. A key whose broker did not respond may have moved: forget it."""
+    known.update(found)
+    for key in (key for key, failure in failed.items() if failure.code is None):
+        known.pop(key, None)

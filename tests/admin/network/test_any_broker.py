@@ -220,3 +220,29 @@ def test_a_lookup_that_is_dropped_and_never_served_fails_with_the_reason() -> No
         failure = admin.list_consumer_group_offsets({"g": None}).failed["g"]
         assert failure.name == "TIMEOUT"
         assert "has sent nothing for" in failure.message
+
+
+def test_after_a_timeout_the_coordinator_and_the_leader_are_looked_up_again() -> None:
+    with ScriptedCluster(brokers=3, groups={"g": Group(coordinator=2)}, topics={"t": {0: 2}}) as cluster:
+        with cluster.admin() as admin:
+            admin.list_consumer_group_offsets({"g": None}).all()
+            admin.list_offsets([("t", 0)]).all()
+            cluster.script("OffsetFetch", silent, brokers=[2])
+            cluster.script("ListOffsets", silent, brokers=[2])
+            cluster.groups["g"].coordinator, cluster.topics["t"] = 3, {0: 3}
+            assert list(admin.list_consumer_group_offsets({"g": None}, timeout=0.2).failed) == ["g"]
+            assert list(admin.list_offsets([("t", 0)], timeout=0.2).failed) == [("t", 0)]
+            assert list(admin.list_consumer_group_offsets({"g": None}).all()) == ["g"]
+            assert list(admin.list_offsets([("t", 0)]).all()) == [("t", 0)]
+        assert [request.broker for request in cluster.requests_of("OffsetFetch")] == [2, 2, 3]
+        assert [request.broker for request in cluster.requests_of("ListOffsets")] == [2, 2, 3]
+
+
+def test_after_a_timeout_of_a_describe_the_coordinator_is_looked_up_again() -> None:
+    with ScriptedCluster(brokers=2, groups={"g": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
+        admin.describe_with_offsets(["g"], ["g"])
+        cluster.script("DescribeGroups", silent, brokers=[2])
+        admin.describe_consumer_groups(["g"], timeout=0.2)
+        cluster.groups["g"].coordinator = 1
+        assert list(admin.describe_consumer_groups(["g"]).all()) == ["g"]
+        assert cluster.requests()["FindCoordinator"] == 2
