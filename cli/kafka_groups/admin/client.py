@@ -227,8 +227,7 @@ class GroupAdmin:
         """Reach the cluster if no call did so before, and return the deadline of this call."""
         if self._is_closed:
             raise ConnectionFailedError("the client is closed")
-        if timeout is None:
-            timeout = self._settings.timeout_s
+        timeout = self._settings.timeout_s if timeout is None else timeout
         deadline = timeout if isinstance(timeout, Deadline) else Deadline.after(timeout, self._clock)
         if self._refreshed_at is None:
             self._pool.open(deadline.end)
@@ -238,10 +237,9 @@ class GroupAdmin:
     def _refresh(self, deadline: Deadline) -> None:
         """Update the brokers, which come and go: each of them lists its own groups. AdminError if none responds."""
         assert self._refreshed_at is not None
-        if self._clock() - self._refreshed_at < _METADATA_MAX_AGE_S:
-            return
-        self._pool.refresh(deadline.at)
-        self._refreshed_at = self._clock()
+        if self._clock() - self._refreshed_at >= _METADATA_MAX_AGE_S:
+            self._pool.refresh(deadline.at)
+            self._refreshed_at = self._clock()
 
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
@@ -261,9 +259,8 @@ class GroupAdmin:
         )
         self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.follow_up)
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
-        store_locations(
-            self._coordinators, {**describer.locations(), **fetch.locations}, {**descriptions.failed, **fetch.failed}
-        )
+        failed = {**descriptions.failed, **fetch.failed}
+        store_locations(self._coordinators, {**describer.locations(), **fetch.locations}, failed)
         self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 

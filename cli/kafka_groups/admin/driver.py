@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_groups.errors import (
     AdminError,
@@ -70,16 +70,14 @@ class ApiHandler(Protocol[K, V]):
         """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestSpec(Generic[K]):
+class RequestSpec(NamedTuple, Generic[K]):
     """Keys to request now at a broker, or (broker None) to look up."""
 
     broker: int | None
     keys: tuple[K, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Batch(Generic[K]):
+class _Batch(NamedTuple, Generic[K]):
     not_before: float
     broker: int | None
     keys: tuple[K, ...]

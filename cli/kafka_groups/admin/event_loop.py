@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.admin.api import Deadline
 from kafka_groups.admin.driver import ApiDriver, ApiHandler, RequestSpec
@@ -50,8 +49,7 @@ class Brokers(Protocol):
         """Store the addresses that a response contained."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Token:
+class _Token(NamedTuple):
     """The driver and the keys of a request."""
 
     driver: ApiDriver[Any, Any]

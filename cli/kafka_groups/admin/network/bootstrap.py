@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.errors import (
@@ -35,8 +34,7 @@ _MOST_REASONS: Final = 5
 _NO_TOPICS: Final[Mapping[str, Any]] = {"topics": []}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterMetadata:
+class ClusterMetadata(NamedTuple):
     """The brokers of a cluster by id, and the cluster's id; None if the broker returned none."""
 
     cluster_id: str | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
@@ -142,7 +141,7 @@ class Connection:
     def release(self, error: AdminError) -> list[Response]:
         """Give up the requests that another broker can serve, and return them as responses with this error."""
         movable = {key: each for key, each in self._in_flight.items() if each.is_movable()}
-        self._in_flight.update({key: replace(each, is_released=True) for key, each in movable.items()})
+        self._in_flight.update({key: each._replace(is_released=True) for key, each in movable.items()})
         waiting = [each for _, each, _ in self._waiting if each.is_movable()]
         self._waiting = deque(each for each in self._waiting if not each[1].is_movable())
         return [each.to_lost(error) for each in (*movable.values(), *waiting)]
@@ -176,7 +175,7 @@ class Connection:
         if isinstance(error, ResponseTooLargeError):
             # A broker responds in order, so the response belongs to the oldest request. The others are only lost.
             lost = ConnectionFailedError("closed after a response that is too large")
-            failed[1:] = [replace(response, error=lost) for response in failed[1:]]
+            failed[1:] = [response._replace(error=lost) for response in failed[1:]]
         failed = [each for each, sent in zip(failed, outstanding, strict=True) if not sent.is_released]
         failed = [each for each in failed if each.request.token is not _HANDSHAKE]
         return failed + [

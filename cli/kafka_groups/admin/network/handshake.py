@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_groups import __version__
 from kafka_groups.admin.network.sasl import SaslClient, create_client
@@ -19,13 +18,15 @@ if TYPE_CHECKING:
 Versions = Mapping[int, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class HandshakeRequest:
+class HandshakeRequest(NamedTuple):
     """One request of a handshake. Its body may hold a password, so its repr leaves the body out."""
 
     api: Api
     version: int
-    body: Mapping[str, Any] = field(repr=False)
+    body: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"HandshakeRequest({self.api!r}, version={self.version})"
 
 
 class Handshake:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kafka_groups.errors import AdminError
     from kafka_groups.protocol.messages import Api
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """A request whose `bodies` turns the agreed version into one body a message, each with its own token.
 
     `bodies` is called once, when the broker's versions are known, and may raise UnsupportedVersionError.
@@ -25,19 +23,17 @@ class Request:
     for_any_broker: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Response:
+class Response(NamedTuple):
     """A response, or the error in its place; `part` is the token of the body, None if no body was built."""
 
     request: Request
     part: Any
     version: int
-    payload: bytes = field(repr=False)
+    payload: bytes
     error: AdminError | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class InFlight:
+class InFlight(NamedTuple):
     """A request that was sent, or waits for its turn, in an agreed version."""
 
     request: Request
