@@ -128,5 +128,6 @@ def _add_leader(result: ApiResult[P, int], key: P, row: Struct | None) -> None:
 def store_locations(known: dict[K, int], found: Mapping[K, int], failed: Mapping[K, Failure]) -> None:
     """Store where keys were found, for later calls. A key whose broker did not respond may have moved: forget it."""
     known.update(found)
-    for key in (key for key, failure in failed.items() if failure.code is None):
-        known.pop(key, None)
+    for key, failure in failed.items():
+        if failure.code is None and failure.broker is not None:
+            known.pop(key, None)
