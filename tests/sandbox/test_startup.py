@@ -18,6 +18,7 @@ from kafka_groups.sandbox.brokers import last_error
 from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
 from kafka_groups.sandbox.processes import is_running, start
+from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.state_file import Node, SandboxState, write_state
 from kafka_groups.sandbox.versions import parse_version
 
@@ -54,7 +55,7 @@ def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, pr
     )
 
 
-def _present_sandbox(home: Path) -> SandboxDirectory:
+def _present_sandbox(home: Path, *, profile: bool = False, complete: bool = False) -> SandboxDirectory:
     """Create a sandbox of one broker, none of whose processes are in its state."""
     directory = sandbox_directory("sandbox", home=home)
     directory.create()
@@ -67,7 +68,8 @@ def _present_sandbox(home: Path) -> SandboxDirectory:
         nodes=(Node(id=1, port=9092, controller_port=20001),),
         zookeeper_port=None,
         processes={},
-        profile=False,
+        profile=profile,
+        complete=complete,
     )
     write_state(directory, state)
     return directory
@@ -203,6 +205,21 @@ def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
         broker.kill()
 
     assert down(home=tmp_path) is True
+
+
+def test_down_can_be_repeated_after_an_invalid_profiles_file_was_corrected(tmp_path: Path, profiles: Path) -> None:
+    directory = _present_sandbox(tmp_path / "home", profile=True)
+    write_profile(directory, "127.0.0.1:9092")
+    written = profiles.read_text()
+    profiles.write_text(f"{written}x = = 1\n")
+
+    with pytest.raises(SandboxError, match="correct it first"):
+        down(home=tmp_path / "home")
+    profiles.write_text(written)
+
+    assert down(home=tmp_path / "home") is True
+    assert profiles.read_text() == ""
+    assert not directory.path.exists()
 
 
 def test_down_and_status_find_no_sandbox_where_none_was_started(tmp_path: Path) -> None:

@@ -162,12 +162,10 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     if state is not None:
         _kill(directory, state)
         _require_unused(directory, state)
-    try:
-        # First, because a `down` that is killed can be repeated only while the state file exists.
-        if state is not None and state.profile:
-            remove_profile(directory, state.bootstrap)
-    finally:
-        directory.clear(keep_logs=keep_logs)
+    # First, because a `down` that fails here or is killed can be repeated only while the state file exists.
+    if state is not None and state.profile:
+        remove_profile(directory, state.bootstrap)
+    directory.clear(keep_logs=keep_logs)
 
 
 def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
