@@ -125,6 +125,19 @@ def test_clearing_deletes_the_directory(directory: SandboxDirectory) -> None:
     assert not directory.path.exists()
 
 
+def test_clearing_a_linked_directory_empties_it_and_keeps_the_link(tmp_path: Path) -> None:
+    (tmp_path / "big").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "big")
+    directory = sandbox_directory("linked", home=tmp_path)
+    directory.create()
+    write_state(directory, STATE)
+
+    directory.clear(keep_logs=False)
+
+    assert directory.path.is_symlink()
+    assert list((tmp_path / "big").iterdir()) == []
+
+
 @pytest.mark.parametrize("deletions", range(7))
 def test_a_directory_whose_clearing_was_killed_can_be_used_and_cleared(
     directory: SandboxDirectory, monkeypatch: pytest.MonkeyPatch, deletions: int

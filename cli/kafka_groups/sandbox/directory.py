@@ -116,7 +116,8 @@ class SandboxDirectory:
         if self.logs not in kept:
             # Last, because a directory that is not empty and has no marker is never used or deleted again.
             self._marker.unlink()
-            self.path.rmdir()
+            if not self.path.is_symlink():  # a link is the user's, and so is the empty directory that it points to
+                self.path.rmdir()
 
     def _is_marked(self) -> bool:
         return self._marker.exists()
