@@ -14,12 +14,12 @@ import pytest
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import SandboxSpec, down, lifecycle, status, up
-from kafka_groups.sandbox.brokers import last_error
+from kafka_groups.sandbox.brokers import last_error, prepare
 from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
 from kafka_groups.sandbox.processes import is_running, start
 from kafka_groups.sandbox.profile import write_profile
-from kafka_groups.sandbox.state_file import Node, SandboxState, write_state
+from kafka_groups.sandbox.state_file import Node, SandboxState, read_state, write_state
 from kafka_groups.sandbox.versions import parse_version
 
 if TYPE_CHECKING:
@@ -55,11 +55,14 @@ def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, pr
     )
 
 
-def _present_sandbox(home: Path, *, profile: bool = False, complete: bool = False) -> SandboxDirectory:
+def _present_sandbox(
+    home: Path, *, profile: bool = False, complete: bool = False, data: bool = True
+) -> SandboxDirectory:
     """Create a sandbox of one broker, none of whose processes are in its state."""
     directory = sandbox_directory("sandbox", home=home)
     directory.create()
-    directory.data("broker-1").mkdir(parents=True)
+    if data:
+        directory.data("broker-1").mkdir(parents=True)
     state = SandboxState(
         kafka_version="2.8.2",
         cluster_id="c",
@@ -100,6 +103,23 @@ def test_the_last_error_is_the_root_cause_in_the_log(tmp_path: Path) -> None:
     assert last_error(directory, "broker-1") == (
         f"java.net.BindException: Address already in use (more in {directory.log('broker-1')})"
     )
+
+
+@pytest.mark.parametrize("blocked", ["broker-1", "logging.properties"])
+def test_files_that_cannot_be_written_are_reported_with_their_directory(tmp_path: Path, blocked: str) -> None:
+    directory = _present_sandbox(tmp_path, data=False)
+    state = read_state(directory)
+    assert state is not None
+    # A broken link fails where a full disk does, at the first write.
+    (directory.path / blocked).symlink_to(tmp_path / "missing" / "file")
+    kafka = Kafka(version=parse_version("2.8.2"), java=tmp_path / "java", jars=())
+
+    with pytest.raises(SandboxError) as caught:
+        prepare(directory, state, kafka, {})
+
+    start_of_message = f"the sandbox's files in {directory.path} cannot be written: "
+    assert str(caught.value).startswith(start_of_message)
+    assert str(caught.value).endswith("; check the permissions and the free space")
 
 
 @pytest.mark.usefixtures("broken_java")

@@ -175,6 +175,14 @@ def test_clearing_after_a_failed_start_keeps_the_logs(directory: SandboxDirector
     assert not directory.state_file.exists()
 
 
+def test_clearing_deletes_a_directory_whose_logs_could_not_be_created(directory: SandboxDirectory) -> None:
+    directory.logs.rmdir()
+
+    directory.clear(keep_logs=True)
+
+    assert not directory.path.exists()
+
+
 def test_only_one_command_holds_the_lock_of_a_sandbox(directory: SandboxDirectory) -> None:
     with lock_sandbox(directory), pytest.raises(SandboxError, match="another command"), lock_sandbox(directory):
         pass

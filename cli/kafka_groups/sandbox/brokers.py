@@ -27,24 +27,13 @@ _ERROR_MARKS = (_ROOT_CAUSE, " FATAL ", " ERROR ", "Error", "")
 
 
 def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, properties: Mapping[str, str]) -> None:
-    """Write the settings of all nodes, add `properties` to those of the brokers, and format the storage."""
-    _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
-    if state.zookeeper_port is not None:
-        data = directory.data(ZOOKEEPER_ROLE)
-        settings = zookeeper_properties(state.zookeeper_port, data=data)
-        _write_settings(directory, ZOOKEEPER_ROLE, settings)
+    """Write the settings of all nodes, add `properties` to those of the brokers, and format the storage.
+
+    Raises SandboxError if a file cannot be written.
+    """
     checkpoint = bootstrap_checkpoint(kafka) if state.zookeeper_port is None else None
-    for node in state.nodes:
-        data = directory.data(node.role)
-        settings = broker_properties(state, node, kafka=kafka.version, data=data)
-        _write_settings(directory, node.role, merge_properties(settings, properties))
-        if state.zookeeper_port is None:
-            identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
-            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
-        if checkpoint is not None:
-            target = data / kafka.version.bootstrap_checkpoint
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy(checkpoint, target)
+    with directory.report_write_errors():
+        _write_files(directory, state, kafka, properties, checkpoint)
 
 
 def launch_zookeeper(directory: SandboxDirectory, kafka: Kafka) -> ProcessId:
@@ -71,6 +60,31 @@ def last_error(directory: SandboxDirectory, role: str) -> str:
             if marked := [line for line in lines if mark in line]:
                 return f"{marked[-1].strip().removeprefix(_ROOT_CAUSE)} (more in {path})"
     return f"it wrote no log and no output (logs are in {directory.logs})"
+
+
+def _write_files(
+    directory: SandboxDirectory,
+    state: SandboxState,
+    kafka: Kafka,
+    properties: Mapping[str, str],
+    checkpoint: Path | None,
+) -> None:
+    _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
+    if state.zookeeper_port is not None:
+        data = directory.data(ZOOKEEPER_ROLE)
+        settings = zookeeper_properties(state.zookeeper_port, data=data)
+        _write_settings(directory, ZOOKEEPER_ROLE, settings)
+    for node in state.nodes:
+        data = directory.data(node.role)
+        settings = broker_properties(state, node, kafka=kafka.version, data=data)
+        _write_settings(directory, node.role, merge_properties(settings, properties))
+        if state.zookeeper_port is None:
+            identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
+            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
+        if checkpoint is not None:
+            target = data / kafka.version.bootstrap_checkpoint
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(checkpoint, target)
 
 
 def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, jvm: Sequence[str]) -> ProcessId:
