@@ -105,6 +105,30 @@ def test_the_last_error_is_the_root_cause_in_the_log(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (
+            "Error occurred during initialization of VM\nCould not reserve enough space for 9KB object heap\n",
+            "Error occurred during initialization of VM: Could not reserve enough space for 9KB object heap",
+        ),
+        (
+            "Invalid maximum heap size: -Xmx9m\nError: Could not create the Java Virtual Machine.\nError: A fatal\n",
+            "Invalid maximum heap size: -Xmx9m",
+        ),
+        ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
+    ],
+)
+def test_the_last_error_of_a_jvm_that_cannot_have_its_heap_has_the_reason(
+    tmp_path: Path, output: str, reason: str
+) -> None:
+    directory = sandbox_directory("mine", home=tmp_path)
+    directory.create()
+    directory.output("broker-1").write_text(output)
+
+    assert last_error(directory, "broker-1") == f"{reason} (more in {directory.output('broker-1')})"
+
+
 @pytest.mark.parametrize("blocked", ["broker-1", "logging.properties"])
 def test_files_that_cannot_be_written_are_reported_with_their_directory(tmp_path: Path, blocked: str) -> None:
     directory = _present_sandbox(tmp_path, data=False)

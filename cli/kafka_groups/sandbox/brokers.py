@@ -23,7 +23,8 @@ _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 
 _ROOT_CAUSE = "Caused by: "
 # Marks of the line that explains why a process ended, best first: the root of a stack trace, an error, any line.
-_ERROR_MARKS = (_ROOT_CAUSE, " FATAL ", " ERROR ", "Error", "")
+_ERROR_MARKS = (_ROOT_CAUSE, " FATAL ", " ERROR ", "Invalid maximum heap size", "Error", "")
+_REASON_FOLLOWS = "Error occurred during initialization of VM"
 
 
 def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, properties: Mapping[str, str]) -> None:
@@ -57,9 +58,16 @@ def last_error(directory: SandboxDirectory, role: str) -> str:
     lines_of = {path: _lines(path) for path in (directory.log(role), directory.output(role))}
     for mark in _ERROR_MARKS:
         for path, lines in lines_of.items():
-            if marked := [line for line in lines if mark in line]:
-                return f"{marked[-1].strip().removeprefix(_ROOT_CAUSE)} (more in {path})"
+            if marked := [number for number, line in enumerate(lines) if mark in line]:
+                return f"{_sentence_at(lines, marked[-1])} (more in {path})"
     return f"it wrote no log and no output (logs are in {directory.logs})"
+
+
+def _sentence_at(lines: Sequence[str], number: int) -> str:
+    line = lines[number].strip().removeprefix(_ROOT_CAUSE)
+    if line == _REASON_FOLLOWS and number + 1 < len(lines):
+        return f"{line}: {lines[number + 1].strip()}"
+    return line
 
 
 def _write_files(
