@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox import SandboxSpec, down, lifecycle, status, up
+from kafka_groups.sandbox import SandboxSpec, down, lifecycle, start_broker, status, up
 from kafka_groups.sandbox.brokers import last_error, prepare
 from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
-from kafka_groups.sandbox.processes import is_running, start
+from kafka_groups.sandbox.processes import ProcessId, is_running, start, stop, wait_until
 from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.state_file import Node, SandboxState, read_state, write_state
 from kafka_groups.sandbox.versions import parse_version
@@ -56,9 +56,14 @@ def _spec(home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, pr
 
 
 def _present_sandbox(
-    home: Path, *, profile: bool = False, complete: bool = False, data: bool = True
+    home: Path,
+    *,
+    profile: bool = False,
+    complete: bool = False,
+    data: bool = True,
+    processes: dict[str, ProcessId] | None = None,
 ) -> SandboxDirectory:
-    """Create a sandbox of one broker, none of whose processes are in its state."""
+    """Create a sandbox of one broker, with `processes` in its state."""
     directory = sandbox_directory("sandbox", home=home)
     directory.create()
     if data:
@@ -70,7 +75,7 @@ def _present_sandbox(
         jvm=(),
         nodes=(Node(id=1, port=9092, controller_port=20001),),
         zookeeper_port=None,
-        processes={},
+        processes=processes or {},
         profile=profile,
         complete=complete,
     )
@@ -228,6 +233,31 @@ def test_down_ends_a_broker_that_a_killed_start_has_not_written_to_its_state(tmp
 
     assert not is_running(broker)
     assert not directory.path.exists()
+
+
+@pytest.mark.usefixtures("broken_java")
+def test_down_ends_a_broker_whose_restart_was_killed_before_it_was_written_to_the_state(
+    tmp_path: Path, mocker: MockerFixture
+) -> None:
+    directory = _present_sandbox(tmp_path, processes={"broker-1": ProcessId(pid=1, created=-60.0)}, complete=True)
+    started: list[ProcessId] = []
+
+    def launch_and_die(*_: object, **__: object) -> None:
+        # Holds the lock of its data, as a broker does.
+        hold = "import fcntl, sys, time; f = open(sys.argv[2], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); time.sleep(60)"
+        program = [sys.executable, "-c", hold, "kafka.Kafka", str(directory.data("broker-1") / ".lock")]
+        started.append(start([*program, directory.settings("broker-1")], output=directory.output("broker-1")))
+        assert wait_until(lambda: directory.is_in_use("broker-1"), timeout_s=10)
+        raise KeyboardInterrupt
+
+    mocker.patch("kafka_groups.sandbox.lifecycle.launch_broker", side_effect=launch_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        start_broker(1, home=tmp_path)
+    try:
+        assert down(home=tmp_path) is True
+        assert not is_running(started[0])
+    finally:
+        stop(started, grace_s=0)
 
 
 @pytest.mark.usefixtures("broken_java")

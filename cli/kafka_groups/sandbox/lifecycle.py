@@ -130,8 +130,10 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
             return
         kafka = find_kafka(parse_version(state.kafka_version), report=lambda _: None)
         with defer_signals():
+            # Incomplete meanwhile, so `down` searches for the broker if this process is killed before the next write.
+            write_state(directory, replace(state, complete=False))
             process = launch_broker(directory, kafka, node, jvm=state.jvm)
-            state = replace(state, processes={**state.processes, node.role: process})
+            state = replace(state, processes={**state.processes, node.role: process}, complete=True)
             write_state(directory, state)
         await_brokers(directory, state, [node], timeout_s=START_TIMEOUT_S)
 
@@ -172,7 +174,7 @@ def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
     # Processes are killed at once: a clean shutdown only protects data, which is deleted afterwards.
     stop(state.processes.values(), grace_s=0)
     if not state.complete:
-        # An `up` that was killed may have started a process that is not in its state. The first that is found may be
+        # A start that was killed may have started a process that is not in its state. The first that is found may be
         # the shell that is about to start it.
         programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
         while unrecorded := find_running(programs):
