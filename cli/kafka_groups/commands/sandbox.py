@@ -136,7 +136,7 @@ def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
 
 
 def _start(spec: local_kafka.SandboxSpec) -> local_kafka.Sandbox:
-    """Start a sandbox; SIGTERM ends the start as Ctrl-C does, and leaves nothing behind."""
+    """Start a sandbox; SIGTERM or a closed terminal ends the start as Ctrl-C does, and leaves nothing behind."""
     with raise_on_sigterm():
         try:
             return local_kafka.up(spec, report=_print_progress)
