@@ -11,7 +11,9 @@ from subprocess import PIPE
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from kafka_groups.commands.sandbox import sandbox as command_line
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import SandboxSpec, down, lifecycle, start_broker, status, up
 from kafka_groups.sandbox.brokers import last_error, prepare
@@ -265,7 +267,7 @@ def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
     tmp_path: Path, mocker: MockerFixture
 ) -> None:
     mocker.patch("kafka_groups.sandbox.lifecycle._RELEASE_TIMEOUT_S", 0.1)
-    directory = _present_sandbox(tmp_path)
+    directory = _present_sandbox(tmp_path, processes={"broker-1": ProcessId(pid=1, created=-60.0)}, complete=True)
     lock_file = directory.data("broker-1") / ".lock"
     # Kafka locks this file, as Java does: with a record lock, which other machines see too.
     hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(); sys.stdin.read()"
@@ -276,8 +278,15 @@ def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
             with pytest.raises(SandboxError, match=r"broker-1 in .* runs on another machine or in another container"):
                 command()
         assert directory.state_file.exists()
+        shown = CliRunner().invoke(command_line, ["status", "--dir", str(tmp_path)])
         broker.kill()
 
+    assert shown.exit_code == 1
+    assert "sandbox sandbox (runs on another machine or in another container; end it there)" in shown.stdout
+    assert "broker-1 pid 1 (not on this machine)" in shown.stdout
+    ended = status(home=tmp_path)
+    assert ended is not None
+    assert not ended.runs_elsewhere
     assert down(home=tmp_path) is True
 
 

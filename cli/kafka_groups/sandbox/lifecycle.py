@@ -37,7 +37,10 @@ class ProcessStatus:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sandbox:
-    """A sandbox and the current status of its processes."""
+    """A sandbox and the current status of its processes.
+
+    `runs_elsewhere` is True if another machine or another container runs it, whose processes are not visible here.
+    """
 
     name: str
     kafka_version: str
@@ -46,6 +49,7 @@ class Sandbox:
     processes: tuple[ProcessStatus, ...]
     seeded: bool
     complete: bool
+    runs_elsewhere: bool
 
     @property
     def is_up(self) -> bool:
@@ -211,4 +215,11 @@ def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:
         ),
         seeded=MEMBERS in state.processes,
         complete=state.complete,
+        runs_elsewhere=state.complete and any(_is_elsewhere(directory, state, node) for node in state.nodes),
+    )
+
+
+def _is_elsewhere(directory: SandboxDirectory, state: SandboxState, node: Node) -> bool:
+    return not (node.role in state.processes and is_running(state.processes[node.role])) and directory.is_in_use(
+        node.role
     )
