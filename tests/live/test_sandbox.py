@@ -179,7 +179,15 @@ def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, af
 
 @pytest.mark.parametrize(
     ("number", "after_s"),
-    [(signal.SIGINT, 0.0), (signal.SIGINT, 1.0), (signal.SIGINT, 4.0), (signal.SIGTERM, 0.0), (signal.SIGTERM, 2.0)],
+    [
+        (signal.SIGINT, 0.0),
+        (signal.SIGINT, 1.0),
+        (signal.SIGINT, 4.0),
+        (signal.SIGTERM, 0.0),
+        (signal.SIGTERM, 2.0),
+        (signal.SIGHUP, 0.0),
+        (signal.SIGHUP, 2.0),
+    ],
 )
 def test_an_interrupted_start_leaves_no_process_and_no_file(
     shell: Shell, number: signal.Signals, after_s: float
@@ -191,7 +199,8 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(
         time.sleep(after_s)
         up.send_signal(number)
 
-        assert up.wait(timeout=30) == 128 + number
+        # A closed terminal (SIGHUP) ends it as SIGTERM does.
+        assert up.wait(timeout=30) == (130 if number == signal.SIGINT else 143)
         assert up.stderr.read().decode().splitlines()[-1:] == [
             "Error: interrupted" if number == signal.SIGINT else "Error: terminated"
         ]

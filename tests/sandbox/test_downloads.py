@@ -48,6 +48,7 @@ class Remote:
         self.files = files
         self.half_sent = ""
         self.resumed = threading.Event()
+        self.requests = 0
         for path in JARS:
             (files / path).parent.mkdir(parents=True)
             with zipfile.ZipFile(files / path, "w") as jar:
@@ -64,6 +65,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().__init__(*arguments, directory=str(remote.files))  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
+        self.remote.requests += 1
         if not self.remote.half_sent or self.path.lstrip("/") != self.remote.half_sent:
             super().do_GET()
             return
@@ -122,6 +124,18 @@ def test_the_jars_of_kafka_its_tools_and_their_dependencies_are_downloaded(local
     jars = download(KAFKA)
 
     assert {str(jar.relative_to(local)) for jar in jars} == JARS
+
+
+def test_a_local_repository_that_java_would_read_as_two_paths_is_refused_before_a_download(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("M2_REPO", str(tmp_path / "a:b"))
+
+    with pytest.raises(SandboxError, match=r"a:b: a colon in the path .* set the variable M2_REPO"):
+        download(KAFKA)
+
+    assert remote.requests == 0
+    assert not (tmp_path / "a:b").exists()
 
 
 @pytest.mark.parametrize("damaged", [KAFKA_POM, KAFKA_POM.replace(".pom", ".jar")])

@@ -52,6 +52,15 @@ def test_a_truncated_jar_is_downloaded_again(jar: Path, mocker: MockerFixture) -
     assert download.call_count == 2
 
 
+def test_a_list_with_a_jar_that_cannot_be_in_a_class_path_is_not_used(jar: Path, mocker: MockerFixture) -> None:
+    unusable = jar.with_name("a:b.jar")
+    unusable.write_bytes(b"jar")
+    mocker.patch("kafka_groups.sandbox.downloads.download", side_effect=[[unusable], [jar]])
+    find_jars(KAFKA, report=lambda _: None)
+
+    assert find_jars(KAFKA, report=lambda _: None) == [jar]
+
+
 @pytest.mark.parametrize("package", ["filelock", "jgo", "psutil"])
 def test_without_the_extra_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str

@@ -132,7 +132,7 @@ def test_a_process_is_found_by_its_program_and_its_last_argument(tmp_path: Path)
     assert find_running({settings: "kafka.Kafka"}) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_a_start_takes_effect_after_it_and_is_not_deferred_in_the_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -125,6 +125,19 @@ def test_clearing_deletes_the_directory(directory: SandboxDirectory) -> None:
     assert not directory.path.exists()
 
 
+def test_clearing_a_linked_directory_empties_it_and_keeps_the_link(tmp_path: Path) -> None:
+    (tmp_path / "big").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "big")
+    directory = sandbox_directory("linked", home=tmp_path)
+    directory.create()
+    write_state(directory, STATE)
+
+    directory.clear(keep_logs=False)
+
+    assert directory.path.is_symlink()
+    assert list((tmp_path / "big").iterdir()) == []
+
+
 @pytest.mark.parametrize("deletions", range(7))
 def test_a_directory_whose_clearing_was_killed_can_be_used_and_cleared(
     directory: SandboxDirectory, monkeypatch: pytest.MonkeyPatch, deletions: int
@@ -160,6 +173,14 @@ def test_clearing_after_a_failed_start_keeps_the_logs(directory: SandboxDirector
 
     assert directory.log("broker-1").read_text() == "a line"
     assert not directory.state_file.exists()
+
+
+def test_clearing_deletes_a_directory_whose_logs_could_not_be_created(directory: SandboxDirectory) -> None:
+    directory.logs.rmdir()
+
+    directory.clear(keep_logs=True)
+
+    assert not directory.path.exists()
 
 
 def test_only_one_command_holds_the_lock_of_a_sandbox(directory: SandboxDirectory) -> None:

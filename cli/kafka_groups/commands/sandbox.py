@@ -136,7 +136,7 @@ def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
 
 
 def _start(spec: local_kafka.SandboxSpec) -> local_kafka.Sandbox:
-    """Start a sandbox; SIGTERM ends the start as Ctrl-C does, and leaves nothing behind."""
+    """Start a sandbox; SIGTERM or a closed terminal ends the start as Ctrl-C does, and leaves nothing behind."""
     with raise_on_sigterm():
         try:
             return local_kafka.up(spec, report=_print_progress)
@@ -147,15 +147,17 @@ def _start(spec: local_kafka.SandboxSpec) -> local_kafka.Sandbox:
 
 def _as_text(found: local_kafka.Sandbox) -> str:
     condition = "up" if found.is_up else "incomplete: a process is not running, or the start did not finish"
+    if found.runs_elsewhere:
+        condition = "runs on another machine or in another container; end it there"
     fields = {
         "sandbox": f"{found.name} ({condition})",
         "kafka": found.kafka_version,
         "bootstrap": found.bootstrap,
         "directory": str(found.directory),
     }
+    not_running = " (not on this machine)" if found.runs_elsewhere else " (not running)"
     fields |= {
-        process.role: f"pid {process.pid}" + ("" if process.running else " (not running)")
-        for process in found.processes
+        process.role: f"pid {process.pid}" + ("" if process.running else not_running) for process in found.processes
     }
     return "\n".join(f"{name} {value}" for name, value in fields.items())
 
@@ -166,6 +168,7 @@ def _as_json(name: str, found: local_kafka.Sandbox | None) -> dict[str, object]:
         return document | {"up": False}
     return document | {
         "up": found.is_up,
+        "runs_elsewhere": found.runs_elsewhere,
         "kafka_version": found.kafka_version,
         "bootstrap_servers": found.bootstrap,
         "directory": str(found.directory),

@@ -1,4 +1,7 @@
-"""Handlers of SIGINT (Ctrl-C) and SIGTERM, for commands that leave something behind if they end at once."""
+"""Handlers of SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal).
+
+They are for commands that leave something behind if they end at once.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from types import FrameType
 from typing import Any
 
 from kafka_groups.exit_codes import ExitCode
+
+# Windows has no SIGHUP.
+_TERMINATING = (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,)
 
 
 class StopRequest:
@@ -30,15 +36,15 @@ class StopRequest:
         self._number = number
 
     def raise_if_received(self) -> None:
-        """Raise KeyboardInterrupt or SystemExit if SIGINT or SIGTERM was received."""
+        """Raise KeyboardInterrupt or SystemExit if a signal was received."""
         if self._number is not None:
             _raise(self._number)
 
 
 @contextmanager
 def raise_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM inside the context, so that sessions and connections are closed as on Ctrl-C."""
-    with _installed({signal.SIGTERM: lambda number, _: _raise(number)}):
+    """Raise SystemExit on SIGTERM or SIGHUP inside the context, so that all is closed as on Ctrl-C."""
+    with _installed(dict.fromkeys(_TERMINATING, lambda number, _: _raise(number))):
         yield
 
 
@@ -49,7 +55,7 @@ def defer_signals() -> Iterator[StopRequest]:
     Work that checks the StopRequest can then stop at a consistent state and report what it did.
     """
     request = StopRequest()
-    with _installed(dict.fromkeys((signal.SIGINT, signal.SIGTERM), request.handle)):
+    with _installed(dict.fromkeys((signal.SIGINT, *_TERMINATING), request.handle)):
         try:
             yield request
         except Exception:

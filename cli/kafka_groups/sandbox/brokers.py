@@ -23,28 +23,18 @@ _ZOOKEEPER_JVM = jvm_options(heap_mb=256, optimised=False)
 
 _ROOT_CAUSE = "Caused by: "
 # Marks of the line that explains why a process ended, best first: the root of a stack trace, an error, any line.
-_ERROR_MARKS = (_ROOT_CAUSE, " FATAL ", " ERROR ", "Error", "")
+_ERROR_MARKS = (_ROOT_CAUSE, " FATAL ", " ERROR ", "Invalid maximum heap size", "Error", "")
+_REASON_FOLLOWS = "Error occurred during initialization of VM"
 
 
 def prepare(directory: SandboxDirectory, state: SandboxState, kafka: Kafka, properties: Mapping[str, str]) -> None:
-    """Write the settings of all nodes, add `properties` to those of the brokers, and format the storage."""
-    _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
-    if state.zookeeper_port is not None:
-        data = directory.data(ZOOKEEPER_ROLE)
-        settings = zookeeper_properties(state.zookeeper_port, data=data)
-        _write_settings(directory, ZOOKEEPER_ROLE, settings)
+    """Write the settings of all nodes, add `properties` to those of the brokers, and format the storage.
+
+    Raises SandboxError if a file cannot be written.
+    """
     checkpoint = bootstrap_checkpoint(kafka) if state.zookeeper_port is None else None
-    for node in state.nodes:
-        data = directory.data(node.role)
-        settings = broker_properties(state, node, kafka=kafka.version, data=data)
-        _write_settings(directory, node.role, merge_properties(settings, properties))
-        if state.zookeeper_port is None:
-            identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
-            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
-        if checkpoint is not None:
-            target = data / kafka.version.bootstrap_checkpoint
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy(checkpoint, target)
+    with directory.report_write_errors():
+        _write_files(directory, state, kafka, properties, checkpoint)
 
 
 def launch_zookeeper(directory: SandboxDirectory, kafka: Kafka) -> ProcessId:
@@ -68,9 +58,41 @@ def last_error(directory: SandboxDirectory, role: str) -> str:
     lines_of = {path: _lines(path) for path in (directory.log(role), directory.output(role))}
     for mark in _ERROR_MARKS:
         for path, lines in lines_of.items():
-            if marked := [line for line in lines if mark in line]:
-                return f"{marked[-1].strip().removeprefix(_ROOT_CAUSE)} (more in {path})"
+            if marked := [number for number, line in enumerate(lines) if mark in line]:
+                return f"{_sentence_at(lines, marked[-1])} (more in {path})"
     return f"it wrote no log and no output (logs are in {directory.logs})"
+
+
+def _sentence_at(lines: Sequence[str], number: int) -> str:
+    line = lines[number].strip().removeprefix(_ROOT_CAUSE)
+    if line == _REASON_FOLLOWS and number + 1 < len(lines):
+        return f"{line}: {lines[number + 1].strip()}"
+    return line
+
+
+def _write_files(
+    directory: SandboxDirectory,
+    state: SandboxState,
+    kafka: Kafka,
+    properties: Mapping[str, str],
+    checkpoint: Path | None,
+) -> None:
+    _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
+    if state.zookeeper_port is not None:
+        data = directory.data(ZOOKEEPER_ROLE)
+        settings = zookeeper_properties(state.zookeeper_port, data=data)
+        _write_settings(directory, ZOOKEEPER_ROLE, settings)
+    for node in state.nodes:
+        data = directory.data(node.role)
+        settings = broker_properties(state, node, kafka=kafka.version, data=data)
+        _write_settings(directory, node.role, merge_properties(settings, properties))
+        if state.zookeeper_port is None:
+            identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
+            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
+        if checkpoint is not None:
+            target = data / kafka.version.bootstrap_checkpoint
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(checkpoint, target)
 
 
 def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, jvm: Sequence[str]) -> ProcessId:

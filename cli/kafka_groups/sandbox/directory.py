@@ -103,6 +103,18 @@ class SandboxDirectory:
             msg = f"the sandbox's directory {self.path} cannot be created: {error.strerror}; give another --dir"
             raise SandboxError(msg) from error
 
+    @contextmanager
+    def report_write_errors(self) -> Iterator[None]:
+        """Raise SandboxError if a file of the sandbox cannot be written inside the context."""
+        try:
+            yield
+        except OSError as error:
+            msg = (
+                f"the sandbox's files in {self.path} cannot be written: {error.strerror}; "
+                "check the permissions and the free space"
+            )
+            raise SandboxError(msg) from error
+
     def clear(self, *, keep_logs: bool) -> None:
         """Delete all files of the sandbox, except the logs of a failed start if `keep_logs`.
 
@@ -110,13 +122,16 @@ class SandboxDirectory:
         """
         if not self._is_marked():
             return
-        kept = {self._marker} | ({self.logs} if keep_logs and any(self.logs.iterdir()) else set())
+        # There are no logs if the disk was full.
+        has_logs = self.logs.is_dir() and any(self.logs.iterdir())
+        kept = {self._marker} | ({self.logs} if keep_logs and has_logs else set())
         for path in set(self.path.iterdir()) - kept:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         if self.logs not in kept:
             # Last, because a directory that is not empty and has no marker is never used or deleted again.
             self._marker.unlink()
-            self.path.rmdir()
+            if not self.path.is_symlink():  # a link is the user's, and so is the empty directory that it points to
+                self.path.rmdir()
 
     def _is_marked(self) -> bool:
         return self._marker.exists()

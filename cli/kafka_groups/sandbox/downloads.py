@@ -114,6 +114,12 @@ def download(kafka: KafkaVersion) -> list[Path]:
 
 def _maven() -> MavenContext:
     settings = GlobalSettings.load()
+    if ":" in str(settings.repo_cache.absolute()):
+        msg = (
+            f"Java cannot use jars in the local Maven repository {settings.repo_cache}: a colon in the path separates "
+            "two paths; set the variable M2_REPO to a directory without one"
+        )
+        raise SandboxError(msg)
     return _Context(
         resolver=_Resolver(),
         repo_cache=settings.repo_cache,

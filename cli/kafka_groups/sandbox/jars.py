@@ -70,10 +70,10 @@ def lock_cache(path: Path) -> Iterator[None]:
 
 
 def _read_list(list_file: Path) -> list[Path] | None:
-    """Return the jars of the list, or None if a jar is missing or has another size."""
+    """Return the jars of the list, or None if a jar is missing, has another size or cannot be in a class path."""
     try:
         sizes: dict[str, int] = json.loads(list_file.read_text(encoding="utf-8"))["jars"]
-        intact = all(Path(jar).stat().st_size == size for jar, size in sizes.items())
+        intact = all(":" not in jar and Path(jar).stat().st_size == size for jar, size in sizes.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return [Path(jar) for jar in sizes] if intact and sizes else None

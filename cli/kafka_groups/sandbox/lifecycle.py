@@ -37,7 +37,10 @@ class ProcessStatus:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sandbox:
-    """A sandbox and the current status of its processes."""
+    """A sandbox and the current status of its processes.
+
+    `runs_elsewhere` is True if another machine or another container runs it, whose processes are not visible here.
+    """
 
     name: str
     kafka_version: str
@@ -46,6 +49,7 @@ class Sandbox:
     processes: tuple[ProcessStatus, ...]
     seeded: bool
     complete: bool
+    runs_elsewhere: bool
 
     @property
     def is_up(self) -> bool:
@@ -130,8 +134,10 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
             return
         kafka = find_kafka(parse_version(state.kafka_version), report=lambda _: None)
         with defer_signals():
+            # Incomplete meanwhile, so `down` searches for the broker if this process is killed before the next write.
+            write_state(directory, replace(state, complete=False))
             process = launch_broker(directory, kafka, node, jvm=state.jvm)
-            state = replace(state, processes={**state.processes, node.role: process})
+            state = replace(state, processes={**state.processes, node.role: process}, complete=True)
             write_state(directory, state)
         await_brokers(directory, state, [node], timeout_s=START_TIMEOUT_S)
 
@@ -162,19 +168,17 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     if state is not None:
         _kill(directory, state)
         _require_unused(directory, state)
-    try:
-        # First, because a `down` that is killed can be repeated only while the state file exists.
-        if state is not None and state.profile:
-            remove_profile(directory, state.bootstrap)
-    finally:
-        directory.clear(keep_logs=keep_logs)
+    # First, because a `down` that fails here or is killed can be repeated only while the state file exists.
+    if state is not None and state.profile:
+        remove_profile(directory, state.bootstrap)
+    directory.clear(keep_logs=keep_logs)
 
 
 def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
     # Processes are killed at once: a clean shutdown only protects data, which is deleted afterwards.
     stop(state.processes.values(), grace_s=0)
     if not state.complete:
-        # An `up` that was killed may have started a process that is not in its state. The first that is found may be
+        # A start that was killed may have started a process that is not in its state. The first that is found may be
         # the shell that is about to start it.
         programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
         while unrecorded := find_running(programs):
@@ -211,4 +215,11 @@ def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:
         ),
         seeded=MEMBERS in state.processes,
         complete=state.complete,
+        runs_elsewhere=state.complete and any(_is_elsewhere(directory, state, node) for node in state.nodes),
+    )
+
+
+def _is_elsewhere(directory: SandboxDirectory, state: SandboxState, node: Node) -> bool:
+    return not (node.role in state.processes and is_running(state.processes[node.role])) and directory.is_in_use(
+        node.role
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,9 @@ _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 # time of the boot, which moves with the clock, so it is subtracted again; it is read in whole seconds.
 _CREATION_TOLERANCE_S = 2.0
 _ENDED_AT_ONCE = -1.0
-_DEFERRED = (signal.SIGINT, signal.SIGTERM)
+_DEFERRED = [signal.SIGINT, signal.SIGTERM]
+if sys.platform != "win32":  # which has no closed terminals
+    _DEFERRED.append(signal.SIGHUP)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +65,7 @@ def start(
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer SIGINT and SIGTERM to the end of the context.
+    """Defer SIGINT, SIGTERM and SIGHUP to the end of the context.
 
     Between the start of a process and the write of its ID, they would leave the process behind.
     """
@@ -71,7 +74,8 @@ def defer_signals() -> Iterator[None]:
         return
     received: list[int] = []
     # Handlers and not a mask, which the started process would inherit.
-    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in _DEFERRED}
+    handled = [number for number in _DEFERRED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in handled}
     try:
         yield
     finally:

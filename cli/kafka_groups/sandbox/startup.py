@@ -106,7 +106,8 @@ def _launch_members(directory: SandboxDirectory, state: SandboxState) -> Process
     # -P: a file of the working directory with the name of an imported module must not be imported.
     program = [sys.executable, "-P", "-m", MEMBERS_PROGRAM]
     arguments = [state.bootstrap, state.kafka_version, str(directory.seed_file)]
-    directory.seed_file.write_text("{}", encoding="utf-8")
+    with directory.report_write_errors():
+        directory.seed_file.write_text("{}", encoding="utf-8")
     return start([*program, *arguments], output=directory.output(MEMBERS))
 
 

@@ -129,12 +129,15 @@ def test_ctrl_c_is_exit_code_130_with_a_whole_document(fakes: FakePipeline, into
     assert document_of("build", "--into", into, exit_code=130)["status"] == "failed"
 
 
-def test_sigterm_is_exit_code_143_with_a_whole_document(fakes: FakePipeline, into: str) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    fakes.build.side_effect = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_and_a_closed_terminal_are_exit_code_143_with_a_whole_document(
+    fakes: FakePipeline, into: str, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    fakes.build.side_effect = lambda *_, **__: os.kill(os.getpid(), number)
     assert document_of("build", "--into", into, exit_code=143)["status"] == "failed"
     assert run("pipeline", "build", "--into", into).stderr == "Error: terminated\n"
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(number) is before
 
 
 def test_a_signal_while_spark_stops_does_not_prevent_the_report(fakes: FakePipeline, into: str) -> None:
