@@ -80,13 +80,8 @@ class Channel:
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._out and self.is_open else 0)
 
     def send(self, frame: bytes) -> None:
-        """Queue a frame; it is sent when the socket accepts it."""
+        """Queue a frame; `advance` sends it."""
         self._out += frame
-        if self.is_open:
-            try:
-                self._flush()
-            except OSError as error:
-                raise self.to_failure(error) from error
 
     def advance(self) -> list[bytes]:
         """Connect, complete the handshake, write and read as far as possible without waiting; return whole frames."""
