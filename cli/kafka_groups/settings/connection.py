@@ -65,8 +65,8 @@ def _client_id(setting: Setting | None) -> str:
         msg = f"{setting.source} is not valid UTF-8; write it in UTF-8"
         raise SettingsError(msg)
     size = len(setting.value.encode())
-    if not 0 < size <= _LONGEST_CLIENT_ID:
-        msg = f"{setting.source}: the client ID has {size} bytes; write 1 to {_LONGEST_CLIENT_ID} bytes"
+    if size > _LONGEST_CLIENT_ID:
+        msg = f"{setting.source}: the client ID has {size} bytes; write at most {_LONGEST_CLIENT_ID} bytes"
         raise SettingsError(msg)
     return setting.value
 

@@ -19,6 +19,9 @@ _SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
+# Keys besides those of TLS whose empty value means the default; `client.id` is empty in Java by default.
+_DEFAULT_IF_EMPTY: Final = frozenset({"client.id", "sasl.mechanism", "security.protocol"})
+
 # The private key of a client certificate: that of a lower source belongs to another certificate.
 _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password", "ssl.keystore.password")
 
@@ -109,7 +112,9 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     merged = _override(merged, flag_settings)
     if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
+    return MergedSettings(
+        _without_empty(merged), timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster
+    )
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
@@ -141,6 +146,16 @@ def _value(setting: Setting | None) -> str | None:
 def _override(lower: Mapping[str, Setting], higher: Mapping[str, Setting]) -> dict[str, Setting]:
     replaced = {name for key in higher for name in _REPLACED.get(key, ())}
     return {**{key: setting for key, setting in lower.items() if key not in replaced}, **higher}
+
+
+def _without_empty(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the settings without empty ones that mean their default; a higher source has overridden the lower ones."""
+    return {key: setting for key, setting in settings.items() if setting.value or not _is_default_if_empty(key)}
+
+
+def _is_default_if_empty(key: str) -> bool:
+    # An empty algorithm switches the check of host names off.
+    return key in _DEFAULT_IF_EMPTY or (key.startswith("ssl.") and key != "ssl.endpoint.identification.algorithm")
 
 
 def _without_profile_keys(settings: Mapping[str, Setting]) -> dict[str, Setting]:
