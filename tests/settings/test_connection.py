@@ -171,3 +171,8 @@ def test_a_client_id_may_have_the_longest_length_that_a_request_can_have() -> No
 def test_a_client_id_must_be_utf_8() -> None:
     text = error_text(bootstrap="b", properties=["client.id=\udcff"])
     assert text == "-X client.id is not valid UTF-8; write it in UTF-8"
+
+
+def test_revocation_lists_of_librdkafkas_property_are_used(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "security.protocol=SSL\nssl.crl.location=/crl.pem\n")
+    assert resolve(bootstrap="b", config=config).tls == Tls(crl_file="/crl.pem")

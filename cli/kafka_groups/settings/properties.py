@@ -59,7 +59,7 @@ PROPERTIES: Final = (
     Property("sasl.username", network=True),
     # TLS
     Property("ssl.ca.certificate.stores"),
-    Property("ssl.crl.location"),
+    Property("ssl.crl.location", network=True),
     Property("ssl.curves.list"),
     Property("ssl.endpoint.identification.algorithm", network=True),
     Property("ssl.key.location", network=True),
