@@ -24,6 +24,11 @@ def test_settings_that_no_source_has_are_defaults() -> None:
     )
 
 
+def test_connection_settings_without_bootstrap_servers_are_rejected() -> None:
+    with pytest.raises(SettingsError, match="the settings have no bootstrap servers; pass at least one Endpoint"):
+        ConnectionSettings(bootstrap=())
+
+
 def test_javas_names_are_supported(tmp_path: Path) -> None:
     text = """
         bootstrap.servers=b:1

@@ -31,6 +31,11 @@ class ConnectionSettings:
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
 
+    def __post_init__(self) -> None:
+        """Raise SettingsError if there is no server to connect to."""
+        if not self.bootstrap:
+            raise SettingsError("the settings have no bootstrap servers; pass at least one Endpoint as bootstrap")
+
 
 def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
     """Merge all sources into the settings of the admin layer.
