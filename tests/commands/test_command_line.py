@@ -40,7 +40,7 @@ def test_a_timeout_without_a_unit_is_an_error_with_two_examples(command: str, te
     [
         (("--timeout", "0s"), "--timeout must be greater than 0, for example 30s"),
         (("--timeout", "soon"), "--timeout: 'soon' is not a duration; write for example 30s or 500ms"),
-        (("-X", "linger"), "-X linger: write KEY=VALUE"),
+        (("-X", "linger"), "-X: write KEY=VALUE"),
         (("-b", ","), "-b: the bootstrap server list is empty; write host:port, for example -b localhost:9092"),
         (
             ("-b", "a b"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,11 @@ def test_settings_that_no_source_has_are_defaults() -> None:
         tls=None,
         credentials=None,
     )
+
+
+def test_connection_settings_without_bootstrap_servers_are_rejected() -> None:
+    with pytest.raises(SettingsError, match="the settings have no bootstrap servers; pass at least one Endpoint"):
+        ConnectionSettings(bootstrap=())
 
 
 def test_javas_names_are_supported(tmp_path: Path) -> None:
@@ -132,10 +138,34 @@ def test_a_connect_timeout_of_more_than_a_year_is_rejected(digits: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("client_id", "size"), [("", 0), ("x" * 32_768, 32_768), ("é" * 16_384, 32_768)])
+@pytest.mark.parametrize("source", ["-X", "file"])
+def test_an_empty_value_is_the_default_for_both_clients(source: str, tmp_path: Path) -> None:
+    keys = ("client.id", "security.protocol", "sasl.mechanism", "ssl.truststore.type", "ssl.keystore.type")
+    pairs = [f"{key}=" for key in keys if source == "file" or key in {"client.id", "security.protocol"}]
+    given: dict[str, Any] = {"properties": pairs}
+    if source == "file":
+        given = {"config": write_file(tmp_path, "\n".join(pairs))}
+    settings = resolve(bootstrap="b", **given)
+    assert (settings.client_id, settings.tls, settings.credentials) == ("kafka-groups", None, None)
+    client = resolve_client(bootstrap="b", environment={}, **given)
+    assert client.properties == {"bootstrap.servers": "b:9092", "client.id": "kafka-groups"}
+
+
+def test_an_empty_type_of_a_store_is_pem_for_both_clients(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "security.protocol=SSL\nssl.truststore.type=\nssl.keystore.type=\n")
+    assert resolve(bootstrap="b", config=config).tls == Tls()
+    assert resolve_client(bootstrap="b", config=config, environment={}).properties["security.protocol"] == "ssl"
+
+
+def test_an_empty_value_of_a_flag_overrides_the_file(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "client.id=from-file")
+    assert resolve(bootstrap="b", config=config, properties=["client.id="]).client_id == "kafka-groups"
+
+
+@pytest.mark.parametrize(("client_id", "size"), [("x" * 32_768, 32_768), ("é" * 16_384, 32_768)])
 def test_a_client_id_of_a_length_that_no_request_can_have_is_rejected(client_id: str, size: int) -> None:
     assert error_text(bootstrap="b", properties=[f"client.id={client_id}"]) == (
-        f"-X client.id: the client ID has {size} bytes; write 1 to 32767 bytes"
+        f"-X client.id: the client ID has {size} bytes; write at most 32767 bytes"
     )
 
 
@@ -146,3 +176,8 @@ def test_a_client_id_may_have_the_longest_length_that_a_request_can_have() -> No
 def test_a_client_id_must_be_utf_8() -> None:
     text = error_text(bootstrap="b", properties=["client.id=\udcff"])
     assert text == "-X client.id is not valid UTF-8; write it in UTF-8"
+
+
+def test_revocation_lists_of_librdkafkas_property_are_used(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "security.protocol=SSL\nssl.crl.location=/crl.pem\n")
+    assert resolve(bootstrap="b", config=config).tls == Tls(crl_file="/crl.pem")

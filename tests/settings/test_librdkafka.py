@@ -13,6 +13,8 @@ from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+SASL = ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN")
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
@@ -121,7 +123,7 @@ def test_escapes_in_a_jaas_text_are_removed(tmp_path: Path) -> None:
     ],
 )
 def test_an_unsupported_jaas_text_is_rejected_without_repeating_it(jaas: str, problem: str) -> None:
-    text = error_text(properties=[f"sasl.jaas.config={jaas}"])
+    text = error_text(properties=[*SASL, f"sasl.jaas.config={jaas}"])
     ways = "set librdkafka's properties instead (sasl.mechanism, sasl.username, sasl.password, …)"
     assert text == f"-X sasl.jaas.config: {problem}; {ways}"
     assert "secret" not in text
@@ -130,7 +132,7 @@ def test_an_unsupported_jaas_text_is_rejected_without_repeating_it(jaas: str, pr
 @pytest.mark.parametrize("part", ["username", "password"])
 def test_a_jaas_text_without_a_user_or_a_password_is_rejected(part: str) -> None:
     other = "password" if part == "username" else "username"
-    assert error_text(properties=[f"sasl.jaas.config={PLAIN} required {other}=x;"]) == (
+    assert error_text(properties=[*SASL, f"sasl.jaas.config={PLAIN} required {other}=x;"]) == (
         f"-X sasl.jaas.config: it has no option {part}; add the option, or set sasl.{part}"
     )
 
@@ -170,7 +172,7 @@ def test_without_a_cluster_the_error_names_the_ways_to_name_one() -> None:
 
 
 def test_the_repr_of_the_settings_shows_no_user_and_no_password() -> None:
-    settings = resolve(properties=["security.protocol=SASL_SSL", "sasl.password=hidden-thing", "sasl.username=me"])
+    settings = resolve(properties=[*SASL, "sasl.password=hidden-thing", "sasl.username=me"])
     assert "hidden-thing" not in repr(settings)
     assert "me" not in repr(settings).replace("timeout", "")
 
@@ -199,3 +201,96 @@ def test_a_sasl_property_of_a_flag_is_rejected_if_the_protocol_has_no_sasl() -> 
         "-X sasl.username has no effect with security.protocol=PLAINTEXT; "
         "set security.protocol to SASL_SSL or SASL_PLAINTEXT"
     )
+
+
+@pytest.mark.parametrize("module", [KERBEROS, OAUTH, PLAIN])
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_a_jaas_text_of_a_file_is_ignored_if_the_protocol_has_no_sasl(
+    module: str, protocol: str, tmp_path: Path
+) -> None:
+    text = f"security.protocol={protocol}\nsasl.jaas.config={module} required useKeyTab=true;\n"
+    assert properties_of_file(tmp_path, text) == {"security.protocol": protocol.lower()}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "module", "own"),
+    [
+        ("GSSAPI", KERBEROS, {"sasl.kerberos.principal": "me"}),
+        ("OAUTHBEARER", OAUTH, {"sasl.oauthbearer.method": "oidc", "sasl.oauthbearer.client.id": "me"}),
+    ],
+)
+def test_a_jaas_text_of_java_may_stand_beside_librdkafkas_own_properties(
+    mechanism: str, module: str, own: dict[str, str], tmp_path: Path
+) -> None:
+    pairs = {"security.protocol": "sasl_ssl", "sasl.mechanism": mechanism, **own}
+    text = "".join(f"{key}={value}\n" for key, value in pairs.items())
+    assert properties_of_file(tmp_path, f"{text}sasl.jaas.config={module} required x=y;") == pairs
+
+
+@pytest.mark.parametrize("key", ["ssl.key.location", "ssl.keystore.key", "ssl.key.pem"])
+def test_an_empty_key_does_not_hide_the_key_in_the_file_of_the_certificate(key: str, tmp_path: Path) -> None:
+    text = f"security.protocol=SSL\nssl.keystore.location=/both.pem\n{key}=\n"
+    properties = properties_of_file(tmp_path, text)
+    assert (properties["ssl.certificate.location"], properties["ssl.key.location"]) == ("/both.pem", "/both.pem")
+
+
+@pytest.mark.parametrize("mechanism", [[], ["sasl.mechanism="]], ids=["absent", "empty"])
+def test_sasl_without_a_mechanism_is_rejected_because_librdkafka_would_use_kerberos(mechanism: list[str]) -> None:
+    user = ["sasl.username=me", "sasl.password=hidden"]
+    text = error_text(properties=["security.protocol=SASL_SSL", *user, *mechanism])
+    lead = "-X security.protocol=SASL_SSL needs sasl.mechanism, which is not set; set it to PLAIN, SCRAM-SHA-256, "
+    assert text.startswith(lead)
+    assert "GSSAPI needs a confluent-kafka whose librdkafka is built with it" in text
+
+
+@pytest.mark.parametrize(
+    ("pair", "converted"),
+    [
+        ("connections.max.idle.ms=-1", "0"),
+        ("connections.max.idle.ms=99999999999", "2147483647"),
+        ("socket.connection.setup.timeout.ms=500", "1000"),
+        ("socket.connection.setup.timeout.ms=31536000000", "2147483647"),
+        ("reconnect.backoff.max.ms=10000000", "3600000"),
+        ("reconnect.backoff.max.ms=soon", "soon"),
+        ("reconnect.backoff.ms=50", "50"),
+        ("client.dns.lookup=default", None),
+        ("client.dns.lookup=use_all_dns_ips", "use_all_dns_ips"),
+    ],
+)
+def test_a_value_of_a_file_that_java_accepts_is_converted_to_one_that_librdkafka_accepts(
+    pair: str, converted: str | None, tmp_path: Path
+) -> None:
+    properties = properties_of_file(tmp_path, pair)
+    assert properties.get(pair.partition("=")[0]) == converted
+    if converted != "soon":
+        Consumer({**properties, "bootstrap.servers": "127.0.0.1:9", "group.id": "g", "log_level": 0}).close()
+
+
+def test_a_backoff_without_a_maximum_is_its_own_maximum_as_in_java(tmp_path: Path) -> None:
+    properties = properties_of_file(tmp_path, "reconnect.backoff.ms=20000")
+    assert properties == {"reconnect.backoff.ms": "20000", "reconnect.backoff.max.ms": "20000"}
+    assert "reconnect.backoff.max.ms" not in properties_of_file(tmp_path, "reconnect.backoff.ms=50")
+
+
+def test_a_value_of_a_flag_is_passed_as_it_is() -> None:
+    properties = resolve(properties=["connections.max.idle.ms=-1", "client.dns.lookup=default"]).properties
+    assert (properties["connections.max.idle.ms"], properties["client.dns.lookup"]) == ("-1", "default")
+
+
+@pytest.mark.parametrize(("user", "password"), [(" me", "p"), ("me", " hidden-thing")])
+def test_a_user_or_a_password_with_a_leading_blank_is_rejected_because_librdkafka_drops_it(
+    user: str, password: str
+) -> None:
+    key = "sasl.username" if user.startswith(" ") else "sasl.password"
+    text = error_text(properties=[*SASL, f'sasl.jaas.config={PLAIN} required username="{user}" password="{password}";'])
+    assert text == (
+        "-X sasl.jaas.config: librdkafka, which reads topics for the pipeline, drops blanks at the start "
+        f"of {key}; use a user without them"
+    )
+
+
+@pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.keystore.location", "ssl.key.password"])
+@pytest.mark.parametrize("value", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
+def test_a_value_that_librdkafka_cannot_take_is_rejected(key: str, value: str) -> None:
+    text = error_text(properties=["security.protocol=SSL", f"{key}={value}"])
+    assert text == f"-X {key} has a NUL character, or is not valid UTF-8; write it in UTF-8"

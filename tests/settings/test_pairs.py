@@ -98,9 +98,9 @@ def test_a_property_of_a_flag_must_be_one_that_the_network_layer_uses() -> None:
     assert text.startswith(lead)
 
 
-@pytest.mark.parametrize("pair", ["client.id", "=x", " =x", ""])
-def test_a_property_of_a_flag_must_be_a_pair(pair: str) -> None:
-    assert error_text(bootstrap="b", properties=[pair]) == f"-X {pair}: write KEY=VALUE"
+@pytest.mark.parametrize("pair", ["=hidden", " =hidden", "", "hiddenthing", "hidden thing=x", "sasl.hidden", "-X"])
+def test_a_flag_that_is_no_pair_is_reported_without_text_that_may_be_a_password(pair: str) -> None:
+    assert error_text(bootstrap="b", properties=[pair]) == "-X: write KEY=VALUE"
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,23 @@ def test_a_property_of_a_flag_must_be_a_pair(pair: str) -> None:
         ("sasl.password: hidden-thing", "sasl.password"),
         ("sasl.password: hidden=thing", "sasl.password"),
         ("sasl.password hidden=thing", "sasl.password"),
-        (" sasl.password:hidden", " sasl.password"),
+        (" sasl.password:hidden", "sasl.password"),
+        ("sasl.mechanisms", "sasl.mechanisms"),
     ],
 )
-def test_a_flag_that_is_no_pair_is_reported_by_its_key_alone(pair: str, shown: str) -> None:
+def test_a_flag_that_is_no_pair_is_reported_by_a_known_key_alone(pair: str, shown: str) -> None:
     assert error_text(bootstrap="b", properties=[pair]) == f"-X {shown}…: write KEY=VALUE"
 
 
 def test_the_value_of_a_flag_may_have_equals_signs_and_is_stripped_of_blanks() -> None:
     assert resolve(bootstrap="b", properties=[" client.id = a=b "]).client_id == "a=b"
+
+
+def test_the_last_value_of_a_property_wins_whatever_its_spelling(tmp_path: Path) -> None:
+    pairs = ["bootstrap.servers=a:1", "metadata.broker.list=b:1", "bootstrap.servers=c:1"]
+    assert hosts(resolve(properties=pairs)) == ["c:1"]
+    assert hosts(resolve(config=write_file(tmp_path, "\n".join(pairs)))) == ["c:1"]
+
+
+def test_a_config_file_whose_path_has_a_nul_character_is_an_error_with_the_reason() -> None:
+    assert error_text(config="a\0b").endswith("cannot be read: its path has a NUL character; remove it")

@@ -175,7 +175,7 @@ def test_a_missing_mechanism_user_or_password_is_named() -> None:
 def test_an_unsupported_mechanism_is_reported_with_the_supported_ones() -> None:
     assert error_text("sasl.mechanism=GSSAPI", *USER) == (
         "-X sasl.mechanism=GSSAPI is not supported; write PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 "
-        "(pipeline ingest and doctor support every mechanism of librdkafka)"
+        "(pipeline ingest and doctor also support OAUTHBEARER, and GSSAPI if librdkafka is built with it)"
     )
 
 

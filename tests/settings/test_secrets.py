@@ -170,7 +170,7 @@ def test_the_repr_of_connection_options_shows_no_property() -> None:
     [
         ("security.protocol", "TLS"),
         ("sasl.mechanism", "GSSAPI"),
-        ("client.id", ""),
+        ("client.id", "x" * 40_000),
         ("ssl.keystore.type", "JKS"),
         ("socket.connection.setup.timeout.ms", "soon"),
     ],

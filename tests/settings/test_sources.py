@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.settings import Tls
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 PROFILES = """
@@ -103,24 +104,80 @@ def test_the_profile_of_a_flag_replaces_the_profile_of_the_environment(profiles:
     assert hosts(resolve(environment=environment, profiles=profiles, profile="other")) == ["o:1"]
 
 
-def test_the_config_file_of_a_flag_or_of_the_environment_replaces_the_config_file_of_a_profile(
-    tmp_path: Path, profiles: Path
-) -> None:
+def test_the_config_file_of_a_flag_replaces_the_config_file_of_a_profile(tmp_path: Path, profiles: Path) -> None:
     write_file(tmp_path, "bootstrap.servers=profile-file:1", "profile.properties")
     environment = {"KAFKA_GROUPS_PROFILE": "with-file"}
     given: dict[str, Any] = {"profiles": profiles, "environment": environment}
     assert hosts(resolve(**given)) == ["profile-file:1"]
     environment["KAFKA_GROUPS_CONFIG"] = write_file(tmp_path, "bootstrap.servers=env-file:2", "env.properties")
-    assert hosts(resolve(**given)) == ["env-file:2"]
+    assert hosts(resolve(**given)) == ["profile-file:1"]
     assert hosts(resolve(**given, profile="with-file")) == ["profile-file:1"]
     flag = write_file(tmp_path, "bootstrap.servers=flag-file:3", "flag.properties")
     assert hosts(resolve(**given, profile="with-file", config=flag)) == ["flag-file:3"]
 
 
-def test_empty_variables_and_flags_count_as_not_given(profiles: Path) -> None:
+def test_a_password_of_the_environments_profile_never_reaches_the_cluster_of_its_config_file(
+    tmp_path: Path, profiles: Path
+) -> None:
+    write_file(tmp_path, "bootstrap.servers=prod:1\nsecurity.protocol=SASL_SSL\n", "profile.properties")
+    user = '"sasl.mechanism" = "PLAIN"\n"sasl.username" = "me"\n"sasl.password" = "hidden"\n'
+    profiles.write_text(f'[prod]\nconfig = "{tmp_path / "profile.properties"}"\n{user}')
+    dev = write_file(tmp_path, "bootstrap.servers=dev:1\nsecurity.protocol=SASL_PLAINTEXT\n", "dev.properties")
+    environment = {"KAFKA_GROUPS_PROFILE": "prod", "KAFKA_GROUPS_CONFIG": dev}
+    settings = resolve(environment=environment, profiles=profiles)
+    assert (hosts(settings), settings.tls is not None) == (["prod:1"], True)
+
+
+def test_the_environments_profile_without_a_config_file_beats_the_environments_config_file(
+    tmp_path: Path, profiles: Path
+) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=file:1\nsocket.connection.setup.timeout.ms=2000\n")
+    environment = {"KAFKA_GROUPS_PROFILE": "prod", "KAFKA_GROUPS_CONFIG": config}
+    settings = resolve(environment=environment, profiles=profiles)
+    assert (hosts(settings), settings.connect_timeout_s) == (["p1:9092", "p2:9093"], 2.0)
+
+
+@pytest.mark.parametrize("flag", ["profile", "config"])
+def test_an_empty_flag_never_selects_the_cluster_of_the_environment(flag: str, profiles: Path) -> None:
+    environment = {"KAFKA_GROUPS_PROFILE": "prod", "KAFKA_GROUPS_BOOTSTRAP_SERVER": "env:3"}
+    assert error_text(environment=environment, profiles=profiles, **{flag: ""}) == (
+        f"--{flag} is empty, such as from a shell variable that is not set; give a name, or remove --{flag}"
+    )
+
+
+def test_an_empty_timeout_flag_is_not_a_duration() -> None:
+    environment = {"KAFKA_GROUPS_TIMEOUT": "50s"}
+    assert error_text(bootstrap="b", timeout="", environment=environment).startswith("--timeout: '' is not a duration")
+
+
+_CERTIFICATE_AND_KEY = """
+security.protocol=SSL
+ssl.certificate.location=/file.pem
+ssl.key.location=/file.key
+ssl.key.password=of-the-file
+"""
+
+
+def test_a_certificate_of_a_flag_is_not_combined_with_the_key_of_the_file(tmp_path: Path) -> None:
+    config = write_file(tmp_path, _CERTIFICATE_AND_KEY)
+    given: dict[str, Any] = {"bootstrap": "b", "config": config}
+    tls = resolve(**given, properties=["ssl.certificate.location=/flag.pem"]).tls
+    assert tls == Tls(certificate_file="/flag.pem")
+    pairs = ["ssl.certificate.location=/flag.pem", "ssl.key.location=/flag.key", "ssl.key.password=p"]
+    tls = resolve(**given, properties=pairs).tls
+    assert tls == Tls(certificate_file="/flag.pem", key_file="/flag.key", key_password="p")
+
+
+def test_a_key_of_a_flag_belongs_to_the_certificate_of_the_file(tmp_path: Path) -> None:
+    config = write_file(tmp_path, _CERTIFICATE_AND_KEY)
+    tls = resolve(bootstrap="b", config=config, properties=["ssl.key.location=/flag.key"]).tls
+    assert tls == Tls(certificate_file="/file.pem", key_file="/flag.key", key_password="of-the-file")
+
+
+def test_empty_variables_count_as_not_given(profiles: Path) -> None:
     names = ("BOOTSTRAP_SERVER", "TIMEOUT", "CONFIG", "PROFILE")
     environment = {f"KAFKA_GROUPS_{name}": "" for name in names}
-    settings = resolve(environment=environment, profiles=profiles, profile="prod", timeout="", config="")
+    settings = resolve(environment=environment, profiles=profiles, profile="prod")
     assert hosts(settings) == ["p1:9092", "p2:9093"]
     assert settings.timeout_s == 40.0
 

@@ -31,6 +31,11 @@ class ConnectionSettings:
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
 
+    def __post_init__(self) -> None:
+        """Raise SettingsError if there is no server to connect to."""
+        if not self.bootstrap:
+            raise SettingsError("the settings have no bootstrap servers; pass at least one Endpoint as bootstrap")
+
 
 def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
     """Merge all sources into the settings of the admin layer.
@@ -65,8 +70,8 @@ def _client_id(setting: Setting | None) -> str:
         msg = f"{setting.source} is not valid UTF-8; write it in UTF-8"
         raise SettingsError(msg)
     size = len(setting.value.encode())
-    if not 0 < size <= _LONGEST_CLIENT_ID:
-        msg = f"{setting.source}: the client ID has {size} bytes; write 1 to {_LONGEST_CLIENT_ID} bytes"
+    if size > _LONGEST_CLIENT_ID:
+        msg = f"{setting.source}: the client ID has {size} bytes; write at most {_LONGEST_CLIENT_ID} bytes"
         raise SettingsError(msg)
     return setting.value
 

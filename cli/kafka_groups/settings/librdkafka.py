@@ -11,7 +11,7 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
-from kafka_groups.settings.sasl import check_jaas, has_token
+from kafka_groups.settings.sasl import check_jaas, has_token, require_mechanism
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import (
     CA_FILE,
@@ -22,8 +22,26 @@ from kafka_groups.settings.tls import (
     check_store_type,
     pem_texts,
 )
+from kafka_groups.settings.values import is_utf8
 
+_MECHANISMS: Final = (
+    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
+    "it; that of the published wheels is not)"
+)
+# librdkafka drops these at the start of every value.
+_BLANKS: Final = frozenset(" \t\n\v\f\r")
 _PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
+_LONGEST_MS: Final = 2**31 - 1
+_LONGEST_BACKOFF_MS: Final = 3_600_000
+# The smallest and the largest number that librdkafka accepts. Its 0 is Java's -1: idle connections are not closed.
+_LIMITS: Final = {
+    "connections.max.idle.ms": (0, _LONGEST_MS),
+    "reconnect.backoff.max.ms": (0, _LONGEST_BACKOFF_MS),
+    "reconnect.backoff.ms": (0, _LONGEST_BACKOFF_MS),
+    "socket.connection.setup.timeout.ms": (1000, _LONGEST_MS),
+}
+_DNS_LOOKUPS: Final = frozenset({"use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"})
+_DEFAULT_MAX_BACKOFF_MS: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +68,7 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         for key, setting in merged.settings.items()
         if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS)
     }
+    _check_texts(merged.settings, properties)
     protocol = properties.get("security.protocol", "plaintext").upper()
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")
@@ -57,18 +76,14 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["security.protocol"] = protocol.lower()
     if "sasl.mechanism" in properties:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    _convert_values(properties, kept=flag_settings)
     if protocol.endswith("SSL"):
         _check_stores(merged.settings)
         properties |= _convert_pem(merged.settings)
     _convert_tls(merged.settings, properties)
-    check_jaas(merged.settings)
-    if protocol.startswith("SASL_") and has_token(merged.settings):
-        msg = (
-            f"{merged.settings['sasl.jaas.config'].source}: librdkafka, which reads topics for the pipeline, does not "
-            f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
-        )
-        raise SettingsError(msg)
     require_effect(flag_settings, protocol)
+    if protocol.startswith("SASL_"):
+        _check_sasl(merged.settings)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
 
 
@@ -77,6 +92,36 @@ def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
     if reserved is not None:
         msg = f"{reserved.source} cannot be set: the pipeline reads without a group and commits nothing; remove it"
         raise SettingsError(msg)
+
+
+def _check_texts(settings: Mapping[str, Setting], properties: Mapping[str, str]) -> None:
+    """Raise SettingsError for a value that librdkafka would cut or cannot take."""
+    for key, value in properties.items():
+        if "\0" in value or not is_utf8(value):
+            msg = f"{settings[key].source} has a NUL character, or is not valid UTF-8; write it in UTF-8"
+            raise SettingsError(msg)
+
+
+def _check_sasl(settings: Mapping[str, Setting]) -> None:
+    """Raise SettingsError for credentials that librdkafka cannot use."""
+    mechanism = require_mechanism(settings, settings["security.protocol"], _MECHANISMS).value.upper()
+    if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
+        # Their properties are librdkafka's own, and a JAAS text beside them is Java's.
+        return
+    check_jaas(settings)
+    if has_token(settings):
+        msg = (
+            f"{settings['sasl.jaas.config'].source}: librdkafka, which reads topics for the pipeline, does not "
+            f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+        )
+        raise SettingsError(msg)
+    for key in ("sasl.username", "sasl.password"):
+        if key in settings and settings[key].value[:1] in _BLANKS:
+            msg = (
+                f"{settings[key].source}: librdkafka, which reads topics for the pipeline, drops blanks at the start "
+                f"of {key}; use a user without them"
+            )
+            raise SettingsError(msg)
 
 
 def _check_stores(settings: Mapping[str, Setting]) -> None:
@@ -115,13 +160,40 @@ def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) ->
         properties["ssl.endpoint.identification.algorithm"] = algorithm or "none"
 
 
+def _convert_values(properties: dict[str, str], *, kept: Mapping[str, Setting]) -> None:
+    """Change values that librdkafka refuses, except of the keys in `kept`: librdkafka checks those of -X.
+
+    Text that is no number stays, so that librdkafka reports it.
+    """
+    for key in (_LIMITS.keys() & properties.keys()) - kept.keys():
+        properties[key] = _clamp(properties[key], *_LIMITS[key])
+    if "client.dns.lookup" not in kept and properties.get("client.dns.lookup") not in _DNS_LOOKUPS:
+        # Java's clients before Kafka 4.0 also have "default".
+        properties.pop("client.dns.lookup", None)
+    backoff = "" if "reconnect.backoff.ms" in kept else properties.get("reconnect.backoff.ms", "")
+    if backoff.isascii() and backoff.isdigit() and int(backoff) > _DEFAULT_MAX_BACKOFF_MS:
+        # Without a maximum, Java uses the backoff for it.
+        properties.setdefault("reconnect.backoff.max.ms", backoff)
+
+
+def _clamp(text: str, smallest: int, largest: int) -> str:
+    digits = text.removeprefix("-").removeprefix("+")
+    if not digits.isascii() or not digits.isdigit():
+        return text
+    if text.startswith("-"):
+        return str(smallest)
+    # The number of digits is compared first: a text of very many digits takes long to convert.
+    significant = digits.lstrip("0") or "0"
+    return str(largest if len(significant) > len(str(largest)) else min(max(int(significant), smallest), largest))
+
+
 def _check_content(file: Setting | None, *, with_key: bool) -> None:
     """Raise SettingsError for a file that is not PEM by its content; librdkafka reports that it cannot be read."""
     if file is None:
         return
     try:
         data = Path(file.value).read_bytes()
-    except OSError:
+    except (OSError, ValueError):
         return
     if problem := find_conversion(data, file.value, with_key=with_key):
         msg = f"{file.source}={file.value} cannot be used: {problem}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name, is_known
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
@@ -40,7 +40,8 @@ def read_properties_file(path: str) -> dict[str, Setting]:
 
     try:
         text = _decode(Path(path).read_bytes())
-        return to_settings(javaproperties.load(StringIO(text, newline=None)), source=f"{path}: ")
+        pairs = javaproperties.load(StringIO(text, newline=None), object_pairs_hook=list)
+        return to_settings(pairs, source=f"{path}: ")
     except javaproperties.InvalidUEscapeError:
         # The library's message has the characters after \u, which may belong to a password.
         problem = r"a \u is not followed by four hexadecimal digits; write a backslash as \\"
@@ -48,6 +49,8 @@ def read_properties_file(path: str) -> dict[str, Setting]:
         problem = error.strerror or str(error)
     except UnicodeError:
         problem = "it is not a text file, or is UTF-16; save it in UTF-8"
+    except ValueError:
+        problem = "its path has a NUL character; remove it"
     msg = f"the config file {path} cannot be read: {problem}"
     raise SettingsError(msg)
 
@@ -65,15 +68,15 @@ def _decode(data: bytes) -> str:
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
     """Return the settings of -X, unknown ones included. Raises SettingsError for text that is no KEY=VALUE."""
-    parsed: dict[str, str] = {}
+    parsed: list[tuple[str, str]] = []
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not re.fullmatch(r"[\w.-]+", key.strip()):
-            # The text after the key may be a password.
-            shown = pair if equals and not key.strip() else (re.match(r"\s*[\w.-]*", pair) or [""])[0]
-            msg = f"-X {shown}{'' if shown == pair else '…'}: write KEY=VALUE"
+            # Any text but a known key may be a password.
+            shown = re.split(r"[^\w.-]", pair.strip())[0]
+            msg = f"-X {shown}…: write KEY=VALUE" if is_known(shown) else "-X: write KEY=VALUE"
             raise SettingsError(msg)
-        parsed[key.strip()] = value
+        parsed.append((key.strip(), value))
     return to_settings(parsed, source="-X ")
 
 
@@ -108,15 +111,16 @@ def require_effect(flag_settings: Mapping[str, Setting], protocol: str) -> None:
         raise SettingsError(msg)
 
 
-def to_settings(pairs: Mapping[str, str], *, source: str) -> dict[str, Setting]:
+def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, Setting]:
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 
+    The last pair of a name wins, whatever its spelling.
     Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`,
     unless the pairs have them.
     Raises SettingsError for `enable.ssl.certificate.verification=false`.
     """
     settings: dict[str, Setting] = {}
-    for key, text in pairs.items():
+    for key, text in pairs:
         name, value = canonical_name(key), text.strip(_TRIMMED)
         if name == "enable.ssl.certificate.verification" and value.lower() in _FALSE:
             msg = f"{source}{key}={value} is not supported; set ssl.ca.location to the CA of the brokers instead"

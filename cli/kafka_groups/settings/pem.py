@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 from typing import Final, NamedTuple
 
 CERTIFICATE: Final = "CERTIFICATE"
 PRIVATE_KEY: Final = "PRIVATE KEY"
+REVOCATIONS: Final = "X509 CRL"
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 _JAVA_STORES: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
@@ -36,7 +38,7 @@ def pem_blocks(text: str) -> list[PemBlock]:
 
 
 def has_block(blocks: list[PemBlock], kind: str) -> bool:
-    """Return whether there is a block of a kind: CERTIFICATE or PRIVATE_KEY."""
+    """Return whether there is a block of a kind: CERTIFICATE, PRIVATE_KEY or REVOCATIONS."""
     return any(block.label.endswith(kind) for block in blocks)
 
 
@@ -48,21 +50,24 @@ def find_conversion(data: bytes, path: str, *, with_key: bool) -> str | None:
     # A PKCS #12 file begins with its version, the integer 3.
     if body.startswith(b"\x02\x01\x03"):
         return f"it is a PKCS12 key store; convert it with: {conversion_command('PKCS12', path, with_key=with_key)}"
-    if body.startswith(b"\x30"):
-        return f"it is a DER file; convert it with: openssl x509 -inform DER -in '{path}' -out '{path}.pem'"
+    # A private key begins with its version, an encrypted one with the identifier of the cipher.
+    is_key = body.startswith((b"\x02\x01\x00", b"\x02\x01\x01")) or _der_body(body).startswith(b"\x06")
+    if is_key or body.startswith(b"\x30"):
+        command = f"openssl {'pkey' if is_key else 'x509'} -inform DER -in {quote(path)} -out {quote(path + '.pem')}"
+        return f"it is a DER file; convert it with: {command}"
     return None
 
 
 def conversion_command(store_type: str, path: str, *, with_key: bool) -> str:
     """Return the command line that converts a key store to a PEM file: the certificates, or also the private key."""
-    openssl = f"openssl pkcs12 -in '{path}'"
+    store, pkcs12, pem = (quote(path + suffix) for suffix in ("", ".p12", ".pem"))
     if store_type == "PKCS12":
-        return f"{openssl} -out '{path}.pem'" if with_key else f"{openssl} -nokeys -out '{path}.pem'"
+        return f"openssl pkcs12 -in {store} {'' if with_key else '-nokeys '}-out {pem}"
     if not with_key:
-        return f"keytool -list -rfc -keystore '{path}' > '{path}.pem'"
+        return f"keytool -list -rfc -keystore {store} > {pem}"
     return (
-        f"keytool -importkeystore -srckeystore '{path}' -destkeystore '{path}.p12' -deststoretype PKCS12 && "
-        f"openssl pkcs12 -in '{path}.p12' -out '{path}.pem'"
+        f"keytool -importkeystore -srckeystore {store} -destkeystore {pkcs12} -deststoretype PKCS12 && "
+        f"openssl pkcs12 -in {pkcs12} -out {pem}"
     )
 
 

@@ -45,7 +45,7 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
         names = ", ".join(sorted(key for key, value in document.items() if isinstance(value, dict)))
         msg = f"there is no profile '{name}' in {path}; " + (f"it has: {names}" if names else "it has none")
         raise SettingsError(msg)
-    return to_settings(_flatten(table), source=f"profile '{name}': ")
+    return to_settings(_flatten(table).items(), source=f"profile '{name}': ")
 
 
 def _flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:

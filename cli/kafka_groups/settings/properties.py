@@ -59,7 +59,7 @@ PROPERTIES: Final = (
     Property("sasl.username", network=True),
     # TLS
     Property("ssl.ca.certificate.stores"),
-    Property("ssl.crl.location"),
+    Property("ssl.crl.location", network=True),
     Property("ssl.curves.list"),
     Property("ssl.endpoint.identification.algorithm", network=True),
     Property("ssl.key.location", network=True),
@@ -96,9 +96,14 @@ NETWORK_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.network
 PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "passed")
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
-_NAMES: Final = {alias: each.name for each in PROPERTIES for alias in each.aliases}
+_NAMES: Final = {key: each.name for each in PROPERTIES for key in (each.name, *each.aliases)}
 
 
 def canonical_name(key: str) -> str:
     """Return the name of a property in the table; an unknown key is its own name."""
     return _NAMES.get(key, key)
+
+
+def is_known(key: str) -> bool:
+    """Return whether the table has a property of this name or alias."""
+    return key in _NAMES

@@ -11,6 +11,7 @@ from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.values import is_utf8
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +32,7 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
 
     Raises SettingsError for a property that is missing, and for a mechanism that is not supported.
     """
-    mechanism = _mechanism(settings.get("sasl.mechanism"), protocol)
+    mechanism = _mechanism(require_mechanism(settings, protocol, _SUPPORTED))
     check_jaas(settings)
     return SaslCredentials(
         mechanism=mechanism,
@@ -63,15 +64,20 @@ def has_token(settings: Mapping[str, Setting]) -> bool:
     return parse_jaas(jaas.value).is_token()
 
 
-def _mechanism(setting: Setting | None, protocol: Setting) -> str:
-    supported = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
+def require_mechanism(settings: Mapping[str, Setting], protocol: Setting, supported: str) -> Setting:
+    """Return the SASL mechanism; SettingsError if it is not set, with the text of those that are supported."""
+    setting = settings.get("sasl.mechanism")
     if setting is None:
         msg = f"{protocol.source}={protocol.value} needs sasl.mechanism, which is not set; set it to {supported}"
         raise SettingsError(msg)
+    return setting
+
+
+def _mechanism(setting: Setting) -> str:
     if setting.value.upper() not in MECHANISMS:
         msg = (
-            f"{setting.source}={setting.value} is not supported; write {supported} "
-            f"(pipeline ingest and doctor support every mechanism of librdkafka)"
+            f"{setting.source}={setting.value} is not supported; write {_SUPPORTED} "
+            f"(pipeline ingest and doctor also support OAUTHBEARER, and GSSAPI if librdkafka is built with it)"
         )
         raise SettingsError(msg)
     return setting.value.upper()

@@ -19,13 +19,19 @@ _SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
-# Settings of a lower source that one of a higher source replaces: another form of it, and the type of a store.
+# Keys besides those of TLS whose empty value means the default; `client.id` is empty in Java by default.
+_DEFAULT_IF_EMPTY: Final = frozenset({"client.id", "sasl.mechanism", "security.protocol"})
+
+# The private key of a client certificate: that of a lower source belongs to another certificate.
+_PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password", "ssl.keystore.password")
+
+# Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final = {
     "sasl.jaas.config": ("sasl.username", "sasl.password"),
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
-    "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type"),
-    "ssl.keystore.certificate.chain": ("ssl.keystore.location", "ssl.keystore.type"),
+    "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type", *_PRIVATE_KEY),
+    "ssl.keystore.certificate.chain": ("ssl.keystore.location", "ssl.keystore.type", *_PRIVATE_KEY),
     "ssl.key.location": ("ssl.keystore.key",),
     "ssl.keystore.key": ("ssl.key.location",),
 }
@@ -88,23 +94,27 @@ class MergedSettings(NamedTuple):
 
 def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> MergedSettings:
     """Return the settings of all sources, by precedence; those of -X are `flag_settings`, parsed by the caller."""
+    _check_flags(sources)
     flags_name_cluster = bool(sources.get("profile") or sources.get("config"))
     variables = _variables(sources["environment"], flags_name_cluster=flags_name_cluster)
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
     merged = read_profile(profile, sources.get("profiles")) if profile else {}
-    # A profile may name a config file; one of a flag or of the environment replaces it.
-    if file := sources.get("config") or _value(variables.get("CONFIG") or merged.get("config")):
+    # Only a flag replaces the config file that a profile names: with that of the environment, which may be of another
+    # cluster, the profile's password would be sent to its servers.
+    if file := sources.get("config") or _value(merged.get("config")) or _value(variables.get("CONFIG")):
         searched.append(f"the config file {file}")
         merged = _override(_without_profile_keys(read_properties_file(file)), merged)
-    flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) else None
+    flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) is not None else None
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
     merged = _override(merged, flag_settings)
     if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
-    return MergedSettings(merged, timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster)
+    return MergedSettings(
+        _without_empty(merged), timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster
+    )
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
@@ -114,6 +124,14 @@ def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
     except SettingsError as error:
         msg = f"{servers.source}: {error}"
         raise SettingsError(msg) from None
+
+
+def _check_flags(sources: Sources) -> None:
+    """Raise SettingsError for an empty flag: the environment would name another cluster in its place."""
+    for flag, value in (("--profile", sources.get("profile")), ("--config", sources.get("config"))):
+        if value == "":
+            msg = f"{flag} is empty, such as from a shell variable that is not set; give a name, or remove {flag}"
+            raise SettingsError(msg)
 
 
 def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> dict[str, Setting]:
@@ -128,6 +146,16 @@ def _value(setting: Setting | None) -> str | None:
 def _override(lower: Mapping[str, Setting], higher: Mapping[str, Setting]) -> dict[str, Setting]:
     replaced = {name for key in higher for name in _REPLACED.get(key, ())}
     return {**{key: setting for key, setting in lower.items() if key not in replaced}, **higher}
+
+
+def _without_empty(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the settings without empty ones that mean their default; a higher source has overridden the lower ones."""
+    return {key: setting for key, setting in settings.items() if setting.value or not _is_default_if_empty(key)}
+
+
+def _is_default_if_empty(key: str) -> bool:
+    # An empty algorithm switches the check of host names off.
+    return key in _DEFAULT_IF_EMPTY or (key.startswith("ssl.") and key != "ssl.endpoint.identification.algorithm")
 
 
 def _without_profile_keys(settings: Mapping[str, Setting]) -> dict[str, Setting]:

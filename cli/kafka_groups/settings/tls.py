@@ -24,7 +24,8 @@ class Tls:
     """The certificates, keys and checks of TLS connections, each as a PEM file or as PEM text.
 
     Without `ca_file` and `ca_pem` the system's CAs are trusted; `ca_file` may be a directory that c_rehash prepared.
-    Without a key, the certificate's file or text has it.
+    Without a key, the certificate's file or text has it. With `crl_file`, each certificate of the broker's chain must
+    have a certificate revocation list (CRL) in that file, and must not be in it.
     """
 
     ca_file: str | None = None
@@ -34,6 +35,7 @@ class Tls:
     key_file: str | None = None
     key_pem: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
+    crl_file: str | None = None
     check_host_name: bool = True
 
 
@@ -53,6 +55,7 @@ def tls_settings(settings: Mapping[str, Setting]) -> Tls:
         key_file=values.get(KEY_FILE) or None,
         key_pem=pem.get(KEY_PEM),
         key_password=values.get("ssl.key.password"),
+        crl_file=values.get("ssl.crl.location") or None,
         check_host_name=values.get("ssl.endpoint.identification.algorithm", "https").lower() not in {"", "none"},
     )
 

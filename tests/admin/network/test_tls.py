@@ -274,3 +274,63 @@ def test_pem_text_that_openssl_cannot_decode_is_a_settings_error() -> None:
     assert _settings_error(certificate_pem=text, key_pem=text.replace("CERTIFICATE", "PRIVATE KEY")).startswith(
         "cannot use the private key of ssl.key.pem: "
     )
+
+
+@pytest.fixture
+def revocation_list(tmp_path: Path, program: Callable[[str], str]) -> Callable[..., Path]:
+    """Return a function that makes the revocation list of a self-signed certificate, which revokes it or nothing."""
+
+    def make(issuer: Path, *, revokes: bool) -> Path:
+        file, index = tmp_path / "crl.pem", tmp_path / "index"
+        index.write_text("")
+        settings = tmp_path / "ca.cnf"
+        settings.write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={index}\ndefault_md=sha256\ndefault_crl_days=2\n")
+        ca = [program("openssl"), "ca", "-config", str(settings), "-cert", str(issuer), "-keyfile", str(issuer)]
+        if revokes:
+            subprocess.run([*ca, "-revoke", str(issuer)], check=True, capture_output=True)
+        subprocess.run([*ca, "-gencrl", "-out", str(file)], check=True, capture_output=True)
+        return file
+
+    return make
+
+
+def test_a_revoked_certificate_is_not_trusted(
+    certificate: Callable[[str], Path], revocation_list: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    with _broker(file) as broker:
+        name, text = _fault(
+            broker.endpoint, tls=Tls(ca_file=str(file), crl_file=str(revocation_list(file, revokes=True)))
+        )
+    assert (name, text) == ("TLS_FAILED", "the broker's certificate is not trusted: certificate revoked")
+
+
+def test_a_certificate_that_its_revocation_list_does_not_have_is_trusted(
+    certificate: Callable[[str], Path], revocation_list: Callable[..., Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    tls = Tls(ca_file=str(file), crl_file=str(revocation_list(file, revokes=False)))
+    with _broker(file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
+        assert list(admin.list_groups().all()) == ["orders"]
+
+
+def test_a_file_of_revocation_lists_that_cannot_be_used_is_a_settings_error_with_the_reason(
+    certificate: Callable[[str], Path], tmp_path: Path
+) -> None:
+    lead = "cannot use the revocation lists (ssl.crl.location)"
+    absent, file = tmp_path / "absent", certificate("IP:127.0.0.1")
+    assert _settings_error(crl_file=str(absent)) == f"{lead} {absent}: no such file or directory"
+    assert _settings_error(crl_file=str(file)).startswith(f"{lead} {file}: it has a certificate; ")
+    absent.write_text("nothing")
+    assert _settings_error(crl_file=str(absent)).startswith(f"{lead} {absent}: it has no revocation list; ")
+    absent.write_text("-----BEGIN X509 CRL-----\nQUJD\n-----END X509 CRL-----\n")
+    assert _settings_error(crl_file=str(absent)).startswith(f"{lead} {absent}: ")
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
+def test_a_path_that_no_file_can_have_is_a_settings_error(path: str, certificate: Callable[[str], Path]) -> None:
+    reason = "the path has a character that no path can have, such as NUL; correct it"
+    file = str(certificate("IP:127.0.0.1"))
+    assert _settings_error(ca_file=path).endswith(reason)
+    assert _settings_error(certificate_file=path).endswith(reason)
+    assert _settings_error(certificate_file=file, key_file=path).endswith(reason)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, handshake_error
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem, handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
@@ -84,12 +84,25 @@ def make_context(tls: Tls) -> ssl.SSLContext:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = tls.check_host_name
+    if tls.crl_file is not None:
+        _load_revocations(context, tls.crl_file)
     if tls.certificate_file or tls.certificate_pem:
         try:
             _load_certificate(context, tls)
         except (OSError, ValueError) as error:
             raise SettingsError(certificate_error(tls, error)) from error
     return context
+
+
+def _load_revocations(context: ssl.SSLContext, file: str) -> None:
+    # OpenSSL would trust certificates in the file, and accept a file without a list.
+    if problem := crl_problem(file):
+        raise SettingsError(problem)
+    try:
+        context.load_verify_locations(cafile=file)
+    except (OSError, ValueError) as error:
+        raise SettingsError(crl_error(file, error)) from error
+    context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
 
 
 def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:

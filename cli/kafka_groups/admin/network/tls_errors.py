@@ -9,7 +9,15 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kafka_groups.settings.pem import CERTIFICATE, PRIVATE_KEY, PemBlock, find_conversion, has_block, pem_blocks
+from kafka_groups.settings.pem import (
+    CERTIFICATE,
+    PRIVATE_KEY,
+    REVOCATIONS,
+    PemBlock,
+    find_conversion,
+    has_block,
+    pem_blocks,
+)
 
 if TYPE_CHECKING:
     from kafka_groups.settings import Tls
@@ -32,6 +40,7 @@ _TLS_ERRORS: Final = {
     "ALERT_CERTIFICATE": _CLIENT_CERTIFICATE,
     "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
 }
+_CRL_LEAD: Final = "cannot use the revocation lists (ssl.crl.location)"
 _MISMATCHES: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 
 
@@ -56,6 +65,25 @@ def ca_error(tls: Tls, error: Exception) -> str:
         return f"{lead}: {data}"
     problem = _file_problem(data, tls.ca_file, CERTIFICATE, with_key=False)
     return f"{lead}: {problem or _reason(error)}"
+
+
+def crl_problem(path: str) -> str | None:
+    """Return the text of the error for a file of revocation lists that has other content; None if it has lists only."""
+    data = _read(path)
+    if isinstance(data, str):
+        return f"{_CRL_LEAD} {path}: {data}"
+    blocks = pem_blocks(data.decode("latin-1"))
+    if has_block(blocks, CERTIFICATE):
+        return f"{_CRL_LEAD} {path}: it has a certificate; write CAs to ssl.ca.location, and only their lists here"
+    if not has_block(blocks, REVOCATIONS):
+        kind = f"-----BEGIN {REVOCATIONS}-----"
+        return f"{_CRL_LEAD} {path}: it has no revocation list; write a PEM file, which has a line {kind}"
+    return None
+
+
+def crl_error(path: str, error: Exception) -> str:
+    """Return the text of the error for revocation lists that could not be loaded."""
+    return f"{_CRL_LEAD} {path}: {_reason(error)}"
 
 
 def certificate_error(tls: Tls, error: Exception) -> str:
@@ -110,6 +138,8 @@ def _read(path: str) -> bytes | str:
         return Path(path).read_bytes()
     except OSError as error:
         return (error.strerror or str(error)).lower()
+    except ValueError:
+        return "the path has a character that no path can have, such as NUL; correct it"
 
 
 def _reason(error: Exception) -> str:
