@@ -102,7 +102,8 @@ def _load_revocations(context: ssl.SSLContext, file: str) -> None:
         context.load_verify_locations(cafile=file)
     except (OSError, ValueError) as error:
         raise SettingsError(crl_error(file, error)) from error
-    context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+    # The last certificate alone is checked, as by librdkafka.
+    context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
 def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:
