@@ -22,7 +22,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import refusing
-from tests.fakes.scripted_broker import changed, silent
+from tests.fakes.scripted_broker import changed, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)
@@ -136,3 +136,13 @@ def test_a_server_that_does_not_return_metadata_leaves_time_for_the_next() -> No
             started = time.monotonic()
             assert sorted(admin.brokers()) == [1, 2]
             assert time.monotonic() - started < 1.6
+
+
+@pytest.mark.timed
+def test_a_server_has_its_whole_share_of_the_time_for_metadata() -> None:
+    with _cluster(brokers=2) as cluster:
+        cluster.script("Metadata", delayed(0.8), brokers=[1])
+        servers = tuple(broker.endpoint for broker in cluster.brokers.values())
+        with GroupAdmin(ConnectionSettings(bootstrap=servers, timeout_s=2.4)) as admin:
+            assert sorted(admin.brokers()) == [1, 2]
+        assert [request.broker for request in cluster.requests_of("Metadata")] == [1]

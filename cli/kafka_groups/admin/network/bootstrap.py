@@ -151,8 +151,8 @@ def endpoint_of(broker: Broker) -> Endpoint:
 
 
 def metadata_request(token: object) -> Request:
-    """Return a request for the brokers of the cluster, without topics."""
-    return Request(api=METADATA, bodies=lambda _version: [(None, _NO_TOPICS)], token=token, for_any_broker=True)
+    """Return a request for the brokers of the cluster, without topics. `find_metadata` moves it to other brokers."""
+    return Request(api=METADATA, bodies=lambda _version: [(None, _NO_TOPICS)], token=token)
 
 
 def read_metadata(response: Response) -> ClusterMetadata:
