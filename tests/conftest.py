@@ -14,9 +14,12 @@ from hypothesis import settings
 # The time of an example depends on the machine, and the first one imports modules.
 settings.register_profile("kafka-groups", settings.default, deadline=None)
 settings.load_profile("kafka-groups")
-# Tests end some programs with SIGINT. A run that a script starts in the background inherits that SIGINT is ignored.
+# Tests end some programs with SIGINT and SIGHUP. A run that a script starts in the background inherits that SIGINT is
+# ignored, and one that `nohup` starts that SIGHUP is.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 pytest_plugins = ("tests.browser", "tests.runs")
 _NOT_INSTALLED: Final = " is not installed"
 _missing = pytest.StashKey[dict[str, list[str]]]()
