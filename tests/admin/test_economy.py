@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.admin import OffsetSpec, event_loop
+from kafka_groups.admin import GroupAdmin, OffsetSpec, event_loop
 from kafka_groups.admin.handlers import describe_consumer_groups, list_consumer_group_offsets
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -213,3 +213,10 @@ def test_a_group_that_moved_and_changed_its_type_is_described_without_another_lo
         # One for the first call, and one after DescribeGroups found that the coordinator moved.
         assert cluster.requests()["FindCoordinator"] == 2
         assert [request.broker for request in cluster.requests_of("ConsumerGroupDescribe")] == [1, 3]
+
+
+def test_a_lookup_uses_the_connection_that_exists_already() -> None:
+    with ScriptedCluster(groups={"a": Group(coordinator=2)}) as cluster:
+        with GroupAdmin(cluster.brokers[2].settings()) as admin:
+            admin.list_consumer_group_offsets({"a": None}).all()
+        assert {request.broker for broker in cluster.brokers.values() for request in broker.received} == {2}
