@@ -1,70 +1,26 @@
-"""TLS to a real TLS listener: certificates are always verified, and each failure has its own error."""
+"""TLS to a real TLS listener: certificates are always verified."""
 
 from __future__ import annotations
 
 import ssl
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.tls import make_context
-from kafka_groups.errors import AdminError, SettingsError
-from kafka_groups.protocol import Struct
-from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
-from tests.certificates import make_certificate
-from tests.fakes.raw_port import accepting_only, responding
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+from kafka_groups.errors import SettingsError
+from kafka_groups.settings import Tls
+from tests.admin.network.tls_listener import listing_error, tls_broker
 
 pytestmark = pytest.mark.timeout(20)
 
 
-@pytest.fixture
-def certificate(tmp_path: Path, program: Callable[[str], str]) -> Callable[[str], Path]:
-    """Return a function that makes a self-signed certificate for a name, with its key in the same file."""
-    return lambda name: make_certificate(program("openssl"), tmp_path, name)
-
-
-@pytest.fixture
-def openssl(tmp_path: Path, program: Callable[[str], str]) -> Callable[..., Path]:
-    """Return a function that runs openssl with these arguments and returns the file that it writes."""
-
-    def run(name: str, *arguments: str) -> Path:
-        path = tmp_path / name
-        subprocess.run([program("openssl"), *arguments, "-out", str(path)], check=True, capture_output=True)
-        return path
-
-    return run
-
-
-def _broker(certificate: Path, *, client_ca: Path | None = None) -> ScriptedBroker:
-    def respond(request: ReceivedRequest) -> Struct:
-        rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
-        return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    if client_ca is not None:
-        context.load_verify_locations(client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
-    broker = ScriptedBroker(respond, tls=context)
-    return broker
-
-
-def _fault(endpoint: Endpoint, **values: Any) -> tuple[str, str]:
-    settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0, **values)
-    with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
-        admin.list_groups()
-    return caught.value.name, str(caught.value).removeprefix(f"cannot connect to {endpoint}: ")
-
-
 def test_groups_are_listed_over_tls_when_the_certificate_is_trusted(certificate: Callable[[str], Path]) -> None:
     file = certificate("IP:127.0.0.1")
-    with _broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(file)))) as admin:
+    with tls_broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(file)))) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
@@ -76,7 +32,7 @@ def test_trusted_certificates_may_be_a_directory_as_in_librdkafka(
     directory = file.parent / "cas"
     directory.mkdir()
     (directory / f"{number}.0").write_text(file.read_text())
-    with _broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(directory)))) as admin:
+    with tls_broker(file) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(directory)))) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
@@ -87,7 +43,7 @@ def test_certificates_and_an_encrypted_key_may_be_text(
     key = openssl("encrypted.pem", "pkey", "-in", str(file), "-aes128", "-passout", "pass:secret")
     text = file.read_text()
     tls = Tls(ca_pem=text, certificate_pem=text, key_pem=key.read_text(), key_password="secret")
-    with _broker(file, client_ca=file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
+    with tls_broker(file, client_ca=file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
@@ -116,7 +72,7 @@ def test_a_trusted_certificate_need_not_be_a_root(
     leaf = openssl("leaf.pem", "x509", "-req", "-in", str(request), *sign)
     chain = leaf.with_name("chain.pem")
     chain.write_text(leaf.read_text() + root.read_text())
-    with _broker(chain) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(leaf)))) as admin:
+    with tls_broker(chain) as broker, GroupAdmin(broker.settings(tls=Tls(ca_file=str(leaf)))) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
 
 
@@ -126,16 +82,16 @@ def test_every_python_verifies_certificates_by_the_same_rules() -> None:
 
 
 def test_a_self_signed_certificate_is_not_trusted(certificate: Callable[[str], Path]) -> None:
-    with _broker(certificate("IP:127.0.0.1")) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls())
+    with tls_broker(certificate("IP:127.0.0.1")) as broker:
+        name, text = listing_error(broker.endpoint, tls=Tls())
     assert name == "TLS_FAILED"
     assert text == "the broker's certificate is not trusted: self-signed certificate"
 
 
 def test_a_certificate_for_another_host_is_not_trusted(certificate: Callable[[str], Path]) -> None:
     file = certificate("DNS:elsewhere.example")
-    with _broker(file) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
+    with tls_broker(file) as broker:
+        name, text = listing_error(broker.endpoint, tls=Tls(ca_file=str(file)))
     assert name == "TLS_FAILED"
     assert "is not trusted: IP address mismatch" in text
 
@@ -143,194 +99,5 @@ def test_a_certificate_for_another_host_is_not_trusted(certificate: Callable[[st
 def test_the_host_name_check_can_be_switched_off(certificate: Callable[[str], Path]) -> None:
     file = certificate("DNS:elsewhere.example")
     tls = Tls(ca_file=str(file), check_host_name=False)
-    with _broker(file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
+    with tls_broker(file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
         assert list(admin.list_groups().all()) == ["orders"]
-
-
-def test_the_error_of_a_plain_client_at_a_tls_listener_names_the_setting(certificate: Callable[[str], Path]) -> None:
-    with _broker(certificate("IP:127.0.0.1")) as broker:
-        _name, text = _fault(broker.endpoint)
-    assert "-X security.protocol=SSL" in text
-
-
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [
-        (
-            (),
-            (
-                "CONNECTION_FAILED",
-                "closed the connection in the TLS handshake; the listener may not use TLS, or only an older version",
-            ),
-        ),
-        (
-            (b"\x00\x00\x00\x0aplain text",),
-            ("TLS_FAILED", "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"),
-        ),
-    ],
-    ids=["closes", "responds"],
-)
-def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(
-    pieces: tuple[bytes, ...], expected: tuple[str, str]
-) -> None:
-    with responding(*pieces) as plain:
-        assert _fault(plain, tls=Tls()) == expected
-
-
-def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> None:
-    with accepting_only() as mute:
-        name, text = _fault(mute, tls=Tls(), connect_timeout_s=1.0)
-    assert name == "TIMEOUT"
-    assert text.startswith("accepted the connection but")
-
-
-def _settings_error(**values: str | None) -> str:
-    """Return the text of the error that these settings of TLS give at the first connection."""
-    with (
-        ScriptedBroker() as broker,
-        GroupAdmin(broker.settings(tls=Tls(**values))) as admin,  # type: ignore[arg-type]
-        pytest.raises(SettingsError) as caught,
-    ):
-        admin.list_groups()
-    assert "hidden-thing" not in str(caught.value)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"no certificate", "it has no certificate; write a PEM file, which has a line -----BEGIN CERTIFICATE-----"),
-        (None, "no such file or directory"),
-        (b"\xfe\xed\xfe\xed\0\0\0\2", "it is a Java key store; convert it with: keytool -list -rfc -keystore "),
-        (b"\x30\x82\x04\x41\x02\x01\x03", "it is a PKCS12 key store; convert it with: openssl pkcs12 -in "),
-    ],
-    ids=["text", "absent", "JKS", "PKCS12"],
-)
-def test_a_ca_file_that_cannot_be_used_is_a_settings_error_with_the_reason(
-    tmp_path: Path, content: bytes | None, reason: str
-) -> None:
-    file = tmp_path / "ca"
-    if content is not None:
-        file.write_bytes(content)
-    assert _settings_error(ca_file=str(file)).startswith(f"cannot use the CA file {file}: {reason}")
-
-
-@pytest.mark.parametrize("password", [None, "", "hidden-thing", "hidden-thing" * 200])
-@pytest.mark.parametrize("form", [("pkey", "-aes128"), ("ec", "-aes128")], ids=["PKCS8", "older"])
-def test_the_error_for_an_encrypted_key_names_its_password(
-    password: str | None, form: tuple[str, str], certificate: Callable[[str], Path], openssl: Callable[..., Path]
-) -> None:
-    file = certificate("IP:127.0.0.1")
-    key = openssl("encrypted.pem", form[0], "-in", str(file), form[1], "-passout", "pass:secret")
-    text = _settings_error(certificate_file=str(file), key_file=str(key), key_password=password)
-    problem = "the private key is encrypted; set ssl.key.password"
-    if password:
-        problem = "ssl.key.password does not decrypt the private key; correct it"
-    assert text == f"cannot use the private key {key}: {problem}"
-
-
-def test_the_error_for_a_certificate_without_a_key_names_the_setting_of_the_key(
-    certificate: Callable[[str], Path], openssl: Callable[..., Path]
-) -> None:
-    file = openssl("alone.pem", "x509", "-in", str(certificate("IP:127.0.0.1")))
-    problem = "it has no private key; set ssl.key.location to the PEM file of the key"
-    assert _settings_error(certificate_file=str(file)) == f"cannot use the client certificate {file}: {problem}"
-    assert _settings_error(certificate_file=str(file), key_file=str(file)) == (
-        f"cannot use the private key {file}: it has no private key; "
-        "write a PEM file, which has a line -----BEGIN PRIVATE KEY-----"
-    )
-
-
-@pytest.mark.parametrize("algorithm", ["EC", "RSA"])
-def test_a_key_of_another_certificate_is_reported_as_such(
-    algorithm: str, certificate: Callable[[str], Path], openssl: Callable[..., Path]
-) -> None:
-    file = certificate("IP:127.0.0.1")
-    options = (
-        ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1") if algorithm == "EC" else ("-algorithm", "RSA")
-    )
-    key = openssl("other.pem", "genpkey", *options)
-    assert _settings_error(certificate_file=str(file), key_file=str(key)) == (
-        f"cannot use the private key {key}: the private key does not belong to the certificate; "
-        "set ssl.key.location to the key that does"
-    )
-
-
-def test_the_file_of_a_certificate_or_of_a_key_that_is_absent_is_the_one_in_the_error(
-    certificate: Callable[[str], Path], tmp_path: Path
-) -> None:
-    file, absent = str(certificate("IP:127.0.0.1")), str(tmp_path / "absent")
-    assert _settings_error(certificate_file=absent, key_file=file) == (
-        f"cannot use the client certificate {absent}: no such file or directory"
-    )
-    assert _settings_error(certificate_file=file, key_file=absent) == (
-        f"cannot use the private key {absent}: no such file or directory"
-    )
-
-
-def test_pem_text_that_openssl_cannot_decode_is_a_settings_error() -> None:
-    text = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
-    assert _settings_error(ca_pem=text).startswith("cannot use the CA certificates of ssl.ca.pem: ")
-    assert _settings_error(certificate_pem=text, key_pem=text.replace("CERTIFICATE", "PRIVATE KEY")).startswith(
-        "cannot use the private key of ssl.key.pem: "
-    )
-
-
-@pytest.fixture
-def revocation_list(tmp_path: Path, program: Callable[[str], str]) -> Callable[..., Path]:
-    """Return a function that makes the revocation list of a self-signed certificate, which revokes it or nothing."""
-
-    def make(issuer: Path, *, revokes: bool) -> Path:
-        file, index = tmp_path / "crl.pem", tmp_path / "index"
-        index.write_text("")
-        settings = tmp_path / "ca.cnf"
-        settings.write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={index}\ndefault_md=sha256\ndefault_crl_days=2\n")
-        ca = [program("openssl"), "ca", "-config", str(settings), "-cert", str(issuer), "-keyfile", str(issuer)]
-        if revokes:
-            subprocess.run([*ca, "-revoke", str(issuer)], check=True, capture_output=True)
-        subprocess.run([*ca, "-gencrl", "-out", str(file)], check=True, capture_output=True)
-        return file
-
-    return make
-
-
-def test_a_revoked_certificate_is_not_trusted(
-    certificate: Callable[[str], Path], revocation_list: Callable[..., Path]
-) -> None:
-    file = certificate("IP:127.0.0.1")
-    with _broker(file) as broker:
-        name, text = _fault(
-            broker.endpoint, tls=Tls(ca_file=str(file), crl_file=str(revocation_list(file, revokes=True)))
-        )
-    assert (name, text) == ("TLS_FAILED", "the broker's certificate is not trusted: certificate revoked")
-
-
-def test_a_certificate_that_its_revocation_list_does_not_have_is_trusted(
-    certificate: Callable[[str], Path], revocation_list: Callable[..., Path]
-) -> None:
-    file = certificate("IP:127.0.0.1")
-    tls = Tls(ca_file=str(file), crl_file=str(revocation_list(file, revokes=False)))
-    with _broker(file) as broker, GroupAdmin(broker.settings(tls=tls)) as admin:
-        assert list(admin.list_groups().all()) == ["orders"]
-
-
-def test_a_file_of_revocation_lists_that_cannot_be_used_is_a_settings_error_with_the_reason(
-    certificate: Callable[[str], Path], tmp_path: Path
-) -> None:
-    lead = "cannot use the revocation lists (ssl.crl.location)"
-    absent, file = tmp_path / "absent", certificate("IP:127.0.0.1")
-    assert _settings_error(crl_file=str(absent)) == f"{lead} {absent}: no such file or directory"
-    assert _settings_error(crl_file=str(file)).startswith(f"{lead} {file}: it has a certificate; ")
-    absent.write_text("nothing")
-    assert _settings_error(crl_file=str(absent)).startswith(f"{lead} {absent}: it has no revocation list; ")
-    absent.write_text("-----BEGIN X509 CRL-----\nQUJD\n-----END X509 CRL-----\n")
-    assert _settings_error(crl_file=str(absent)).startswith(f"{lead} {absent}: ")
-
-
-@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
-def test_a_path_that_no_file_can_have_is_a_settings_error(path: str, certificate: Callable[[str], Path]) -> None:
-    reason = "the path has a character that no path can have, such as NUL; correct it"
-    file = str(certificate("IP:127.0.0.1"))
-    assert _settings_error(ca_file=path).endswith(reason)
-    assert _settings_error(certificate_file=path).endswith(reason)
-    assert _settings_error(certificate_file=file, key_file=path).endswith(reason)

@@ -1,4 +1,4 @@
-"""TLS handshakes that fail or wait: a required client certificate, an old version, a lost connection, silence."""
+"""TLS handshakes that fail or wait: no TLS, an old version, a required certificate, a lost connection, silence."""
 
 from __future__ import annotations
 
@@ -8,54 +8,61 @@ import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_pool import BrokerPool
-from kafka_groups.errors import AdminError
 from kafka_groups.model import Broker
-from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
-from tests.certificates import make_certificate
+from tests.admin.network.tls_listener import listing_error, tls_broker
 from tests.fakes.raw_port import accepting_only, responding
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+from tests.fakes.scripted_broker import ScriptedBroker
 
 pytestmark = pytest.mark.timeout(20)
 
 
-@pytest.fixture
-def certificate(tmp_path: Path, program: Callable[[str], str]) -> Callable[[str], Path]:
-    """Return a function that makes a self-signed certificate for a name, with its key in the same file."""
-    return lambda name: make_certificate(program("openssl"), tmp_path, name)
+def test_the_error_of_a_plain_client_at_a_tls_listener_names_the_setting(certificate: Callable[[str], Path]) -> None:
+    with tls_broker(certificate("IP:127.0.0.1")) as broker:
+        _name, text = listing_error(broker.endpoint)
+    assert "-X security.protocol=SSL" in text
 
 
-def _broker(certificate: Path, *, client_ca: Path | None = None) -> ScriptedBroker:
-    def respond(request: ReceivedRequest) -> Struct:
-        rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
-        return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (
+            (),
+            (
+                "CONNECTION_FAILED",
+                "closed the connection in the TLS handshake; the listener may not use TLS, or only an older version",
+            ),
+        ),
+        (
+            (b"\x00\x00\x00\x0aplain text",),
+            ("TLS_FAILED", "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"),
+        ),
+    ],
+    ids=["closes", "responds"],
+)
+def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(
+    pieces: tuple[bytes, ...], expected: tuple[str, str]
+) -> None:
+    with responding(*pieces) as plain:
+        assert listing_error(plain, tls=Tls()) == expected
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    if client_ca is not None:
-        context.load_verify_locations(client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
-    broker = ScriptedBroker(respond, tls=context)
-    return broker
 
-
-def _fault(endpoint: Endpoint, **values: Any) -> tuple[str, str]:
-    settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0, **values)
-    with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
-        admin.list_groups()
-    return caught.value.name, str(caught.value).removeprefix(f"cannot connect to {endpoint}: ")
+def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> None:
+    with accepting_only() as mute:
+        name, text = listing_error(mute, tls=Tls(), connect_timeout_s=1.0)
+    assert name == "TIMEOUT"
+    assert text.startswith("accepted the connection but")
 
 
 def _demanding(certificate: Path, version: ssl.TLSVersion) -> ScriptedBroker:
     """Return a broker that wants a client certificate, or speaks a TLS version that is too old."""
-    broker = _broker(certificate)
+    broker = tls_broker(certificate)
     context = broker._tls
     assert context is not None
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
@@ -71,7 +78,7 @@ def test_a_broker_that_requires_a_client_certificate_is_an_error_that_says_so(
 ) -> None:
     file = certificate("IP:127.0.0.1")
     with _demanding(file, version) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
+        name, text = listing_error(broker.endpoint, tls=Tls(ca_file=str(file)))
     # With TLS 1.3 the reason follows the handshake, and the end of the connection may overtake it.
     assert name == "TLS_FAILED" or (name, version) == ("CONNECTION_FAILED", ssl.TLSVersion.TLSv1_3)
     assert re.search("require[sd]? a client certificate .*ssl.keystore.location or ssl.certificate.location", text)
@@ -81,14 +88,14 @@ def test_a_broker_that_requires_a_client_certificate_is_an_error_that_says_so(
 def test_a_broker_with_an_old_version_of_tls_is_an_error_that_says_so(certificate: Callable[[str], Path]) -> None:
     file = certificate("IP:127.0.0.1")
     with _demanding(file, ssl.TLSVersion.TLSv1_1) as broker:
-        name, text = _fault(broker.endpoint, tls=Tls(ca_file=str(file)))
+        name, text = listing_error(broker.endpoint, tls=Tls(ca_file=str(file)))
     assert name == "TLS_FAILED"
     assert text == "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
 
 
 def test_a_connection_that_is_lost_in_the_tls_handshake_is_tried_again(certificate: Callable[[str], Path]) -> None:
     file = certificate("IP:127.0.0.1")
-    with _broker(file) as broker, responding() as losing:
+    with tls_broker(file) as broker, responding() as losing:
         places = iter([broker.endpoint, losing, losing])
 
         def resolve(_endpoint: Endpoint) -> list[Address]:
@@ -109,5 +116,5 @@ def test_a_connection_that_is_lost_in_the_tls_handshake_is_tried_again(certifica
 def test_a_tls_handshake_that_waits_uses_no_processor_time() -> None:
     with accepting_only() as mute:
         before = time.thread_time()
-        _fault(mute, tls=Tls(), connect_timeout_s=1.0)
+        listing_error(mute, tls=Tls(), connect_timeout_s=1.0)
         assert time.thread_time() - before < 0.3

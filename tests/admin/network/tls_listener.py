@@ -1,0 +1,36 @@
+"""A scripted broker behind a real TLS listener, and the error of a client that cannot use it."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import AdminError
+from kafka_groups.protocol import Struct
+from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+
+
+def tls_broker(certificate: Path, *, client_ca: Path | None = None) -> ScriptedBroker:
+    def respond(request: ReceivedRequest) -> Struct:
+        rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
+        return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    if client_ca is not None:
+        context.load_verify_locations(client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    broker = ScriptedBroker(respond, tls=context)
+    return broker
+
+
+def listing_error(endpoint: Endpoint, **values: Any) -> tuple[str, str]:
+    settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0, **values)
+    with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
+        admin.list_groups()
+    return caught.value.name, str(caught.value).removeprefix(f"cannot connect to {endpoint}: ")
