@@ -71,3 +71,13 @@ def test_a_group_whose_response_alone_is_too_large_fails_with_its_size(monkeypat
         failure = results.failed["large"]
         assert failure.name == "MALFORMED_RESPONSE"
         assert "more than the 2,000 that this tool reads" in failure.message
+
+
+def test_a_long_group_id_is_described_in_a_request_of_its_own() -> None:
+    # A broker's message on it does not fit into the response, and fails every group of the request.
+    long = "x" * 32_700
+    with ScriptedCluster(brokers=1, groups={"a": Group(), "b": Group()}) as cluster, cluster.admin() as admin:
+        results = admin.describe_consumer_groups(["a", long, "b"])
+        assert (sorted(results.succeeded), list(results.failed)) == (["a", "b"], [long])
+        for api, field in (("DescribeGroups", "groups"), ("ConsumerGroupDescribe", "group_ids")):
+            assert [request.body[field] for request in cluster.requests_of(api)] == [["a", "b"], [long]]

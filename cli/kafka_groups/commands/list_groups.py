@@ -72,14 +72,8 @@ def list_groups(
     """
     if nul and not quiet:
         raise click.UsageError("-0 goes with -q")
-    contradicting = {
-        f"--format {output_format}": output_format != "table",
-        "--verbose": verbose,
-        "--color always": colour == "always",
-    }
-    if quiet and (option := next((option for option, is_given in contradicting.items() if is_given), None)):
-        msg = f"-q prints bare ids and contradicts {option}"
-        raise click.UsageError(msg)
+    if quiet:
+        _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
@@ -104,6 +98,18 @@ def list_groups(
             failures=failures,
             anything_succeeded=selection.anything_listed,
         )
+
+
+def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
+    """Raise UsageError if an option asks for more than ids."""
+    contradicting = {
+        f"--format {output_format}": output_format != "table",
+        "--verbose": verbose,
+        "--color always": colour == "always",
+    }
+    for option in (option for option, is_given in contradicting.items() if is_given):
+        msg = f"-q prints bare ids and contradicts {option}"
+        raise click.UsageError(msg)
 
 
 def _entries(columns: Sequence[Column], listings: Sequence[GroupListing], output_format: str) -> Iterator[Entry]:
