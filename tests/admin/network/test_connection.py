@@ -24,7 +24,7 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import API_VERSIONS, FIND_COORDINATOR, LIST_GROUPS, OFFSET_FETCH
 from kafka_groups.settings import Endpoint
 from tests.fakes.raw_port import accepting_only, after_frames, not_accepting, responding
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, drops, encode_response, garbage
+from tests.fakes.scripted_broker import ScriptedBroker, changed, drops, encode_response, garbage
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -244,35 +244,6 @@ def test_the_setup_timeout_ends_with_the_handshake() -> None:
         _agree(connection)
         assert connection.wakes_at() is None
         assert connection.advance(time.monotonic() + 3600) == []
-        connection.close(ConnectionFailedError("closed"))
-
-
-def test_a_throttled_connection_sends_no_request_until_the_throttle_time_is_over() -> None:
-    def throttle(_request: ReceivedRequest) -> Struct:
-        return {"groups": [], "throttle_time_ms": 60_000}
-
-    with ScriptedBroker(throttle) as broker:
-        connection = _connect(broker.endpoint)
-        connection.submit(_listing("first"), time.monotonic())
-        _advance(connection, responses=1)
-        connection.submit(_listing("second"), time.monotonic())
-        wakes_at = connection.wakes_at()
-        assert wakes_at is not None
-        assert 55 < wakes_at - time.monotonic() < 60
-        assert connection.sent == {("ApiVersions", 3): 1, ("ListGroups", 5): 1}
-        connection.advance(wakes_at)
-        assert connection.sent == {("ApiVersions", 3): 1, ("ListGroups", 5): 2}
-        connection.close(ConnectionFailedError("closed"))
-
-
-def test_at_most_64_requests_are_in_flight_and_the_rest_waits_for_responses() -> None:
-    with ScriptedBroker(lambda _request: LISTED) as broker:
-        broker.hold("ListGroups", until=1000)
-        connection = _connect(broker.endpoint)
-        _agree(connection)
-        connection.submit(_listing("many", *range(100)), time.monotonic())
-        assert connection.sent["ListGroups", 5] == 64
-        assert connection.wakes_at() is None
         connection.close(ConnectionFailedError("closed"))
 
 
