@@ -1,6 +1,109 @@
 """Consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
 
-The command line is `kafka_groups.cli`; the Python library is `kafka_groups.admin`.
+    from kafka_groups import GroupAdmin, list_lag
+
+    with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
+        for group, lag in list_lag(admin, ["billing", "checkout"]).succeeded.items():
+            print(group, lag.total)
+
+`GroupAdmin` has the operations of Kafka's Admin client that read groups. Each returns `Results`: what succeeded and
+what failed, by item. Names are imported from this package when they are used, so that importing it costs little.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kafka_groups.admin import (
+        Deadline,
+        Features,
+        GroupAdmin,
+        IsolationLevel,
+        OffsetAndTimestamp,
+        OffsetSpec,
+        PartitionTime,
+        Timeout,
+        Topic,
+    )
+    from kafka_groups.errors import (
+        AdminError,
+        AuthenticationFailedError,
+        BrokerError,
+        ConnectionFailedError,
+        InvalidRequestError,
+        KafkaGroupsError,
+        MalformedResponseError,
+        MissingFromResponseError,
+        NameNotResolvedError,
+        SettingsError,
+        TimeoutExceededError,
+        TlsFailedError,
+        UnsupportedVersionError,
+    )
+    from kafka_groups.groups.lag import GroupLag, list_lag
+    from kafka_groups.model import (
+        Assignment,
+        Broker,
+        CommittedOffset,
+        Failure,
+        GroupDescription,
+        GroupListing,
+        GroupOffsets,
+        Member,
+        OffsetRow,
+        Results,
+        TopicPartition,
+    )
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AdminError",
+    "Assignment",
+    "AuthenticationFailedError",
+    "Broker",
+    "BrokerError",
+    "CommittedOffset",
+    "ConnectionFailedError",
+    "Deadline",
+    "Failure",
+    "Features",
+    "GroupAdmin",
+    "GroupDescription",
+    "GroupLag",
+    "GroupListing",
+    "GroupOffsets",
+    "InvalidRequestError",
+    "IsolationLevel",
+    "KafkaGroupsError",
+    "MalformedResponseError",
+    "Member",
+    "MissingFromResponseError",
+    "NameNotResolvedError",
+    "OffsetAndTimestamp",
+    "OffsetRow",
+    "OffsetSpec",
+    "PartitionTime",
+    "Results",
+    "SettingsError",
+    "Timeout",
+    "TimeoutExceededError",
+    "TlsFailedError",
+    "Topic",
+    "TopicPartition",
+    "UnsupportedVersionError",
+    "list_lag",
+]
+
+# The modules that have these names, in the order of their weight.
+_MODULES: Final = ("model", "errors", "admin", "groups.lag")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for module in _MODULES:
+            holder = import_module(f"{__name__}.{module}")
+            if hasattr(holder, name):
+                return getattr(holder, name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

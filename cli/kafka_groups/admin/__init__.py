@@ -1,9 +1,9 @@
 """The Admin client for groups, in the shape of Kafka's Admin API (KIP-88, KIP-518, KIP-699, KIP-709).
 
-    with GroupAdmin(settings) as admin:
-        results = admin.list_consumer_group_offsets({"orders": None, "billing": [("payments", 0)]})
-        results.succeeded["orders"]    # its committed offsets, by partition
-        results.failed                 # a failure for each group that has no result
+    with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
+        results = admin.list_consumer_group_offsets({"checkout": None, "billing": [("payments", 0)]})
+        print(results.succeeded["checkout"])    # its committed offsets, by partition
+        print(results.failed)                   # a failure for each group that has no result
 
 `client` has the operations, `driver` their state, `lookup` finds brokers, `handlers` build requests and handle
 responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.

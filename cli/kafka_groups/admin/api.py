@@ -42,6 +42,14 @@ class Deadline(NamedTuple):
 Timeout: TypeAlias = float | Deadline
 
 
+def to_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return each name once, in the given order. TypeError for a single str, because its characters are no names."""
+    if isinstance(names, str):
+        msg = f"pass a list of names, not one str: [{names!r}]"
+        raise TypeError(msg)
+    return tuple(dict.fromkeys(names))
+
+
 class IsolationLevel(IntEnum):
     """Which records a log end offset counts (IsolationLevel.java)."""
 
@@ -72,6 +80,9 @@ class OffsetSpec(NamedTuple):
 
 class Admin(Protocol):
     """The operations that the use cases of `groups` need. GroupAdmin provides them over Kafka's protocol."""
+
+    def deadline(self, timeout: Timeout | None = None) -> Deadline:
+        """Return a deadline that calls share, `timeout` seconds from now."""
 
     def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
         """Return the brokers of the cluster, by id."""

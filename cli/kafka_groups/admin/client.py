@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout
+from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, to_names
 from kafka_groups.admin.driver import ApiDriver, ApiHandler
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
-from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
+from kafka_groups.admin.lookup import CoordinatorStrategy, LocationCache, PartitionLeaderStrategy, store_locations
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import ConnectionFailedError, MalformedResponseError
 from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
-
-if TYPE_CHECKING:
-    from kafka_groups.settings import ConnectionSettings
+from kafka_groups.settings import ConnectionSettings, settings_from
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -27,34 +25,41 @@ _METADATA_MAX_AGE_S: Final = 1.0
 
 
 class GroupAdmin:
-    """A client of one cluster. It connects at the first call; use it as a context manager, or `close` it.
+    """A client of one cluster, for reading its groups. It changes nothing on the cluster and joins no group.
 
-    Each call takes a `timeout`: seconds, or a Deadline that several calls share; without one it has
-    `settings.timeout_s`. A call raises an AdminError only if the cluster cannot be reached at all; the failures of
-    single groups, partitions and brokers are in its Results. Connections, coordinators, leaders and types of groups
-    are kept for later calls: groups that were just listed need no lookup, because brokers list what they coordinate.
-    `progress` receives the name of the operation, the number of items that are done, and of all. One thread at a time.
+    `settings` are properties by Java's or librdkafka's names, as on the command line; one that has no effect is
+    refused with a SettingsError. The environment, profiles and config files are not read. The client connects at the
+    first call; use it as a context manager, or `close` it. Each call takes many items, and a `timeout`: seconds, or a
+    Deadline that several calls share; the default is 30 s. A call raises an AdminError only if the cluster cannot be
+    reached at all; the failures of single groups, partitions and brokers are in its Results.
+
+        with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
+            results = admin.describe_consumer_groups(["billing", "no-such-group"], timeout=10)
+            for group, description in results.succeeded.items():
+                print(group, description.state, description.member_count)
+            for group, failure in results.failed.items():
+                print(group, failure.name)
+
+    Calls block, and a client is for one thread at a time. Connections, coordinators and leaders are kept for later
+    calls: groups that were just listed need no lookup, because brokers list what they coordinate. `progress` receives
+    the name of the operation, the number of items that are completed, and of all.
     """
 
     def __init__(
         self,
-        settings: ConnectionSettings,
+        settings: Mapping[str, str | float] | ConnectionSettings,
         *,
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,
         pool: BrokerPool | None = None,
     ) -> None:
-        self._settings = settings
+        self._settings = settings_from(settings) if isinstance(settings, Mapping) else settings
         self._progress = progress
         self._clock = clock
-        self._pool = pool or BrokerPool(settings, clock=clock)
+        self._pool = pool or BrokerPool(self._settings, clock=clock)
         self._refreshed_at: float | None = None
         self._is_closed = False
-        # The last listing, until its types and coordinators are stored below: `list` does not need them.
-        self._listed: Mapping[str, GroupListing] = {}
-        self._coordinators: dict[str, int] = {}
-        self._types: dict[str, str | None] = {}
-        self._leaders: dict[TopicPartition, int] = {}
+        self._known = LocationCache()
 
     def __enter__(self) -> Self:
         return self
@@ -72,9 +77,11 @@ class GroupAdmin:
         """Return the number of requests sent so far by (API name, version), including the set-up of connections."""
         return self._pool.sent
 
-    def deadline(self) -> Deadline:
-        """Return a deadline from now on, with the timeout of the settings, for calls that share it."""
-        return Deadline.after(self._settings.timeout_s, self._clock)
+    def deadline(self, timeout: Timeout | None = None) -> Deadline:
+        """Return a deadline that calls share: `timeout` seconds from now, by default those of the settings (30)."""
+        if isinstance(timeout, Deadline):
+            return timeout
+        return Deadline.after(self._settings.timeout_s if timeout is None else timeout, self._clock)
 
     def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
         """Return the brokers of the cluster, by id."""
@@ -106,7 +113,7 @@ class GroupAdmin:
         brokers = sorted(self._pool.brokers)
         driver = self._request("listing groups", handler, brokers, {broker: broker for broker in brokers}, deadline)
         listings = handlers.merge_listings([group for groups in driver.completed.values() for group in groups])
-        self._listed = listings
+        self._known.listed = listings
         return Results(succeeded=listings, failed=driver.failed)
 
     def describe_consumer_groups(
@@ -143,15 +150,15 @@ class GroupAdmin:
         offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
         """
         deadline = self._connect(timeout)
-        self._remember_listings()
+        self._known.take_listing()
         requested = {
             group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
             for group, partitions in groups.items()
         }
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        known, lookup = self._coordinators, CoordinatorStrategy()
+        known, lookup = self._known.coordinators, CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
-        store_locations(self._coordinators, driver.locations, driver.failed)
+        store_locations(self._known.coordinators, driver.locations, driver.failed)
         return handler.with_unstable(driver.results())
 
     def list_offsets(
@@ -170,8 +177,8 @@ class GroupAdmin:
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
         handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
-        driver = self._request("listing log offsets", handler, keys, self._leaders, deadline, lookup=lookup)
-        store_locations(self._leaders, driver.locations, driver.failed)
+        driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
+        store_locations(self._known.leaders, driver.locations, driver.failed)
         return driver.results()
 
     def list_partitions(
@@ -179,7 +186,7 @@ class GroupAdmin:
     ) -> Results[str, tuple[int, ...]]:
         """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
-        known = dict.fromkeys(topics, ANY_BROKER)
+        known = dict.fromkeys(to_names(topics), ANY_BROKER)
         return self._request("reading topics", handlers.ListPartitionsHandler(), known, known, deadline).results()
 
     def offsets_for_times(
@@ -192,11 +199,13 @@ class GroupAdmin:
         """
         deadline = self._connect(timeout)
         keys = [handlers.PartitionTime(*time) for time in times]
-        known = {key: self._leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._leaders}
+        known = {key: self._known.leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._known.leaders}
         handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
         driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
         located = {TopicPartition(*key[:2]): leader for key, leader in driver.locations.items()}
-        store_locations(self._leaders, located, {TopicPartition(*key[:2]): why for key, why in driver.failed.items()})
+        store_locations(
+            self._known.leaders, located, {TopicPartition(*key[:2]): why for key, why in driver.failed.items()}
+        )
         return driver.results()
 
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
@@ -205,7 +214,7 @@ class GroupAdmin:
         known = {ANY_BROKER: ANY_BROKER}
         driver = self._request("listing topics", handlers.ListTopicsHandler(), known, known, deadline)
         listing = driver.results().all()[ANY_BROKER]
-        self._leaders.update(listing.leaders)
+        self._known.leaders.update(listing.leaders)
         return Results(succeeded=listing.topics, failed=listing.failed)
 
     def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:
@@ -214,21 +223,11 @@ class GroupAdmin:
         known = {broker: broker for broker in sorted(self._pool.brokers)}
         return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
 
-    def _remember_listings(self) -> None:
-        """Store types and coordinators of groups that were listed; a group that two brokers listed is looked up."""
-        listed, self._listed = self._listed, {}
-        for group, listing in listed.items():
-            self._types[group] = listing.type
-            self._coordinators.pop(group, None)
-            if listing.coordinator is not None:
-                self._coordinators[group] = listing.coordinator
-
     def _connect(self, timeout: Timeout | None) -> Deadline:
         """Reach the cluster if no call did so before, and return the deadline of this call."""
         if self._is_closed:
             raise ConnectionFailedError("the client is closed")
-        timeout = self._settings.timeout_s if timeout is None else timeout
-        deadline = timeout if isinstance(timeout, Deadline) else Deadline.after(timeout, self._clock)
+        deadline = self.deadline(timeout)
         if self._refreshed_at is None:
             self._pool.open(deadline.end)
             self._refreshed_at = self._clock()
@@ -246,29 +245,29 @@ class GroupAdmin:
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         from kafka_groups.admin.describe import GroupDescriber
 
-        self._remember_listings()
-        groups, fetched = tuple(dict.fromkeys(described)), tuple(dict.fromkeys(offsets))
+        self._known.take_listing()
+        groups, fetched = to_names(described), to_names(offsets)
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)
-        describer = GroupDescriber(located, types=self._types, coordinators=self._coordinators)
+        describer = GroupDescriber(located, types=self._known.types, coordinators=self._known.coordinators)
         fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             (group for group in fetched if group not in unlocated),
             handler=handlers.ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
             lookup=CoordinatorStrategy(),
-            known=self._coordinators,
+            known=self._known.coordinators,
         )
         self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.follow_up)
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         failed = {**descriptions.failed, **fetch.failed}
-        store_locations(self._coordinators, {**describer.locations(), **fetch.locations}, failed)
-        self._types.update({group: found.type for group, found in descriptions.succeeded.items()})
+        store_locations(self._known.coordinators, {**describer.locations(), **fetch.locations}, failed)
+        self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 
     def _locate(self, groups: Iterable[str], deadline: Deadline) -> Mapping[str, Failure]:
         """Find the coordinators of groups, in one lookup for those not yet known; return what failed."""
-        unknown = dict.fromkeys((group for group in groups if group not in self._coordinators), ANY_BROKER)
+        unknown = dict.fromkeys((group for group in groups if group not in self._known.coordinators), ANY_BROKER)
         driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
-        self._coordinators.update(driver.completed)
+        self._known.coordinators.update(driver.completed)
         return driver.failed
 
     def _request(

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_groups.admin.driver import ApiResult
 from kafka_groups.errors import AdminError, MissingFromResponseError
-from kafka_groups.model import Broker, Failure
+from kafka_groups.model import Broker, Failure, GroupListing, TopicPartition
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -123,6 +123,26 @@ def _add_leader(result: ApiResult[P, int], key: P, row: Struct | None) -> None:
         result.failed[key] = broker_error(LEADER_NOT_AVAILABLE, "the partition has no leader")
     else:
         result.completed[key] = row["leader_id"]
+
+
+class LocationCache:
+    """The coordinators, the leaders and the types of groups that earlier calls found."""
+
+    def __init__(self) -> None:
+        self.coordinators: dict[str, int] = {}
+        self.leaders: dict[TopicPartition, int] = {}
+        self.types: dict[str, str | None] = {}
+        # The last listing, until `take_listing`: a command that only lists groups does not need its locations.
+        self.listed: Mapping[str, GroupListing] = {}
+
+    def take_listing(self) -> None:
+        """Store types and coordinators of the listed groups; a group that two brokers listed is looked up."""
+        listed, self.listed = self.listed, {}
+        for group, listing in listed.items():
+            self.types[group] = listing.type
+            self.coordinators.pop(group, None)
+            if listing.coordinator is not None:
+                self.coordinators[group] = listing.coordinator
 
 
 def store_locations(known: dict[K, int], found: Mapping[K, int], failed: Mapping[K, Failure]) -> None:

@@ -7,7 +7,7 @@ Every source is flattened to dotted property names, as Java's and librdkafka's c
 
 from __future__ import annotations
 
-from kafka_groups.settings.connection import ConnectionSettings, resolve_settings
+from kafka_groups.settings.connection import ConnectionSettings, resolve_settings, settings_from
 from kafka_groups.settings.profiles import profiles_file
 from kafka_groups.settings.sasl import SaslCredentials
 from kafka_groups.settings.tls import Tls
@@ -22,4 +22,5 @@ __all__ = [
     "parse_duration",
     "profiles_file",
     "resolve_settings",
+    "settings_from",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect
+from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect, to_network_settings
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
@@ -45,6 +45,18 @@ def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
     pairs = sources.get("properties", ())
     flag_settings = parse_network_pairs(pairs) if pairs else {}
     return _build(merge_sources(flag_settings, sources), flag_settings)
+
+
+def settings_from(properties: Mapping[str, str | float]) -> ConnectionSettings:
+    """Return the settings of the admin layer from properties by Java's or librdkafka's names.
+
+    The environment, profiles and config files are not read. Raises SettingsError for a setting that cannot be used.
+    """
+    settings = to_network_settings(properties)
+    servers = settings.get("bootstrap.servers")
+    if servers is None or not servers.value:
+        raise SettingsError('no cluster is named; pass {"bootstrap.servers": "HOST:PORT,…"}')
+    return _build(merge_sources(settings, {"environment": {}}), settings)
 
 
 def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> ConnectionSettings:

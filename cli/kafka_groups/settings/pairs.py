@@ -85,7 +85,24 @@ def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
 
     Raises SettingsError for a property that the network layer does not use: a flag must have an effect.
     """
-    settings = parse_pairs(pairs)
+    return _require_network(parse_pairs(pairs))
+
+
+def to_network_settings(properties: Mapping[str, str | float]) -> dict[str, Setting]:
+    """Return properties of Python code as settings for the network layer; True is `true`, as in properties files.
+
+    Raises SettingsError for a property that the network layer does not use, and for a value of another type.
+    """
+    pairs: list[tuple[str, str]] = []
+    for key, value in properties.items():
+        if not isinstance(value, (str, int, float)):
+            msg = f"{key}: the value is of type {type(value).__name__}; pass a str, an int or a bool"
+            raise SettingsError(msg)
+        pairs.append((key, str(value).lower() if isinstance(value, bool) else str(value)))
+    return _require_network(to_settings(pairs, source=""))
+
+
+def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
     for name, setting in settings.items():
         if name not in NETWORK_KEYS:
             supported = ", ".join(sorted(NETWORK_KEYS))

@@ -1,0 +1,82 @@
+"""List the lag of groups by partition, as values: for users of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kafka_groups.admin.api import Admin, Timeout, to_names
+from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results, TopicPartition
+
+
+class GroupLag(NamedTuple):
+    """The lag of one group.
+
+    `description` has its state and members. `rows` has each partition that a member owns or that has a commit, in the
+    order of `kafka-groups describe`. `failures` has what is unknown: the members, or the offsets of single partitions.
+    """
+
+    description: GroupDescription
+    rows: tuple[OffsetRow, ...]
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def total(self) -> int | None:
+        """Return the sum of the known lags, in messages; None if no partition has a known lag.
+
+        A negative lag (the commit is beyond the log end) counts as 0, so that it hides no other partition's lag.
+        """
+        known = [row.lag for row in self.rows if row.lag is not None]
+        return sum(max(lag, 0) for lag in known) if known else None
+
+
+def list_lag(
+    admin: Admin,
+    groups: Iterable[str] | None = None,
+    *,
+    log_start_offsets: bool = False,
+    timeout: Timeout | None = None,
+) -> Results[str, GroupLag]:
+    """List the lag of consumer groups: each partition with its committed offset, log end offset, lag and member.
+
+    Without `groups` it lists all consumer groups of the cluster. A row's `lag` is the log end offset minus the
+    committed offset; None if nothing is committed or the log end is unknown. `log_start_offsets` costs one more request
+    for each leader; without it, the rows' are None. `timeout` is for all requests of the call: seconds or a Deadline,
+    30 s by default. A group that does not exist, that may not be described, or that is no consumer group is in
+    `failed`; so is, by its id, a broker that could not list its groups. Raises AdminError if the cluster cannot be
+    reached at all.
+
+        with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
+            for group, lag in list_lag(admin, ["billing"]).succeeded.items():
+                print(group, lag.description.state, lag.total)
+                for row in lag.rows:
+                    print(row.topic, row.partition, row.committed_offset, row.log_end_offset, row.lag)
+    """
+    deadline = admin.deadline(timeout)
+    selectors = Selectors(all_groups=True) if groups is None else Selectors(named=to_names(groups))
+    selection = select_groups(admin, selectors, operation=Operation.DESCRIBE, deadline=deadline)
+    details = Details(offsets=True, log_start_offsets=log_start_offsets, offsets_only=True)
+    described = describe_groups(admin, selection, details=details, deadline=deadline)
+    found = {group: _lag_of(group, described) for group in described.descriptions}
+    failed = {failure.group: failure for failure in reversed(described.failures) if failure.group is not None}
+    names = selectors.named or selection.groups
+    brokers = {failure.broker: failure for failure in selection.failures if failure.group is None}
+    return Results(
+        succeeded={group: found[group] for group in names if group in found},
+        failed={**{group: failed[group] for group in names if group in failed and group not in found}, **brokers},
+    )
+
+
+def _lag_of(group: str, described: DescribedGroups) -> GroupLag:
+    rows = tuple(described.rows(group))
+    partitions = {TopicPartition(row.topic, row.partition) for row in rows}
+    # The failure of a log offset belongs to a partition, and so to each group that has it.
+    failures = tuple(
+        failure
+        for failure in described.failures
+        if failure.group == group or (failure.group is None and (failure.topic, failure.partition) in partitions)
+    )
+    return GroupLag(description=described.descriptions[group], rows=rows, failures=failures)
