@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .cluster import print_progress, start_three_brokers
-from .report import describe_machine, format_section, format_verdicts, judge_targets
+from .report import describe_machine, format_section, format_summary, format_verdicts, judge_targets
 from .scenarios import (
     Outcome,
     RunPlan,
@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scenarios = [*list_small_scenarios(min(big, _SMALL)), *list_big_scenarios(big)]
     plan = RunPlan(runs=options.runs, slow_runs=options.slow_runs, report=print_progress)
     outcomes, start = _measure_all(scenarios, plan, with_start=not options.large)
+    _print(format_summary(outcomes))
     verdicts = [*judge_targets(outcomes), *([] if start is None else judge_start(start))]
     _print(format_verdicts(verdicts))
     return 0 if all(verdict.is_reached for verdict in verdicts) else 1

@@ -163,6 +163,25 @@ def format_section(outcome: Outcome) -> str:
     return "\n".join([*lines, ""])
 
 
+def format_summary(outcomes: Sequence[Outcome]) -> str:
+    """Return the table of the README: a line for each scenario, with the median time and the requests of each program."""
+    names = list(dict.fromkeys(each.name for outcome in outcomes for each in outcome.measurements))
+    rows = [("command, groups, round trip", *names)]
+    for outcome in outcomes:
+        scenario = outcome.scenario
+        over = f"{outcome.round_trip_ms:.0f} ms" if scenario.delayed else "loopback"
+        cells = [_summary(outcome.measurement_of(name)) for name in names]
+        rows.append((f"`{scenario.command}`, {scenario.groups:,}, {over}", *cells))
+    return "\n".join([*format_table(rows), ""])
+
+
+def _summary(measurement: Measurement | None) -> str:
+    if measurement is None:
+        return ""
+    requests = "" if measurement.requests is None else f", {measurement.requests.total():,} requests"
+    return f"{measurement.median_s():.2f} s{requests}"
+
+
 def format_table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a Markdown table; the first row is its header, and all columns after the first are right-aligned."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]

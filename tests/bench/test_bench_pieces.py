@@ -10,7 +10,7 @@ import pytest
 
 from .measurement import Measurement, Run, WrongOutputError, interleave, run_checked
 from .programs import CONFLUENT, KAFKAS, OURS, Digest, Program, programs_for_describe, programs_for_list
-from .report import format_section, format_verdicts, judge_targets
+from .report import format_section, format_summary, format_verdicts, judge_targets
 from .scenarios import DESCRIBE, LIST, Outcome, RunPlan, Scenario, list_large_scenarios, list_small_scenarios
 from .start import CLICK, GROUPS, HELP, KCL, Start, digest_of_kcl, format_start, judge_start
 from .start import LIST as INSTALLED_LIST
@@ -140,6 +140,18 @@ class TestTargets:
         assert rows[0][-1] == "times ours"
         assert [row[-1] for row in rows[2:]] == ["1.0", "4.0"]
         assert text.splitlines()[-1] == "Requests of kafka-groups: 24 Metadata."
+
+    def test_the_summary_has_a_line_for_each_scenario_and_a_column_for_each_program(self) -> None:
+        listed = self._outcome(Scenario(command=LIST, groups=1_000), {OURS: 0.5, KAFKAS: 2.0})
+        delayed = Scenario(command=DESCRIBE, groups=10_000, delayed=True)
+        text = format_summary([listed, self._outcome(delayed, {OURS: 1.25})])
+
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        assert rows[0] == ["command, groups, round trip", OURS, KAFKAS]
+        assert rows[2:] == [
+            ["`list`, 1,000, loopback", "0.50 s, 24 requests", "2.00 s, 24 requests"],
+            ["`describe --all-groups`, 10,000, 0 ms", "1.25 s, 24 requests", ""],
+        ]
 
 
 class TestStart:

@@ -17,7 +17,16 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "CHANGELOG.md", "cli/DESIGN.md", "Makefile", "pyproject.toml")
+DOCUMENTS = (
+    "README.md",
+    "CHANGELOG.md",
+    "cli/DESIGN.md",
+    "docs/library.md",
+    "docs/pipeline.md",
+    "docs/security.md",
+    "Makefile",
+    "pyproject.toml",
+)
 EXPRESSIONS = (
     r"\b(is|are|was|were|be|been|not) told\b",
     r"\btells? (of|how|what|who|which|since|nothing)\b",

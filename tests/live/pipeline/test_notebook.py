@@ -1,4 +1,4 @@
-"""What README promises to who pastes it."""
+"""The notebook cell of the documentation, pasted into a Spark session."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
-_README = Path(kafka_groups.__file__).parents[2] / "README.md"
+_PAGE = Path(kafka_groups.__file__).parents[2] / "docs/pipeline.md"
 _ADDRESS = "localhost:9092"
 
 
 def notebook() -> str:
-    """The cell that stands there."""
-    (cell,) = re.findall(r"^In a notebook.*?^```python\n(.*?)^```", _README.read_text(), re.MULTILINE | re.DOTALL)
+    """Return the code of the cell."""
+    (cell,) = re.findall(r"^In a notebook.*?^```python\n(.*?)^```", _PAGE.read_text(), re.MULTILINE | re.DOTALL)
     return str(cell)
 
 
