@@ -164,7 +164,7 @@ def format_section(outcome: Outcome) -> str:
 
 
 def format_summary(outcomes: Sequence[Outcome]) -> str:
-    """Return the table of the README: a line for each scenario, with the median time and the requests of each program."""
+    """Return the table of the README: for each scenario, the median time and the requests of each program."""
     names = list(dict.fromkeys(each.name for outcome in outcomes for each in outcome.measurements))
     rows = [("command, groups, round trip", *names)]
     for outcome in outcomes:

@@ -1,11 +1,8 @@
-"""Behaviour of every command: settings, exit codes, tracebacks, closed and full streams."""
+"""Behaviour of every command: settings, exit codes, tracebacks."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -202,112 +199,6 @@ def test_a_traceback_has_no_control_characters(cluster: FakeCluster) -> None:
     lines = run("list", "--debug").stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
     assert all(line.isprintable() for line in lines)
-
-
-ROOT = Path(__file__).parents[2]
-# A program for a process of its own, because only a real pipe can break: it lists 50,000 groups of a fake client.
-MANY_GROUPS = """
-import sys
-from types import SimpleNamespace
-from unittest import mock
-from kafka_groups.cli import main
-from tests.fakes.fake_admin import FakeCluster
-
-cluster = FakeCluster(SimpleNamespace(patch=lambda target, autospec: mock.patch(target, autospec=autospec).start()))
-for number in range(50_000):
-    cluster.add(f"group-{number:05}")
-sys.argv[1:] = ["list", "-b", "b1:9092", *sys.argv[1:]]
-main()
-"""
-
-
-@pytest.mark.parametrize("output", ["table", "json", "ndjson", "csv"])
-def test_a_pipe_that_is_closed_during_output_ends_the_command_without_an_error(output: str) -> None:
-    command = [sys.executable, "-c", MANY_GROUPS, "--format", output]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() != ""
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait() == 0
-
-
-def test_a_pipe_that_is_closed_before_output_is_no_error() -> None:
-    command = [sys.executable, "-c", MANY_GROUPS.replace("50_000", "1")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait() == 0
-
-
-def test_json_is_valid_on_a_stream_with_an_ascii_encoding() -> None:
-    program = MANY_GROUPS.replace("50_000", "0").replace(
-        "sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] ="
-    )
-    outcome = subprocess.run(
-        [sys.executable, "-c", program, "--format", "json"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(outcome.stdout)["groups"][0]["group"] == "café-🚀"
-
-
-def _run_in_shell(
-    redirection: str, *arguments: str, program: str = MANY_GROUPS.replace("50_000", "3")
-) -> tuple[int, str, str]:
-    """Run a program with a shell's redirection, and return its exit code, its stdout and its stderr."""
-    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", program, *arguments]
-    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
-    return outcome.returncode, outcome.stdout, outcome.stderr
-
-
-VERSION = "import sys; from kafka_groups.cli import main; sys.argv[1:] = ['--version']; main()"
-
-
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("program", [MANY_GROUPS.replace("50_000", "3"), VERSION], ids=["list", "version"])
-def test_closed_streams_are_no_error(redirection: str, program: str) -> None:
-    code, _, stderr = _run_in_shell(redirection, program=program)
-    assert (code, stderr) == (0, "")
-
-
-def test_a_usage_error_without_streams_is_exit_2() -> None:
-    assert _run_in_shell(">&- 2>&-", "--nonsense") == (2, "", "")
-
-
-def test_a_full_stderr_does_not_truncate_stdout() -> None:
-    program = MANY_GROUPS.replace("50_000", "3").replace('"list"', '"describe", "group-00001", "gone"')
-    code, stdout, _ = _run_in_shell("", "--format", "json", program=program)
-    assert _run_in_shell("2>/dev/full", "--format", "json", program=program) == (code, stdout, "")
-    assert json.loads(stdout)["groups"][0]["group"] == "group-00001"
-
-
-def test_an_error_with_a_full_stderr_keeps_its_exit_code() -> None:
-    assert _run_in_shell("2>/dev/full", "--nonsense") == (2, "", "")
-    assert _run_in_shell("2>/dev/full", "--nonsense", "--debug") == (2, "", "")
-
-
-@pytest.mark.parametrize("program", [MANY_GROUPS.replace("50_000", "3"), VERSION], ids=["list", "version"])
-def test_a_full_stdout_is_one_line_and_exit_1(program: str) -> None:
-    assert _run_in_shell(">/dev/full", program=program) == (1, "", "Error: No space left on device\n")
-
-
-def test_an_interrupt_before_a_command_starts_is_exit_130_without_output() -> None:
-    program = """
-import kafka_groups.cli as root
-
-def interrupted():
-    raise KeyboardInterrupt
-
-root._open_missing_streams = interrupted
-root.main()
-"""
-    assert _run_in_shell("", program=program) == (130, "", "")
 
 
 def test_an_interrupt_while_options_are_parsed_is_exit_130(mocker: MockerFixture) -> None:
