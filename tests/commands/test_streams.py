@@ -1,4 +1,4 @@
-"""Closed, broken and full streams, in processes of their own: a command ends with its exit code and without a traceback."""
+"""Closed, broken and full streams, in processes of their own: the exit code is right, and there is no traceback."""
 
 from __future__ import annotations
 
