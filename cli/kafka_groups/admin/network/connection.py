@@ -190,9 +190,9 @@ class Connection:
     def _schedule_next_address(self, channel: Channel, now: float) -> None:
         # An address that does not accept leaves the same time to each of those after it.
         self._remaining_addresses = channel.remaining_addresses
-        turns = 1 if channel.is_connected else self._remaining_addresses + 1
-        until_deadline = self._setup_deadline - now
-        self._next_address_at = now + until_deadline / turns if turns > 1 else self._setup_deadline
+        turns = self._remaining_addresses + 1
+        share_s = (self._setup_deadline - now) / turns
+        self._next_address_at = self._setup_deadline if channel.is_connected else now + share_s
 
     def _try_next_address(self, channel: Channel, now: float) -> None:
         is_due = self._next_address_at <= now < self._setup_deadline

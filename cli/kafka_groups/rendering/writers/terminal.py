@@ -84,9 +84,6 @@ def _console(screen: Screen, width: int) -> Console:
         force_terminal=True,
         no_color=not screen.colour,
         color_system="standard" if screen.colour else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
     )
 
 
