@@ -37,6 +37,8 @@ CORE = (
     "files.py",
 )
 TIMEOUT_S = 900
+# A fault may make a test wait without end.
+TEST_TIMEOUT_S = 60
 # More tests than this are as slow as all tests of the package on two cores.
 MOST_TESTS = 150
 COMPARISONS = {
@@ -152,7 +154,7 @@ def _run(copy: Path, *arguments: str) -> bool:
 def _result(copy: Path, *arguments: str) -> str:
     """Return the end of the output if the run fails, an empty text if it succeeds."""
     environment = {**os.environ, "PYTHONPATH": str(copy / "cli")}
-    command = [sys.executable, *arguments, "-q", "-x", "-p", "no:cacheprovider"]
+    command = [sys.executable, *arguments, "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_TIMEOUT_S}"]
     try:
         result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
