@@ -203,6 +203,12 @@ def test_a_topic_that_cannot_be_described_hides_members_but_not_commits(cluster:
     assert (outcome.exit_code, outcome.stderr) == (3, "Error: group 'a': refused (TOPIC_AUTHORIZATION_FAILED)\n")
 
 
+def test_a_group_that_cannot_be_described_and_has_no_visible_commits_is_only_an_error(cluster: FakeCluster) -> None:
+    cluster.add("bare", kind="Consumer")
+    cluster.undescribable["bare"] = failure("TOPIC_AUTHORIZATION_FAILED", code=29, group="bare")
+    assert run("describe", "bare") == (1, "", "Error: group 'bare': refused (TOPIC_AUTHORIZATION_FAILED)\n")
+
+
 @pytest.mark.parametrize("view", ["--members", "--state"])
 def test_views_without_commits_have_no_row_for_a_group_that_cannot_be_described(
     cluster: FakeCluster, view: str

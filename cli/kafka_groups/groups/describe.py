@@ -76,7 +76,7 @@ def describe_groups(
     else:
         share = deadline and deadline.share(NOT_LAST)
         descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
-    groups = _merge(selection, listed, descriptions, with_denied=details.offsets)
+    groups = _merge(selection, listed, descriptions, offsets)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]
     unread = {
@@ -146,14 +146,15 @@ def _merge(
     selection: Selection,
     listed: Mapping[str, GroupDescription],
     descriptions: Results[str, GroupDescription],
-    *,
-    with_denied: bool,
+    offsets: Results[str, GroupOffsets],
 ) -> dict[str, GroupDescription]:
-    # One topic that may not be described hides the members of a KIP-848 group, but not its visible offsets.
+    # One topic that may not be described hides the members of a KIP-848 group, but not its offsets of other topics.
     denied = {
         group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
         for group, failure in descriptions.failed.items()
-        if with_denied and failure.code == TOPIC_AUTHORIZATION_FAILED
+        if failure.code == TOPIC_AUTHORIZATION_FAILED
+        and (visible := offsets.succeeded.get(group)) is not None
+        and visible.has_commits()
     }
     everything = {**listed, **descriptions.succeeded, **denied}
     return {group: everything[group] for group in selection.groups if group in everything}
