@@ -170,6 +170,11 @@ def test_kafka_format_pads_columns_as_kafkas_tool() -> None:
     assert run(*arguments) == (0, screen, "")
 
 
+def test_kafka_format_pads_the_protocol_as_the_other_columns() -> None:
+    lines = [f"{'GROUP':25} {'PROTOCOL':20}", f"{'orders':25} {'consumer':20}"]
+    assert run("list", "orders", "--verbose", "--format", "kafka").stdout.splitlines() == lines
+
+
 def test_kafka_format_without_columns_is_bare_ids() -> None:
     assert run("list", "--match", ".*s", "--format", "kafka") == (0, "orders\n", "")
 
