@@ -128,3 +128,20 @@ def test_each_listing_of_a_selection_has_half_of_the_remaining_time(mocker: Mock
     run("describe", "g", "absent", "--in-state", "Empty")
     shares = [call.kwargs["timeout"].timeout_s for call in cluster.admin.list_groups.call_args_list]
     assert [round(share) for share in shares] == [15, 15]
+
+
+@pytest.mark.parametrize(
+    ("group_type", "members", "described"),
+    [("Classic", True, 0), ("Classic", False, 0), ("Consumer", True, 1), ("Consumer", False, 0)],
+)
+def test_an_empty_group_is_described_only_for_what_its_listing_lacks(
+    group_type: str,
+    members: bool,
+    described: int,
+) -> None:
+    groups = {"g": Group(type=group_type, state="Empty", commits={("t", 0): 5})}
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE)
+        found = describe_groups(admin, selection, details=Details(offsets=True, members=members))
+        assert [row.lag for row in found.rows("g")] == [95]
+        assert cluster.requests()["ConsumerGroupDescribe"] + cluster.requests()["DescribeGroups"] == described

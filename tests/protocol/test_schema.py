@@ -51,6 +51,11 @@ def test_a_null_array_is_null_where_it_is_allowed_and_refused_elsewhere(flexible
         struct_read(ARRAY, data, flexible=flexible)
 
 
+def test_an_element_of_an_array_may_not_be_null() -> None:
+    with pytest.raises(SchemaError, match="this string may not be null"):
+        struct_written((Field("names", Array(STRING)),), {"names": ["a", None]}, flexible=True)
+
+
 @pytest.mark.parametrize(("flexible", "data"), [(False, "00000003 0101"), (False, "7fffffff"), (True, "ffffffff0f 01")])
 def test_an_array_of_more_elements_than_bytes_is_refused_unread(flexible: bool, data: str) -> None:
     with pytest.raises(SchemaError, match="elements declared"):
