@@ -101,11 +101,23 @@ def _executed(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         if name in ("annotation", "returns", "decorator_list", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            is_type_only = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr) and not is_type_only:
+            if isinstance(child, ast.AST) and not _is_unseen(child):
                 if isinstance(child, (ast.expr, ast.stmt)):
                     yield child
                 yield from _executed(child)
+
+
+def _is_unseen(node: ast.AST) -> bool:
+    """Return whether tests cannot notice a change: parts of texts, what only type checkers read, and assertions.
+
+    `strict` of zip is such an assertion: no call has arguments of different lengths.
+    """
+    match node:
+        case ast.If():
+            return "TYPE_CHECKING" in ast.unparse(node.test)
+        case ast.keyword():
+            return node.arg == "strict"
+    return isinstance(node, (ast.JoinedStr, ast.Assert))
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:
