@@ -120,17 +120,16 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 @sandbox.command()
 @_spec_options
 @click.option(
-    "--pipeline-into",
-    "into",
+    "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Show the pipeline instead: the history of the groups, with tables in DIR. It takes a minute.",
 )
 @click.pass_context
-def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
+def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> None:
     """Start a sandbox if it is not up, and run the first commands on it."""
     started = _start(local_kafka.SandboxSpec(**spec))
-    succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, into=into)
+    succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, data_dir=data_dir)
     click.echo(local_kafka.next_steps(started.name, home=spec["home"]))
     context.exit(ExitCode.OK if succeeded else ExitCode.FAILED)
 

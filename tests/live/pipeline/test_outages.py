@@ -75,8 +75,8 @@ def _frozen(broker: sandbox.Sandbox) -> Iterator[None]:
 
 @contextmanager
 def _continuous(bootstrap: str, into: str, stderr: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "--continuous", "--every", "1s", "--format"]
-    command += ["json", "--timeout", "4s", "--into", into, "-b", bootstrap, "--driver-memory", "1g"]
+    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "--continuous", "--interval", "1s"]
+    command += ["--format", "json", "--timeout", "4s", "--data-dir", into, "-b", bootstrap, "--driver-memory", "1g"]
     with (
         stderr.open("w") as stream,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True) as process,
@@ -140,7 +140,7 @@ def test_it_ends_at_a_topic_that_was_made_anew_and_tells_what_it_wrote(lived: Li
     (error,) = lived.document["errors"]
     assert error["name"] == "SOURCE_FAILED"
     assert "made anew" in error["message"]
-    assert "--into" in error["message"]
+    assert "--data-dir" in error["message"]
     rows = {table["table"]: table["rows"] for table in lived.document["tables"]}
     assert rows["offset_commits"] == lived.storage.rows(OFFSET_COMMITS) >= 5
     assert lived.document["batches"] >= 2
@@ -150,7 +150,7 @@ def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
-    at = ("--into", lived.storage.into, "--format", "json")
+    at = ("--data-dir", lived.storage.into, "--format", "json")
 
     again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)
     checks = json.loads(run("pipeline", "doctor", *at, bootstrap=broker.bootstrap).stdout)["checks"]

@@ -197,7 +197,7 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
     assert (size.rows, size.files, size.first_date, size.last_date) == (2, 1, "2026-11-01", "2026-11-01")
     assert size.bytes > 100
     assert sizes["offset_commits"] == (0, 0, 0, None, None)
-    shown = run("pipeline", "tables", "--into", storage.into).stdout
+    shown = run("pipeline", "tables", "--data-dir", storage.into).stdout
     assert "ingest_gaps           2      1" in shown
 
 
@@ -205,14 +205,16 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
 def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) -> None:
     into = open_storage(str(tmp_path / "tables"), create=True, table_format=table_format).into
     assert checks_of(open_storage(into))["table format"] == Check("table format", "ok", table_format)
-    lines = run("pipeline", "tables", "--into", into).stdout.splitlines()
+    lines = run("pipeline", "tables", "--data-dir", into).stdout.splitlines()
     assert {line.split()[-1] for line in lines} == {"FORMAT", table_format}
     records = [
-        json.loads(line) for line in run("pipeline", "tables", "--into", into, "--format", "ndjson").stdout.splitlines()
+        json.loads(line)
+        for line in run("pipeline", "tables", "--data-dir", into, "--format", "ndjson").stdout.splitlines()
     ]
     assert {record["table_format"] for record in records} == {table_format}
     assert (
-        json.loads(run("pipeline", "tables", "--into", into, "--format", "json").stdout)["table_format"] == table_format
+        json.loads(run("pipeline", "tables", "--data-dir", into, "--format", "json").stdout)["table_format"]
+        == table_format
     )
     assert json.loads(run("pipeline", "tables", "--format", "json").stdout)["table_format"] is None
 
@@ -220,7 +222,7 @@ def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) ->
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:
     found = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
-    outcome = run("pipeline", "doctor", "--into", storage.into)
+    outcome = run("pipeline", "doctor", "--data-dir", storage.into)
     told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
     assert outcome == (3, told, "Failed checks: 1.\n")
     assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"

@@ -27,7 +27,7 @@ def test_a_log_that_has_all_that_was_read_is_sound() -> None:
 
 
 def test_a_topic_that_was_made_anew_is_told_whatever_it_holds_by_now() -> None:
-    with pytest.raises(SourceError, match=r"made anew .*was old, and is new.*directory \(--into\) or a checkpoint"):
+    with pytest.raises(SourceError, match=r"made anew .*was old, and is new.*directory \(--data-dir\) or a checkpoint"):
         _look(Log("new", {0: 500, 7: 500}))
 
 

@@ -13,10 +13,10 @@ from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
     TableFormat,
+    data_dir_option,
     duration_option,
     past_option,
     table_format_option,
-    tables_option,
 )
 from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.backfilling.compacted import Policies
 
 _MS = 1000
-_LEAST_STEP_S = 1.0
+_LEAST_INTERVAL_S = 1.0
 _COMPACTED = "{count:,} topics are compacted and skipped, because their logs no longer hold every record: {names}."
 _COMPACTED_ONE = "1 topic is compacted and skipped, because its log no longer holds every record: {names}."
 _UNKNOWN = "{count:,} topics may be compacted, which would make their past lags too large: {reason}."
@@ -34,19 +34,19 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 
 
 @click.command(short_help="Look up past log end offsets.")
-@tables_option
+@data_dir_option
 @table_format_option
 @past_option("--since", default="7d", about="How far to look back.")
-@duration_option("--step", default="60s", about="The time between two looked up times, at least 1s.")
+@duration_option("--interval", default="60s", about="The time between two looked up times, at least 1s.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @output_options()
 @connection_options_per_request
 def backfill(
     *,
-    into: str,
+    data_dir: str,
     table_format: TableFormat,
     since: float,
-    step: float,
+    interval: float,
     topics: tuple[str, ...],
     output_format: str,
     colour: str,
@@ -61,17 +61,17 @@ def backfill(
     each request, of up to 20,000 pairs of partition and time.
 
     \b
-    kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
+    kafka-groups pipeline backfill --data-dir history -b localhost:9092 --since 7d
     """
-    _check_step(step, since)
+    _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfilling import backfill as backfill_tables
         from kafka_groups.pipeline.storage import check_storage
         from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-        storage = check_storage(into, table_format=table_format.required, usual_format=table_format.default)
-        until_ms, step_ms = now_ms(), round(step * _MS)
+        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        until_ms, step_ms = now_ms(), round(interval * _MS)
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
             storage.make()
@@ -101,11 +101,11 @@ def backfill(
         run.finish(summary_of(backfilled), backfilled.failures)
 
 
-def _check_step(step: float, since: float) -> None:
-    if step < _LEAST_STEP_S:
-        raise click.UsageError("--step must be at least 1s; write for example 60s")
-    if step > since:
-        raise click.UsageError("--step is longer than --since, so there is no time to look up; give a shorter --step")
+def _check_interval(interval: float, since: float) -> None:
+    if interval < _LEAST_INTERVAL_S:
+        raise click.UsageError("--interval must be at least 1s; write for example 60s")
+    if interval > since:
+        raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")
 
 
 def _first_time_ms(until_ms: int, since: float, step_ms: int) -> int:

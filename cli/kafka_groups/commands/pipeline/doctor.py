@@ -14,24 +14,24 @@ from kafka_groups.commands.pipeline.connection_settings import (
     librdkafka_settings,
     names_cluster,
 )
-from kafka_groups.commands.pipeline.options import optional_tables_option
+from kafka_groups.commands.pipeline.options import optional_data_dir_option
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
-@optional_tables_option
+@optional_data_dir_option
 @output_options()
 @connection_options_per_request
-def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:
-    """Check Python, Spark and Java; rights, versions and settings of the brokers; with --into, the tables.
+def doctor(*, data_dir: str | None, output_format: str, colour: str, connection: Connection) -> None:
+    """Check Python, Spark and Java; rights, versions and settings of the brokers; with --data-dir, the tables.
 
     Exits with code 3 if a check failed; the failed checks are also errors of the document, warnings are not. Starts no
     Spark.
 
     \b
-    kafka-groups pipeline doctor -b localhost:9092 --into history
+    kafka-groups pipeline doctor -b localhost:9092 --data-dir history
     """
     # Without a cluster, all other checks can still be made.
     client = librdkafka_settings(connection) if names_cluster(connection) else None
@@ -41,7 +41,7 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
         from kafka_groups.pipeline.examining import examine
 
         checks = examine(
-            client, into, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
+            client, data_dir, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
         )
         run.bar.stop()
         failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]

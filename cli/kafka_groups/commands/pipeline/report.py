@@ -9,7 +9,7 @@ import click
 
 from kafka_groups.commands.options import output_options, selector_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
-from kafka_groups.commands.pipeline.options import past_option, tables_option
+from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
@@ -35,7 +35,7 @@ _MATCHES_NOTHING = "(?!)"
 
 
 @click.command(short_help="Show lag, verdicts and rebalances of groups.")
-@tables_option
+@data_dir_option
 @selector_options
 @past_option("--since", default="1d", about="How far to look back.")
 @click.option(
@@ -55,7 +55,7 @@ _MATCHES_NOTHING = "(?!)"
 @output_options()
 def report(
     *,
-    into: str,
+    data_dir: str,
     selectors: Selectors,
     since: float,
     top: int | None,
@@ -72,7 +72,7 @@ def report(
     line for each group, csv without points and rebalances; json also has the findings.
 
     \b
-    kafka-groups pipeline report --into history --since 7d --html report.html
+    kafka-groups pipeline report --data-dir history --since 7d --html report.html
     """
     with start_run("report", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.reporting import report as read_history
@@ -81,7 +81,7 @@ def report(
         if html is not None and not html.absolute().parent.is_dir():
             msg = f"--html {html}: there is no directory {html.absolute().parent}"
             raise click.UsageError(msg)
-        storage = open_storage(into)
+        storage = open_storage(data_dir)
         if html is not None:
             check_page(html)
         until_ms = now_ms()

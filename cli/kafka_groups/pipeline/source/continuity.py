@@ -28,7 +28,7 @@ def require_same_topic(position: Mapping[str, Any], log: Log) -> None:
         msg = (
             f"__consumer_offsets was deleted and made anew since it was read (its id was {before}, and is "
             f"{log.topic_id}): offsets of one mean nothing in the other. What was read stays; give the new one a "
-            "directory (--into) or a checkpoint of its own"
+            "directory (--data-dir) or a checkpoint of its own"
         )
         raise SourceError(msg)
 

@@ -149,15 +149,15 @@ _COLUMN: Final[Mapping[str, Schema]] = {
     "about": _text("What it promises."),
 }
 _SIZE: Final[Mapping[str, Schema]] = {
-    "rows": _count("How many rows it has; null without --into."),
-    "files": _count("How many files; null without --into."),
-    "bytes": _count("How many bytes; null without --into."),
+    "rows": _count("How many rows it has; null without --data-dir."),
+    "files": _count("How many files; null without --data-dir."),
+    "bytes": _count("How many bytes; null without --data-dir."),
     "first_date": _text("Its first date, UTC; null if it has no rows.", nullable=True),
     "last_date": _text("Its last date, UTC; null if it has no rows.", nullable=True),
 }
 _TABLES: Final[Mapping[str, Schema]] = {
     "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
-    "table_format": _text("The format of the directory's tables; null without --into.", nullable=True),
+    "table_format": _text("The format of the directory's tables; null without --data-dir.", nullable=True),
     "tables": _many(
         "Every table.",
         {

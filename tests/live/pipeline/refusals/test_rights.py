@@ -34,7 +34,7 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
-    flags = ("--into", storage.into, "--format", "json")
+    flags = ("--data-dir", storage.into, "--format", "json")
     outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
@@ -53,7 +53,7 @@ def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_
 ) -> None:
     silent = make_topic(secured.bootstrap, records=3)
     secured.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
-    flags = ("--into", storage.into, "--since", "5m", "--topic", silent)
+    flags = ("--data-dir", storage.into, "--since", "5m", "--topic", silent)
     outcome = run("pipeline", "backfill", *flags, bootstrap=secured.bootstrap)
 
     note, done = outcome.stderr.splitlines()
@@ -102,7 +102,7 @@ def test_samples_are_taken_as_far_as_rights_go(
     commit(secured.bootstrap, closed, topic, 1)
     secured.allow("operator", AclOperation.READ, closed, kind=ResourceType.GROUP)
 
-    outcome = run("pipeline", "sample", "--into", storage.into, "--format", "json", bootstrap=secured.bootstrap)
+    outcome = run("pipeline", "sample", "--data-dir", storage.into, "--format", "json", bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     sampled = pq.read_table(storage.place.join(OFFSET_COMMITS.name)).to_pylist()
@@ -115,7 +115,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
     secured: SecuredBroker, storage: Storage, topic: str, committed: str
 ) -> None:
     """As on managed clusters."""
-    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--into", storage.into)
+    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--data-dir", storage.into)
     sampled = run("pipeline", "sample", *flags, bootstrap=None)
     filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
 
@@ -131,7 +131,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
 def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
     secured: SecuredBroker, storage: Storage
 ) -> None:
-    flags = (*secured.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
+    flags = (*secured.flags("operator", "wrong"), "--data-dir", storage.into, "--interval", "1s")
     told = run("pipeline", "sample", *flags, bootstrap=None)
     assert (told.exit_code, "authentication failed for user 'operator'" in told.stderr) == (1, True)
 
@@ -144,7 +144,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
     commit(secured.bootstrap, committed, hidden, 5)
     secured.allow("operator", AclOperation.READ, hidden)
 
-    run("pipeline", "sample", "--into", storage.into, bootstrap=secured.bootstrap)
+    run("pipeline", "sample", "--data-dir", storage.into, bootstrap=secured.bootstrap)
 
     commits, ends = (
         pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
@@ -170,7 +170,7 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 def test_a_wrong_password_is_told_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
     begun = time.monotonic()
     flags = secured.flags("operator", "hunter2-mistyped")
-    outcome = run("--debug", "pipeline", "ingest", "--into", storage.into, *flags, bootstrap=None)
+    outcome = run("--debug", "pipeline", "ingest", "--data-dir", storage.into, *flags, bootstrap=None)
 
     assert time.monotonic() - begun < 20  # of the 30 that brokers are waited for
     assert outcome.exit_code == 1

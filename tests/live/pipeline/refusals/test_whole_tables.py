@@ -101,7 +101,7 @@ def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
         ballast.write_bytes(bytes(2**21 - room))
         for offset in range(60):
             commit(secured.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
-        flags = ("--into", into, *secured.flags("operator"), "--format", "json")
+        flags = ("--data-dir", into, *secured.flags("operator"), "--format", "json")
         outcome = run("pipeline", "ingest", *flags, bootstrap=None)
         document = json.loads(outcome.stdout)
         ballast.unlink()
