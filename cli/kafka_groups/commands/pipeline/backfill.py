@@ -36,8 +36,8 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 @click.command(short_help="Look up past log end offsets.")
 @data_dir_option
 @table_format_option
-@past_option("--since", default="7d", about="How far to look back.")
-@duration_option("--interval", default="60s", about="The time between two looked up times, at least 1s.")
+@past_option("--since", default="7d", about="Length of the period until now.")
+@duration_option("--interval", default="60s", about="Interval between two times, at least 1s.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @output_options()
 @connection_options_per_request
@@ -52,16 +52,25 @@ def backfill(
     colour: str,
     connection: Connection,
 ) -> None:
-    """Look up where logs ended in the past, as far back as the brokers still have records.
+    """Look up log end offsets of past times, as far back as the brokers still have records.
 
-    Times before the first retained record get no log end offset; a log without any record is recorded as empty. The
-    look-up uses the timestamps of records: where producers set other times than the current one, a log end offset may
-    be too low, and one that commits exceed by far is discarded. Compacted topics are skipped, because their logs no
-    longer hold every record. A log end offset that was looked up once is not changed. Needs no Spark. --timeout limits
-    each request, of up to 20,000 pairs of partition and time.
+    Run it once, so that lag has a history from the first day. Times before the first retained record get no log end
+    offset. The lookup uses the timestamps of records. Where producers set other times than the current one, a log end
+    offset may be too low, and one that commits exceed by far is discarded. Compacted topics are skipped with a note,
+    because their logs no longer hold every record. A log end offset that was written once is not changed by a later
+    run.
+
+    If a topic or a partition fails, its error is on stderr, and the others are written. Nothing on the cluster is
+    changed. --timeout limits each request, of up to 20,000 pairs of partition and time. Exit codes: see kafka-groups
+    --help.
+
+    Needs Kafka 0.11 or newer, and pip install 'kafka-groups[spark]', but no Java. Rights: DESCRIBE and
+    DESCRIBE_CONFIGS on each topic. Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.
 
     \b
-    kafka-groups pipeline backfill --data-dir history -b localhost:9092 --since 7d
+    Examples:
+      kafka-groups pipeline backfill --data-dir history -b localhost:9092 --since 1d
+      kafka-groups pipeline backfill --data-dir history -b localhost:9092 --topic orders --interval 5m
     """
     _check_interval(interval, since)
     settings = admin_settings(connection)

@@ -19,10 +19,17 @@ from kafka_groups.rendering.pipeline.documents import Summary
 def build(*, data_dir: str, spark_choice: SparkChoice, output_format: str, colour: str) -> None:
     """Derive lag, time lag, rates, verdicts, rebalances and daily totals of the dates that changed.
 
-    Running it again changes nothing; late data is added to the dates that it belongs to.
+    Running it again changes nothing. Late data is added to the dates that it belongs to. If data is missing, such as
+    log end offsets, a note on stderr names what is unknown, and the other columns are derived. Exit codes: see
+    kafka-groups --help.
+
+    Needs no cluster, but tables of ingest or sample in --data-dir, Java 17 or newer (--fetch-java downloads one), and
+    pip install 'kafka-groups[spark]'.
 
     \b
-    kafka-groups pipeline build --data-dir history
+    Examples:
+      kafka-groups pipeline build --data-dir history
+      kafka-groups pipeline build --data-dir history --master 'local[2]'
     """
     with start_run("build", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.building import build as build_tables

@@ -20,20 +20,25 @@ if TYPE_CHECKING:
 @click.command(short_help="Join small files, remove old dates.")
 @data_dir_option
 @past_option(
-    "--retention", about="Remove dates that are older than this, such as 90d; at least 8d. [default: keep all]"
+    "--retention", about="Remove dates that are older than this, such as 90d; at least 8d. [default: no limit]"
 )
 @output_options()
 def compact(*, data_dir: str, retention: float | None, output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --retention is given. No reader sees a row twice, or misses one.
 
-    Needs no Spark. Parquet tables must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs), and a query that
-    is running may fail because a file is missing: run it again (build and report do so themselves). Delta tables keep
-    replaced and removed files for a day, for queries that are running; the next run after that deletes the files.
+    The last record of each group and member is kept, however old it is: it shows which groups and members exist. While
+    Parquet tables are compacted, a running query may fail because a file is missing: run it again (build and report do
+    so themselves). Delta tables keep replaced and removed files for a day, for queries that are running. The next run
+    after that deletes the files. If a run fails, no row is lost, and the next run continues. Exit codes: see
+    kafka-groups --help.
 
-    The last record of each group and member is kept, however old it is: it shows which groups and members exist.
+    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and pip install 'kafka-groups[spark]'.
+    Parquet tables must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs).
 
     \b
-    kafka-groups pipeline compact --data-dir history --retention 90d
+    Examples:
+      kafka-groups pipeline compact --data-dir history
+      kafka-groups pipeline compact --data-dir history --retention 90d
     """
     with start_run("compact", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.compacting import LEAST_KEEP

@@ -25,14 +25,14 @@ _DEFAULT_INTERVAL_S = 30.0
 @click.command(short_help="Read the new records of __consumer_offsets.")
 @data_dir_option
 @table_format_option
-@click.option("--once", is_flag=True, help="Read the new records, and end. [default]")
-@click.option("--continuous", is_flag=True, help="Continue until interrupted.")
-@duration_option("--interval", about="With --continuous: the interval between the starts of batches. [default: 30s]")
+@click.option("--once", is_flag=True, help="End when the new records are read. [default]")
+@click.option("--continuous", is_flag=True, help="Read until interrupted.")
+@duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
+    help="Maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @spark_options
 @output_options()
@@ -50,13 +50,24 @@ def ingest(
     colour: str,
     connection: Connection,
 ) -> None:
-    """Read __consumer_offsets into tables: every commit, every rebalance, every removal.
+    """Read the new records of __consumer_offsets into tables: every commit, every rebalance, every deletion.
 
-    Each run continues where the last one stopped; it joins no group and commits nothing. With --continuous it retries
-    while brokers are unavailable. --timeout limits each request to the brokers, and each wait for records.
+    Each run continues where the last one stopped. Run it more often than brokers keep tombstones (delete.retention.ms
+    of that topic, one day by default), or deleted groups may still be reported as existing. With --continuous, it runs
+    until it is interrupted, and retries while brokers are unavailable. --timeout limits each request to the brokers,
+    and each wait for records.
+
+    A record that this version cannot decode is written to the table unknown_records, and the others are ingested.
+    Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
+    --help.
+
+    Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and pip install 'kafka-groups[spark]'.
+    Rights: READ on the topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.
 
     \b
-    kafka-groups pipeline ingest --data-dir history -b localhost:9092
+    Examples:
+      kafka-groups pipeline ingest --data-dir history -b localhost:9092
+      kafka-groups pipeline ingest --data-dir history -b localhost:9092 --continuous --interval 1m
     """
     _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)

@@ -44,8 +44,8 @@ def table_format_option(function: F) -> F:
         "--table-format",
         type=click.Choice(_TABLE_FORMATS),
         callback=_table_format,
-        help="The table format of a new directory; an existing directory must have this format. delta needs "
-        "deltalake. [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
+        help="Table format of a new directory; an existing directory must have this format. delta needs "
+        "pip install 'kafka-groups[delta]'. [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
     )(function)
 
 
@@ -67,7 +67,8 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
         "--data-dir",
         metavar="DIR",
         callback=callback,
-        help="The directory of the tables, a path or a URI. [env: KAFKA_GROUPS_DATA_DIR]",
+        help="Directory of the tables, a path or a URI; ingest, sample and backfill create it. "
+        "[env: KAFKA_GROUPS_DATA_DIR]",
     )(function)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Record the current log end offsets and group states.")
 @data_dir_option
 @table_format_option
-@duration_option("--interval", about="Continue until interrupted, with a sample at this interval.")
+@duration_option("--interval", about="Sample at this interval until interrupted.")
 @output_options()
 @connection_options
 def sample(
@@ -41,13 +41,23 @@ def sample(
 ) -> None:
     """Record the log end offsets and the commits, states and members of all groups, as the brokers report them now.
 
-    Lag needs log end offsets, which __consumer_offsets does not contain; without the right to read that topic, samples
-    alone give lag and verdicts. Needs no Spark. With --interval, --timeout limits each sample. A sample has a row for
-    each commit of each group, even if it has not changed, of some 5 bytes: a million commits each minute are 7 GB a
-    day. Samples that are further apart than ten minutes give no rates, and gaps in the charts of a report.
+    Lag needs log end offsets, which __consumer_offsets does not contain, so run sample every minute beside ingest.
+    Samples alone also give lag and verdicts. Samples that are further apart than ten minutes give no rates, and gaps
+    in the charts of a report. A sample has a row of some 5 bytes for each commit of each group, even if the commit has
+    not changed: a million commits each minute are 7 GB a day.
+
+    If a group, a partition or a broker fails, its error is on stderr, and the others are written. Nothing on the
+    cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
+    failed. Exit codes: see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer, and pip install 'kafka-groups[spark]', but no Java. Rights: DESCRIBE on each group, and
+    on each topic. Groups and topics that this user may not describe are not in the sample, and brokers report no
+    error.
 
     \b
-    kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
+    Examples:
+      kafka-groups pipeline sample --data-dir history -b localhost:9092
+      kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
     """
     settings = admin_settings(connection)
     with start_run("sample", output_format=output_format, colour=colour) as run:

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --data-dir, the size of each table.
 
-    Needs no Spark. JSON has both; --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields
-    of a STRUCT.
+    JSON has both. --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields of a STRUCT.
+    Exit codes: see kafka-groups --help.
+
+    Needs no cluster and no Java, but pip install 'kafka-groups[spark]'.
 
     \b
-    kafka-groups pipeline tables
-    kafka-groups pipeline tables --data-dir history
+    Examples:
+      kafka-groups pipeline tables
+      kafka-groups pipeline tables --data-dir history
     """
     with start_run("tables", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
