@@ -55,9 +55,9 @@ def test_repeated_samples_create_the_directory_once_the_cluster_is_available(
 @pytest.mark.parametrize(
     ("data_dir", "message"),
     [
-        ("file://history", "file://history names a machine, 'history', and files are"),
-        ("file://somewhere/history", "file://somewhere/history names a machine, 'somewhere', and files are"),
-        ("file://", "file:// names no path: write a path, or file:/// and"),
+        ("file://history", "file://history names another machine, 'history'; write a path"),
+        ("file://somewhere/history", "file://somewhere/history names another machine, 'somewhere'; write a path"),
+        ("file://", "file:// has no path; write a path, or file:/// and"),
     ],
 )
 @pytest.mark.usefixtures("fakes")

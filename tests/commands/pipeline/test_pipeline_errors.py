@@ -87,21 +87,23 @@ CASES = {
     "no Java": Case(Machine.without_java, "build", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
     "an old Java": Case(Machine.with_an_old_java, "build", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
     "a newer schema": Case(
-        Machine.with_a_newer_schema, "ingest", "STORAGE_FAILED", "were made by its child (schema 99), and this is"
+        Machine.with_a_newer_schema, "ingest", "STORAGE_FAILED", "were created by its child (schema 99), and this is"
     ),
     "a newer schema, read only": Case(
         Machine.with_a_newer_schema, "tables", "STORAGE_FAILED", "use that version, or a newer one"
     ),
     "not a directory of tables": Case(
-        Machine.with_another_directory, "ingest", "STORAGE_FAILED", "it holds 'dear' and no"
+        Machine.with_another_directory, "ingest", "STORAGE_FAILED", "it contains 'dear' and no"
     ),
-    "a file": Case(Machine.with_a_file, "sample", "STORAGE_FAILED", "is a file, and the tables need a directory"),
-    "a full disk": Case(Machine.with_a_full_disk, "ingest", "STORAGE_FAILED", "there is no space left. Free some, and"),
+    "a file": Case(Machine.with_a_file, "sample", "STORAGE_FAILED", "is a file, and tables need a directory"),
+    "a full disk": Case(
+        Machine.with_a_full_disk, "ingest", "STORAGE_FAILED", "no space is left on the file system; free some, and"
+    ),
     "a read-only disk": Case(
         Machine.with_a_read_only_disk,
         "ingest",
         "STORAGE_FAILED",
-        "Cannot write in",
+        "cannot write in",
     ),
 }
 _WITH_DISKS = ("a full disk", "a read-only disk")

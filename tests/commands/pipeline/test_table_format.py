@@ -62,7 +62,7 @@ def test_the_environment_does_not_apply_to_a_directory_that_has_a_format(data_di
 def test_another_format_than_that_of_the_directory_is_an_error_in_one_line(data_dir: str, fakes: FakePipeline) -> None:
     outcome = run("pipeline", "sample", "--data-dir", data_dir, *CLUSTER, "--table-format", "delta", "--format", "json")
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
-    assert "of the format parquet since they were made, and delta is asked for" in outcome.stderr
+    assert "have the format parquet, which contradicts the requested delta" in outcome.stderr
     assert json.loads(outcome.stdout)["errors"][0]["name"] == "STORAGE_FAILED"
     fakes.sample.assert_not_called()
 

@@ -151,10 +151,10 @@ def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> No
     cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
     gone = checks_of(storage, Cluster("mine", {}))["ingest"]
     assert {found.status for found in (anew, cut, gone)} == {"failed"}
-    assert "was deleted and made anew since it was read (its id was old, and is new)" in anew.detail
-    assert "partition 1 of __consumer_offsets ends at 4, and it was read up to offset 5" in cut.detail
-    assert "delete .checkpoints/mine in the directory of the tables" in cut.detail
-    assert "partition 0 of __consumer_offsets is not there" in gone.detail
+    assert "was recreated since it was read: its topic id was old, and is new" in anew.detail
+    assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
+    assert "delete .checkpoints/mine in the data directory" in cut.detail
+    assert "partition 0 of __consumer_offsets does not exist" in gone.detail
 
 
 def test_ends_that_are_not_told_are_no_sign_that_all_was_read(storage: Storage) -> None:

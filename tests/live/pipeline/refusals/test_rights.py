@@ -40,9 +40,9 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"], names_of(document)) == (1, "failed", ["SOURCE_FAILED"])
     assert outcome.stderr == (
-        f"Error: __consumer_offsets cannot be read from {secured.bootstrap}: this user has no right to it. Have "
-        "Describe and Read allowed on that topic, or do without: `kafka-groups pipeline sample` needs neither, and "
-        "build tells lag and verdicts from samples\n"
+        f"Error: __consumer_offsets cannot be read from {secured.bootstrap}: not allowed: this needs READ on "
+        "that topic; allow it, or use `kafka-groups pipeline sample`, which does not need it: build derives lag and "
+        "verdicts from samples\n"
     )
     assert files_of(storage) == set()
     started.assert_not_called()
@@ -69,11 +69,11 @@ def test_doctor_tells_of_rights_that_are_missing(secured: SecuredBroker, committ
 
     assert committed
     status, detail = checks("-b", secured.bootstrap)[f"describe {TOPIC}"]
-    assert (status, "`kafka-groups pipeline sample` needs neither" in detail) == ("failed", True)
+    assert (status, "use `kafka-groups pipeline sample`" in detail) == ("failed", True)
     found = checks(*secured.flags("describer"))
     status, detail = found[f"read {TOPIC}"]
     assert found[f"describe {TOPIC}"][0] == "ok"
-    assert (status, "has no right to it. Have Describe and Read allowed" in detail) == ("failed", True)
+    assert (status, "not allowed: this needs READ on that topic" in detail) == ("failed", True)
     of_operator = checks(*secured.flags("operator"))
     assert of_operator[f"read {TOPIC}"][0] == "ok"
     assert of_operator[f"settings of {TOPIC}"][1].endswith(
@@ -161,7 +161,7 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 
     assert (outcome.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
     assert outcome.stderr.count("\n") == 1
-    assert "this user has no right to it. Have Describe and Read allowed" in outcome.stderr
+    assert "not allowed: this needs READ on that topic" in outcome.stderr
     assert "hunter2" not in outcome.stdout + outcome.stderr
     assert files_of(storage) == set()
 
@@ -175,8 +175,8 @@ def test_a_wrong_password_is_told_at_once_and_not_repeated(secured: SecuredBroke
     assert time.monotonic() - begun < 20  # of the 30 that brokers are waited for
     assert outcome.exit_code == 1
     assert outcome.stderr.splitlines()[-1] == (
-        f"Error: __consumer_offsets cannot be read from {secured.sasl_listener}: the brokers refused the credentials. "
-        "Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
+        f"Error: __consumer_offsets cannot be read from {secured.sasl_listener}: the brokers refused the credentials; "
+        "check sasl.mechanism, sasl.username and sasl.password, or the certificate"
     )
     assert "hunter2" not in outcome.stderr
 
