@@ -79,7 +79,7 @@ def list_groups(
       kafka-groups list -b localhost:9092 --format json | jq '.groups[] | select(.state == "Empty")'
     """
     if nul and not quiet:
-        raise click.UsageError("-0 goes with -q")
+        raise click.UsageError("-0 needs -q: give both or none")
     if quiet:
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
@@ -116,7 +116,7 @@ def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
         "--color always": colour == "always",
     }
     for option in (option for option, is_given in contradicting.items() if is_given):
-        msg = f"-q prints bare ids and contradicts {option}"
+        msg = f"-q prints bare ids and contradicts {option}; remove one of them"
         raise click.UsageError(msg)
 
 

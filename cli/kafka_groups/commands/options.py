@@ -187,7 +187,7 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for text in texts:
         topic, colon, numbers = text.partition(":")
         if not topic or ":" in numbers:
-            msg = f"--topic {text!r}: write a topic, or a topic and partitions as orders:0,1"
+            msg = f"--topic {text!r} cannot be parsed; write a topic, or a topic and partitions as orders:0,1"
             raise click.UsageError(msg)
         if not colon:
             # The whole topic includes the partitions that other options name.
@@ -204,7 +204,7 @@ def _parse_partitions(text: str, numbers: str) -> list[int]:
     invalid = [part for part in parts if not _is_partition(part)]
     if invalid or not parts:
         problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
-        msg = f"--topic {text!r}: {problem}"
+        msg = f"--topic {text!r}: {problem}; write partitions as orders:0,1"
         raise click.UsageError(msg)
     return [int(part) for part in parts]
 

@@ -91,7 +91,7 @@ def test_doctor_warns_before_the_first_ingest(tmp_path: Path, *, exists: bool) -
     outcome = run("pipeline", "doctor", "--data-dir", str(path), "--format", "json", bootstrap=None)
     (tables,) = [check for check in json.loads(outcome.stdout)["checks"] if check["check"] == "tables"]
     assert tables["status"] == "warning"
-    assert tables["detail"] == f"there are none in {path} yet: ingest, sample and backfill make them"
+    assert tables["detail"] == f"there are none in {path} yet; ingest, sample and backfill create them"
     assert path.exists() is exists
 
 

@@ -132,4 +132,7 @@ def test_the_doctor_says_the_same_as_a_failure_of_ingest_alone(storage: Storage,
 def test_the_doctor_of_another_cluster_does_not_mind(storage: Storage, spark_files: Path) -> None:
     (spark_files / "offsets" / "10").write_bytes(b"")
     (found,) = (check for check in examine_tables(storage.into, Cluster("other", {0: 1})) if check.check == "ingest")
-    assert (found.status, found.detail) == ("warning", "it has not run for cluster other into this directory yet")
+    assert (found.status, found.detail) == (
+        "warning",
+        "it has not written records of cluster other to this directory yet",
+    )

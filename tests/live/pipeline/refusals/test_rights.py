@@ -77,10 +77,10 @@ def test_doctor_tells_of_rights_that_are_missing(secured: SecuredBroker, committ
     of_operator = checks(*secured.flags("operator"))
     assert of_operator[f"read {TOPIC}"][0] == "ok"
     assert of_operator[f"settings of {TOPIC}"][1].endswith(
-        "kept for delete.retention.ms, so ingest has to run more often than that"
+        "kept for delete.retention.ms; run ingest more often than that"
     )
     # The same login serves our own wire.
-    assert [of_operator[name][0] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
+    assert [of_operator[name][0] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
 def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
@@ -92,7 +92,7 @@ def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
     assert committed
     assert found["versions of the brokers"]["detail"].startswith("Kafka 4.3; it uses ")
     assert "metadata.version 30 (Kafka 4.3)" in found["versions of the brokers"]["detail"]
-    assert [found[name]["status"] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
+    assert [found[name]["status"] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
 def test_samples_are_taken_as_far_as_rights_go(
