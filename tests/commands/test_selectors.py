@@ -168,8 +168,12 @@ def test_two_views_of_describe_are_a_usage_error(pair: tuple[str, str], message:
 
 @pytest.mark.parametrize("number", ["2147483648", "9" * 5_000, "0" * 5_000], ids=len)
 def test_a_partition_that_is_too_large_is_a_usage_error(number: str) -> None:
-    message = f"--topic 't:{number}': '{number}' is not a partition; write partitions as orders:0,1; see kafka-groups offsets --help"
-    assert run("offsets", "a", "--topic", f"t:{number}") == (2, "", f"Error: {message}\n")
+    message = f"--topic 't:{number}': '{number}' is not a partition; write partitions as orders:0,1"
+    assert run("offsets", "a", "--topic", f"t:{number}") == (
+        2,
+        "",
+        f"Error: {message}; see kafka-groups offsets --help\n",
+    )
 
 
 def test_topics_that_cannot_be_parsed_are_usage_errors() -> None:

@@ -93,7 +93,7 @@ def test_a_cell_of_a_report_has_the_value_of_the_document_unrounded(data_dir: st
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
 def test_what_has_no_row_in_a_report_is_printed_to_stderr(data_dir: str, output_format: str) -> None:
     notes = run("pipeline", "report", "--data-dir", data_dir, "--format", output_format).stderr.splitlines()
-    assert notes == ["Not told here: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
+    assert notes == ["Omitted: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
 
 
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
