@@ -163,9 +163,9 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
 
     Exit codes: 0 all succeeded, 1 all failed, 2 usage, 3 some failed, 130 interrupted, 143 terminated.
 
-    Needs Kafka 0.11 or newer, with SASL 1.0 or newer. The help of each command names what else it needs: newer
-    versions, and rights as ACL operations on resources. READ, WRITE, DELETE and ALTER on a resource imply DESCRIBE on
-    it.
+    Needs Kafka 0.11 or newer, with SASL 1.0 or newer (tested with 2.5.1 to 4.4.0). The help of each command names what
+    else it needs: newer versions, and rights as ACL operations on resources. READ, WRITE, DELETE and ALTER on a
+    resource imply DESCRIBE on it.
 
     \b
     Examples:
@@ -182,7 +182,9 @@ def pipeline() -> None:
     Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
     All commands of one history have the same --data-dir. They change nothing on the cluster and join no group.
 
-    Needs the packages of pip install 'kafka-groups[spark]'. The help of each command names what else it needs.
+    \b
+    Needs the extra spark: pip install 'kafka-groups[spark]'.
+    The help of each command names what else it needs.
 
     \b
     Examples:

@@ -60,8 +60,9 @@ def describe(
     offset is unknown. It is negative if the committed offset is above the log end offset. A group without members
     shows its committed offsets. A group with members also shows its commits on partitions that no member owns.
 
-    Share groups, streams groups, and classic groups of other protocols such as Connect cannot be described, only
-    listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is named is an error.
+    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, cannot be
+    described, only listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is
+    named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.

@@ -63,9 +63,9 @@ def list_groups(
 ) -> None:
     """List groups of every kind.
 
-    These are consumer groups (classic and KIP-848), share groups, streams groups, and groups of other protocols such
-    as Connect. Without ids, --match or --all-groups, all groups are listed. The brokers filter by state and type. In a
-    pipe the output is one id a line, unless options add columns.
+    These are consumer groups (classic and KIP-848), share groups, streams groups, and groups of other protocols, such
+    as those of Connect workers. Without ids, --match or --all-groups, all groups are listed. The brokers filter by
+    state and type. In a pipe the output is one id a line, unless options add columns.
 
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
     is changed. Exit codes: see kafka-groups --help.

@@ -59,8 +59,8 @@ def offsets(
     Without --topic, the rows are the partitions that have a commit. With --topic, a partition without a commit is a
     row, too, and its offset is - (null in JSON). Log end offsets and members are not requested: see describe for lag.
 
-    Share groups, streams groups, and classic groups of other protocols such as Connect have no offsets that this
-    command reads. --match and --all-groups skip them with a note.
+    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, have no
+    offsets that this command reads. --match and --all-groups skip them with a note.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.

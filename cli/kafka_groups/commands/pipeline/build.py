@@ -23,8 +23,8 @@ def build(*, data_dir: str, spark_choice: SparkChoice, output_format: str, colou
     log end offsets, a note on stderr names what is unknown, and the other columns are derived. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster, but tables of ingest or sample in --data-dir, Java 17 or newer (--fetch-java downloads one), and
-    pip install 'kafka-groups[spark]'.
+    Needs no cluster, but tables of ingest or sample in --data-dir, the extra spark, and Java 17 or newer (--fetch-java
+    downloads one).
 
     \b
     Examples:

@@ -61,8 +61,8 @@ def ingest(
     Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
     --help.
 
-    Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and pip install 'kafka-groups[spark]'.
-    Rights: READ on the topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.
+    Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and the extra spark. Rights: READ on the
+    topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.
 
     \b
     Examples:

@@ -74,8 +74,8 @@ def report(
     A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster, but tables of build in --data-dir, Java 17 or newer (--fetch-java downloads one), and pip install
-    'kafka-groups[spark]'.
+    Needs no cluster, but tables of build in --data-dir, the extra spark, and Java 17 or newer (--fetch-java downloads
+    one).
 
     \b
     Examples:

@@ -50,9 +50,9 @@ def sample(
     cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
     failed. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer, and pip install 'kafka-groups[spark]', but no Java. Rights: DESCRIBE on each group, and
-    on each topic. Groups and topics that this user may not describe are not in the sample, and brokers report no
-    error.
+    Needs Kafka 0.11 or newer, and the extra spark, but no Java. Rights: DESCRIBE on each group, and on each topic.
+    Topics without it are not in the sample. Groups without it are not listed, or fail if DESCRIBE on the cluster lists
+    them.
 
     \b
     Examples:
