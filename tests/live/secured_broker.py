@@ -99,7 +99,8 @@ class SecuredBroker:
         try:
             yield
         finally:
-            every = AclBindingFilter(*_CLUSTER, None, None, AclOperation.ANY, AclPermissionType.ANY)
+            # None is any user and any host, which its type hints do not say.
+            every = AclBindingFilter(*_CLUSTER, None, None, AclOperation.ANY, AclPermissionType.ANY)  # type: ignore[arg-type]
             admin.delete_acls([every])[every].result(_TIMEOUT_S)
 
     @contextmanager
