@@ -28,7 +28,7 @@ demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
 
 demo-pipeline: $(READY)
-	$(BIN)/kafka-groups sandbox demo --port 0 --pipeline-into demo-tables
+	$(BIN)/kafka-groups sandbox demo --port 0 --data-dir demo-tables
 
 unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -78,7 +78,7 @@ def test_a_failure_with_a_kafka_code_converts_back_to_a_broker_error() -> None:
         broker=2,
         code=30,
         name="GROUP_AUTHORIZATION_FAILED",
-        message="not allowed: this needs Describe on the group",
+        message="not allowed: this needs DESCRIBE on the group",
     )
     error = failure.to_error()
     assert type(error) is BrokerError

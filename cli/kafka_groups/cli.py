@@ -156,7 +156,21 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
 def cli(ctx: click.Context, *, debug: bool) -> None:
     """Show consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
 
+    list, describe and offsets change nothing on the cluster and join no group. If a group, a partition or a broker
+    fails, its error is a line on stderr, and the results of the others are printed. stdout has only results.
+
+    Name the cluster with -b, --profile, --config, or their environment variables. Options stand after the command.
+
     Exit codes: 0 all succeeded, 1 all failed, 2 usage, 3 some failed, 130 interrupted, 143 terminated.
+
+    Needs Kafka 0.11 or newer, with SASL 1.0 or newer (tested with 2.5.1 to 4.4.0). The help of each command names what
+    else it needs: newer versions, and rights as ACL operations on resources. READ, WRITE, DELETE and ALTER on a
+    resource imply DESCRIBE on it.
+
+    \b
+    Examples:
+      kafka-groups list --state -b localhost:9092
+      kafka-groups describe --all-groups -b localhost:9092
     """
     ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
 
@@ -166,6 +180,16 @@ def pipeline() -> None:
     """Keep the history of groups in tables, and report on it.
 
     Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
+    All commands of one history have the same --data-dir. They change nothing on the cluster and join no group.
+
+    \b
+    Needs the extra spark: pip install 'kafka-groups[spark]'.
+    The help of each command names what else it needs.
+
+    \b
+    Examples:
+      kafka-groups pipeline doctor -b localhost:9092
+      kafka-groups pipeline ingest --data-dir history -b localhost:9092
     """
 
 

@@ -222,7 +222,7 @@ def test_a_group_whose_lookup_is_refused_fails_alone() -> None:
         assert list(results.succeeded) == ["orders"]
         failure = results.failed["secret"]
         assert (failure.name, failure.broker, failure.group) == ("GROUP_AUTHORIZATION_FAILED", None, "secret")
-        assert failure.message == "not allowed: this needs Describe on the group"
+        assert failure.message == "not allowed: this needs DESCRIBE on the group"
 
 
 def test_a_throttled_response_is_returned() -> None:

@@ -65,7 +65,7 @@ def test_each_group_of_one_response_has_its_own_error() -> None:
 def test_all_raises_the_first_failure_as_an_error() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.groups["b"].error = 30
-        with pytest.raises(BrokerError, match="not allowed: this needs Describe on the group") as caught:
+        with pytest.raises(BrokerError, match="not allowed: this needs DESCRIBE on the group") as caught:
             admin.list_consumer_group_offsets(dict.fromkeys("abc")).all()
         assert (caught.value.name, caught.value.code) == ("GROUP_AUTHORIZATION_FAILED", 30)
 

@@ -113,11 +113,11 @@ def test_ids_end_with_nul_if_requested() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-0",), "-0 goes with -q"),
-        (("-q", "--format", "json"), "-q prints bare ids and contradicts --format json"),
-        (("-q", "--format", "csv"), "-q prints bare ids and contradicts --format csv"),
-        (("-q", "--verbose"), "-q prints bare ids and contradicts --verbose"),
-        (("-q", "--color", "always"), "-q prints bare ids and contradicts --color always"),
+        (("-0",), "-0 needs -q: give both or none"),
+        (("-q", "--format", "json"), "-q prints bare ids and contradicts --format json; remove one of them"),
+        (("-q", "--format", "csv"), "-q prints bare ids and contradicts --format csv; remove one of them"),
+        (("-q", "--verbose"), "-q prints bare ids and contradicts --verbose; remove one of them"),
+        (("-q", "--color", "always"), "-q prints bare ids and contradicts --color always; remove one of them"),
     ],
 )
 def test_contradicting_output_options_are_usage_errors(arguments: tuple[str, ...], message: str) -> None:

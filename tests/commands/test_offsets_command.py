@@ -146,10 +146,10 @@ def test_a_denied_partition_is_one_error_and_does_not_hide_others(cluster: FakeC
             "broker": None,
             "code": 29,
             "name": "TOPIC_AUTHORIZATION_FAILED",
-            "message": "not allowed: this needs Describe on the topic",
+            "message": "not allowed: this needs DESCRIBE on the topic",
         }
     ]
-    error = "group 'a', partition secret-0: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
+    error = "group 'a', partition secret-0: not allowed: this needs DESCRIBE on the topic (TOPIC_AUTHORIZATION_FAILED)"
     assert (outcome.exit_code, document["status"], outcome.stderr) == (3, "partial", f"Error: {error}\n")
 
 

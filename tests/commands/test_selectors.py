@@ -168,17 +168,25 @@ def test_two_views_of_describe_are_a_usage_error(pair: tuple[str, str], message:
 
 @pytest.mark.parametrize("number", ["2147483648", "9" * 5_000, "0" * 5_000], ids=len)
 def test_a_partition_that_is_too_large_is_a_usage_error(number: str) -> None:
-    message = f"--topic 't:{number}': '{number}' is not a partition; see kafka-groups offsets --help"
-    assert run("offsets", "a", "--topic", f"t:{number}") == (2, "", f"Error: {message}\n")
+    message = f"--topic 't:{number}': '{number}' is not a partition; write partitions as orders:0,1"
+    assert run("offsets", "a", "--topic", f"t:{number}") == (
+        2,
+        "",
+        f"Error: {message}; see kafka-groups offsets --help\n",
+    )
 
 
 def test_topics_that_cannot_be_parsed_are_usage_errors() -> None:
-    hint = "; see kafka-groups offsets --help\n"
+    write, hint = "; write partitions as orders:0,1", "; see kafka-groups offsets --help\n"
     unknown = run("offsets", "a", "--topic", "t:x")
-    assert unknown == (2, "", f"Error: --topic 't:x': 'x' is not a partition{hint}")
+    assert unknown == (2, "", f"Error: --topic 't:x': 'x' is not a partition{write}{hint}")
     empty = run("offsets", "a", "--topic", "t:")
-    assert empty == (2, "", f"Error: --topic 't:': no partition is named after the colon{hint}")
+    assert empty == (2, "", f"Error: --topic 't:': no partition is named after the colon{write}{hint}")
     twice = run("offsets", "a", "--topic", "t:0:1")
-    assert twice == (2, "", f"Error: --topic 't:0:1': write a topic, or a topic and partitions as orders:0,1{hint}")
+    assert twice == (
+        2,
+        "",
+        f"Error: --topic 't:0:1' cannot be parsed; write a topic, or a topic and partitions as orders:0,1{hint}",
+    )
     after_the_whole_topic = run("offsets", "a", "--topic", "t", "--topic", "t:x")
     assert after_the_whole_topic == unknown

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 import pytest
 
 from kafka_groups.cli import LazyGroup, cli, pipeline
 from tests.fakes.fake_admin import run
+from tests.help_examples import COMMANDS
 
-
-def commands_in(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command of a group and of its groups, with the words of its command line."""
-    context = click.Context(group)
-    found = [((*path, name), group.get_command(context, name)) for name in group.list_commands(context)]
-    yield from ((words, command) for words, command in found if command is not None)
-    for words, inner in [(words, command) for words, command in found if isinstance(command, click.Group)]:
-        yield from commands_in(inner, *words)
-
-
-COMMANDS = dict([((), cli), *commands_in(cli)])
 OPTIONS = {
     " ".join((*words, option.opts[-1])): option
     for words, command in COMMANDS.items()

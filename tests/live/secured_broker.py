@@ -11,6 +11,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -32,6 +33,8 @@ from tests.live.groups.topics import client_properties
 
 SECRET = "hunter2-of-the-operator"
 _TIMEOUT_S = 30
+# Kafka's resource type is CLUSTER; librdkafka's name for the same number is BROKER.
+_CLUSTER = (ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL)
 _NAME = "secured"
 _SCRAM = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -78,6 +81,27 @@ class SecuredBroker:
         binding = AclBinding(*resource, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
         admin = self._admin()
         admin.create_acls([binding])[binding].result(_TIMEOUT_S)
+
+    @contextmanager
+    def cluster_rights(self, **operations: AclOperation) -> Iterator[None]:
+        """Allow each user one operation on the cluster inside the with block, and no others except anonymous clients.
+
+        The broker itself is an anonymous client of its controller.
+        """
+        rights = {"ANONYMOUS": AclOperation.ALL, **operations}
+        bindings = [
+            AclBinding(*_CLUSTER, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+            for user, operation in rights.items()
+        ]
+        admin = self._admin()
+        for future in admin.create_acls(bindings).values():
+            future.result(_TIMEOUT_S)
+        try:
+            yield
+        finally:
+            # None is any user and any host, which its type hints do not say.
+            every = AclBindingFilter(*_CLUSTER, None, None, AclOperation.ANY, AclPermissionType.ANY)  # type: ignore[arg-type]
+            admin.delete_acls([every])[every].result(_TIMEOUT_S)
 
     @contextmanager
     def settings(self, topic: str, settings: Mapping[str, str]) -> Iterator[None]:

@@ -1,14 +1,16 @@
-"""Users without some rights: what brokers leave out, what they refuse, and that the other groups are printed."""
+"""The rights that list, describe and offsets need, as their help names them, for a user with few rights."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from tests.live.groups.clients import run_command
-from tests.live.groups.contexts import enter_concurrently
+from tests.fakes.fake_admin import Outcome, run
+from tests.live.groups.conditions import wait_until
 from tests.live.groups.members import simple, stable
 from tests.live.groups.topics import make_topic
 from tests.live.secured_broker import SecuredBroker
@@ -17,74 +19,110 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
-def topics(secured: SecuredBroker) -> tuple[str, str]:
-    """Return an open topic, and one that only the operator may describe."""
-    return make_topic(secured.bootstrap, records=5), make_topic(secured.bootstrap, records=5)
+def topic(secured: SecuredBroker) -> str:
+    """Return a topic that every user may describe."""
+    return make_topic(secured.bootstrap, records=8)
 
 
 @pytest.fixture(scope="module")
-def groups(secured: SecuredBroker, topics: tuple[str, str]) -> Iterator[dict[str, str]]:
-    """Groups by what is closed to an anonymous user: the group itself, or one of its topics."""
-    visible, closed = topics
-    bootstrap, commits = secured.bootstrap, [(closed, 0, 2)]
-    with enter_concurrently(
-        mixed=simple(bootstrap, commits=[(visible, 0, 3), *commits]),
-        denied=simple(bootstrap, commits=[(visible, 0, 1)]),
-        classic=stable(bootstrap, closed, commits=commits),
-        consumer=stable(bootstrap, closed, commits=commits, consumer_protocol=True),
-    ) as groups:
-        secured.allow("operator", AclOperation.READ, closed)
-        secured.allow("operator", AclOperation.READ, groups["denied"], kind=ResourceType.GROUP)
-        yield groups
+def hidden_topic(secured: SecuredBroker) -> str:
+    """Return a topic that the describer may not describe."""
+    name = make_topic(secured.bootstrap, records=8)
+    secured.allow("ANONYMOUS", AclOperation.ALL, name)
+    return name
 
 
-def test_a_denied_group_is_an_error_and_the_other_is_printed(
-    secured: SecuredBroker, topics: tuple[str, str], groups: dict[str, str]
+@pytest.fixture(scope="module")
+def group(secured: SecuredBroker, topic: str, hidden_topic: str) -> Iterator[str]:
+    """Yield a group that every user may describe, with commits on both topics."""
+    with simple(secured.bootstrap, commits=[(topic, 0, 3), (hidden_topic, 0, 5)]) as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def hidden_group(secured: SecuredBroker, topic: str) -> Iterator[str]:
+    """Yield a group that the describer may not describe."""
+    with simple(secured.bootstrap, commits=[(topic, 0, 3)]) as name:
+        secured.allow("ANONYMOUS", AclOperation.ALL, name, kind=ResourceType.GROUP)
+        yield name
+
+
+def run_as_describer(secured: SecuredBroker, *arguments: str) -> Outcome:
+    return run(*arguments, *secured.flags("describer"), bootstrap=None)
+
+
+def document_for_describer(secured: SecuredBroker, *arguments: str) -> tuple[int, Any]:
+    outcome = run_as_describer(secured, *arguments, "--format", "json")
+    return outcome.exit_code, json.loads(outcome.stdout)
+
+
+def names_of(document: Any) -> list[tuple[str, str]]:
+    return [(error["group"] or error["topic"], error["name"]) for error in document["errors"]]
+
+
+def test_a_group_without_describe_is_not_listed_and_no_error(
+    secured: SecuredBroker, group: str, hidden_group: str
 ) -> None:
-    for command in ("describe", "offsets"):
-        result = run_command(secured.bootstrap, command, groups["denied"], groups["mixed"])
-        assert [row[:4] for row in result.rows[1:]] == [[groups["mixed"], topics[0], "0", "3"]]
-        assert result.notes[-1] == (
-            f"Error: group '{groups['denied']}': not allowed: this needs Describe on the group "
-            "(GROUP_AUTHORIZATION_FAILED)"
+    with secured.cluster_rights():
+        wait_until(
+            lambda: hidden_group not in run_as_describer(secured, "list").stdout, lambda: f"{hidden_group} is listed"
         )
-        assert result.code == 3
+        listed = run_as_describer(secured, "list")
+        named = run_as_describer(secured, "list", hidden_group, group)
+    assert (group in listed.stdout.split(), listed.stderr, listed.exit_code) == (True, "", 0)
+    assert (named.stdout.split(), named.exit_code) == ([group], 3)
+    assert named.stderr == f"Error: group '{hidden_group}': there is no such group (GROUP_ID_NOT_FOUND)\n"
 
 
-def test_brokers_leave_out_commits_on_denied_topics_without_an_error(
-    secured: SecuredBroker, topics: tuple[str, str], groups: dict[str, str]
+def test_describe_on_the_cluster_lists_all_groups_and_describes_none(
+    secured: SecuredBroker, group: str, hidden_group: str
 ) -> None:
-    result = run_command(secured.bootstrap, "offsets", groups["mixed"])
-    assert [row[:4] for row in result.rows[1:]] == [[groups["mixed"], topics[0], "0", "3"]]
-    assert (result.err, result.code) == ("", 0)
+    with secured.cluster_rights(describer=AclOperation.DESCRIBE):
+        wait_until(
+            lambda: hidden_group in run_as_describer(secured, "list").stdout, lambda: f"{hidden_group} is not listed"
+        )
+        code, document = document_for_describer(secured, "describe", group, hidden_group, "--state")
+    assert (code, [found["group"] for found in document["groups"]]) == (3, [group])
+    assert (hidden_group, "GROUP_AUTHORIZATION_FAILED") in names_of(document)
 
 
-def test_a_denied_topic_that_is_named_is_an_error(
-    secured: SecuredBroker, topics: tuple[str, str], groups: dict[str, str]
+def test_read_on_a_group_implies_describe(secured: SecuredBroker, topic: str) -> None:
+    with simple(secured.bootstrap, commits=[(topic, 0, 3)]) as readable, secured.cluster_rights():
+        secured.allow("describer", AclOperation.READ, readable, kind=ResourceType.GROUP)
+        wait_until(lambda: readable in run_as_describer(secured, "list").stdout, lambda: f"{readable} is not listed")
+        code, document = document_for_describer(secured, "describe", readable)
+        # The right of anonymous clients is gone, and simple() deletes nothing.
+    assert (code, [row["lag"] for row in document["groups"][0]["offsets"]]) == (0, [5])
+
+
+def test_commits_on_a_topic_without_describe_are_left_out_without_an_error(
+    secured: SecuredBroker, group: str, topic: str, hidden_topic: str
 ) -> None:
-    result = run_command(secured.bootstrap, "offsets", groups["mixed"], "--topic", f"{topics[1]}:0")
-    where = f"group '{groups['mixed']}', partition {topics[1]}-0"
-    assert result.notes == [
-        f"Error: {where}: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
-    ]
-    assert result.code == 3
+    for command in ("offsets", "describe"):
+        code, document = document_for_describer(secured, command, group)
+        assert (code, [row["topic"] for row in document["groups"][0]["offsets"]]) == (0, [topic])
+    code, document = document_for_describer(
+        secured, "offsets", group, "--topic", f"{topic}:0", "--topic", f"{hidden_topic}:0"
+    )
+    assert (code, names_of(document)) == (3, [(group, "TOPIC_AUTHORIZATION_FAILED")])
 
 
-def test_a_denied_topic_that_is_assigned_to_a_classic_member_is_an_error_of_its_partition(
-    secured: SecuredBroker, topics: tuple[str, str], groups: dict[str, str]
-) -> None:
-    result = run_command(secured.bootstrap, "describe", groups["classic"])
-    assert [row[:6] for row in result.rows[1:]] == [[groups["classic"], topics[1], "0", "-", "-", "-"]]
-    assert result.notes == [
-        f"Error: partition {topics[1]}-0: not allowed: this needs Describe on the topic (TOPIC_AUTHORIZATION_FAILED)"
-    ]
-    assert result.code == 3
+def test_a_topic_without_describe_hides_its_log_end_offsets(secured: SecuredBroker, hidden_topic: str) -> None:
+    with stable(secured.bootstrap, hidden_topic) as name:
+        code, document = document_for_describer(secured, "describe", name)
+    (found,) = document["groups"]
+    assert (code, bool(found["members"])) == (3, True)
+    assert [row["log_end_offset"] for row in found["offsets"]] == [None]
+    assert {error for _, error in names_of(document)} == {"TOPIC_AUTHORIZATION_FAILED"}
 
 
 @pytest.mark.parametrize("view", ["--offsets", "--members"])
-def test_a_denied_topic_hides_a_whole_kip_848_group(secured: SecuredBroker, groups: dict[str, str], view: str) -> None:
-    result = run_command(secured.bootstrap, "describe", groups["consumer"], view)
-    assert result.out == ""
-    assert [line.startswith(f"Error: group '{groups['consumer']}': ") for line in result.notes] == [True]
-    assert "TOPIC_AUTHORIZATION_FAILED" in result.err
-    assert result.code == 1
+def test_a_topic_without_describe_hides_a_kip_848_group_without_other_commits(
+    secured: SecuredBroker, hidden_topic: str, view: str
+) -> None:
+    with stable(secured.bootstrap, hidden_topic, consumer_protocol=True) as name:
+        outcome = run_as_describer(secured, "describe", name, view)
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith(f"Error: group '{name}': ")
+    assert outcome.stderr.endswith("(TOPIC_AUTHORIZATION_FAILED)\n")
+    assert outcome.stderr.count("\n") == 1

@@ -63,7 +63,7 @@ def test_an_invalid_state_file_is_named_in_the_error(directory: SandboxDirectory
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "Mine", "-x", "x" * 41])
 def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SandboxError, match="cannot name a sandbox"):
+    with pytest.raises(SandboxError, match="is not a valid name of a sandbox"):
         sandbox_directory(name, home=tmp_path)
 
 

@@ -33,7 +33,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     multiple=True,
     is_flag=False,
     flag_value=BARE,
-    help="Show states; with names, only groups in one of them.",
+    help="Add the column STATE; with names, list only groups in one of these states.",
 )
 @click.option(
     "--type",
@@ -42,9 +42,9 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     multiple=True,
     is_flag=False,
     flag_value=BARE,
-    help="Show types; with names, only groups of one of them.",
+    help="Add the column TYPE; with names, list only groups of one of these types.",
 )
-@click.option("--verbose", is_flag=True, help="Show protocols too.")
+@click.option("--verbose", is_flag=True, help="Add the column PROTOCOL.")
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")
 @output_options(formats=(*FORMATS, "kafka"))
@@ -63,15 +63,23 @@ def list_groups(
 ) -> None:
     """List groups of every kind.
 
-    These are consumer groups of both protocols, Connect, share, streams and all others. The brokers filter by state
-    and type. Ids select these groups only.
+    These are consumer groups (classic and KIP-848), share groups, streams groups, and groups of other protocols, such
+    as those of Connect workers. Without ids, --match or --all-groups, all groups are listed. The brokers filter by
+    state and type. In a pipe the output is one id a line, unless options add columns.
+
+    If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
+    is changed. Exit codes: see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer; 2.6 for states, 3.8 for types. Rights: DESCRIBE on each group, or on the cluster for all
+    groups. A group that this user may not describe is not in the list, and brokers report no error for it.
 
     \b
-    kafka-groups list --state Stable,Empty
-    kafka-groups list --format json | jq -r '.groups[] | select(.state=="Stable").group'
+    Examples:
+      kafka-groups list --state Stable,Empty -b localhost:9092
+      kafka-groups list -b localhost:9092 --format json | jq '.groups[] | select(.state == "Empty")'
     """
     if nul and not quiet:
-        raise click.UsageError("-0 goes with -q")
+        raise click.UsageError("-0 needs -q: give both or none")
     if quiet:
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
@@ -108,7 +116,7 @@ def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
         "--color always": colour == "always",
     }
     for option in (option for option, is_given in contradicting.items() if is_given):
-        msg = f"-q prints bare ids and contradicts {option}"
+        msg = f"-q prints bare ids and contradicts {option}; remove one of them"
         raise click.UsageError(msg)
 
 

@@ -34,9 +34,13 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
     multiple=True,
     help="Only this topic, or these partitions of it. Repeatable.",
 )
-@click.option("--stable", is_flag=True, help="Wait for open transactions that commit offsets.")
-@click.option("--state", "states", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
-@click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
+@click.option("--stable", is_flag=True, help="Wait until open transactions that commit offsets have ended.")
+@click.option(
+    "--state", "states", metavar="STATE,…", multiple=True, help="Only groups in one of these states, such as Empty."
+)
+@click.option(
+    "--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types: Classic or Consumer."
+)
 @output_options()
 @connection_options
 def offsets(
@@ -52,12 +56,23 @@ def offsets(
 ) -> None:
     """List committed offsets of groups, by partition.
 
-    All groups take one lookup and one request for each coordinator. With --topic, a partition without a commit is a
-    row too.
+    Without --topic, the rows are the partitions that have a commit. With --topic, a partition without a commit is a
+    row, too, and its offset is - (null in JSON). Log end offsets and members are not requested: see describe for lag.
+
+    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, have no
+    offsets that this command reads. --match and --all-groups skip them with a note.
+
+    If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
+    cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer; 2.5 for --stable, 2.6 for --state, 3.8 for --type. Rights: DESCRIBE on each group, and
+    on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; with --topic it is an
+    error. --match and --all-groups select from the groups that list shows.
 
     \b
-    kafka-groups offsets billing checkout
-    kafka-groups offsets --all-groups --topic orders:0,1 --format json
+    Examples:
+      kafka-groups offsets billing checkout -b localhost:9092
+      kafka-groups offsets --all-groups --topic orders:0,1 -b localhost:9092 --format csv
     """
     require_selectors(selectors)
     partitions = parse_topics(topics)

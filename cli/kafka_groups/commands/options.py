@@ -49,41 +49,51 @@ class Connection:
 
 def connection_options(function: F) -> F:
     """Add the connection options; they arrive as one `connection`. The timeout is for all requests together."""
-    return _with_connection(function, "Timeout for all requests of the command")
+    return _with_connection(
+        function,
+        "Timeout for all requests of the command",
+        "an item without a response fails, and the others are printed",
+    )
 
 
 def connection_options_per_request(function: F) -> F:
     """Add the connection options to a command that runs without a time limit: the timeout is for each request."""
-    return _with_connection(function, "Timeout of each request")
+    return _with_connection(function, "Timeout of each request", "a request that takes longer fails")
 
 
-def _with_connection(function: F, timeout: str) -> F:
+def _with_connection(function: F, timeout: str, expiry: str) -> F:
     for option in (
         click.option(
             "--timeout",
             metavar="DURATION",
-            help=f"{timeout}, e.g. 30s or 500ms. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
+            help=f"{timeout}, such as 30s or 500ms: {expiry}. [env: KAFKA_GROUPS_TIMEOUT; default: 30s]",
         ),
         click.option(
             "--profile",
             metavar="NAME",
-            help="The profile of this name in the profiles file. [env: KAFKA_GROUPS_PROFILE]",
+            help="A table of profiles.toml in the user's configuration directory (Linux: ~/.config/kafka-groups). "
+            "[env: KAFKA_GROUPS_PROFILE]",
         ),
         click.option(
-            "-X", "properties", metavar="KEY=VALUE", multiple=True, help="One connection property. Repeatable."
+            "-X",
+            "properties",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="One connection property. Repeatable. Lists of processes show it to other users: write secrets to a "
+            "file for --config or --profile that only you can read.",
         ),
         click.option(
             "--config",
             "--command-config",
             "config",
             metavar="FILE",
-            help="A properties file, with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
+            help="A properties file with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
         ),
         click.option(
             "-b",
             "--bootstrap-server",
             metavar="HOST:PORT,…",
-            help="Brokers to connect to first. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
+            help="Brokers to connect to first; the others are found from them. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
         ),
     ):
         function = option(function)
@@ -118,7 +128,7 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
                 type=click.Choice(("auto", "always", "never")),
                 default="auto",
                 show_default=True,
-                help="Colour in tables.",
+                help="Colour in tables; auto: on a terminal.",
             ),
             click.option(
                 "--format",
@@ -138,10 +148,24 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
 def selector_options(function: F) -> F:
     """Add the options that select groups; they arrive as one `selectors`."""
     for option in (
-        click.option("--exclude", metavar="REGEX", callback=_regex, help="Skip groups whose whole id matches."),
-        click.option("--all-groups", "every", is_flag=True, help="All groups of the cluster."),
-        click.option("--match", metavar="REGEX", callback=_regex, help="Groups whose whole id matches."),
-        click.option("-g", "--group", "groups", metavar="ID", multiple=True, help="A group. Repeatable."),
+        click.option(
+            "--exclude",
+            metavar="REGEX",
+            callback=_regex,
+            help="Skip groups whose whole id matches this regular expression.",
+        ),
+        click.option("--all-groups", "every", is_flag=True, help="All groups."),
+        click.option(
+            "--match", metavar="REGEX", callback=_regex, help="Groups whose whole id matches this regular expression."
+        ),
+        click.option(
+            "-g",
+            "--group",
+            "groups",
+            metavar="ID",
+            multiple=True,
+            help="A group id, the same as an argument. Repeatable.",
+        ),
         click.argument("ids", metavar="[GROUP]…", nargs=-1),
     ):
         function = option(function)
@@ -163,7 +187,7 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for text in texts:
         topic, colon, numbers = text.partition(":")
         if not topic or ":" in numbers:
-            msg = f"--topic {text!r}: write a topic, or a topic and partitions as orders:0,1"
+            msg = f"--topic {text!r} cannot be parsed; write a topic, or a topic and partitions as orders:0,1"
             raise click.UsageError(msg)
         if not colon:
             # The whole topic includes the partitions that other options name.
@@ -180,7 +204,7 @@ def _parse_partitions(text: str, numbers: str) -> list[int]:
     invalid = [part for part in parts if not _is_partition(part)]
     if invalid or not parts:
         problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
-        msg = f"--topic {text!r}: {problem}"
+        msg = f"--topic {text!r}: {problem}; write partitions as orders:0,1"
         raise click.UsageError(msg)
     return [int(part) for part in parts]
 

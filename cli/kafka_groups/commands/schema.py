@@ -21,8 +21,11 @@ def schema(*, command: str) -> None:
     backfill, build, report, tables, compact, doctor. The rows of --format ndjson are under "$defs". Keys are only ever
     added.
 
+    Needs no cluster.
+
     \b
-    kafka-groups schema describe
-    kafka-groups schema pipeline-report
+    Examples:
+      kafka-groups schema describe
+      kafka-groups schema pipeline-report | jq '.properties | keys'
     """
     click.echo(json.dumps(_SCHEMAS[command], indent=2))

@@ -65,6 +65,6 @@ def _told(cluster: str, names: list[str], last: date, lookback_days: int) -> str
     noun = "group has" if len(names) == 1 else "groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (
-        f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and so no row from then on: "
+        f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and no row since then: "
         f"{few(names)}."
     )

@@ -118,7 +118,7 @@ def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
         read_ms, sampled_ms = each.read_ms, each.sampled_ms
         if read_ms is not None and sampled_ms is not None and sampled_ms - read_ms > _LATE_MS:
             told = (
-                f"the last record read from __consumer_offsets is of {spell(read_ms)}, the last sample of "
-                f"{spell(sampled_ms)}: if anything was committed in between, ingest is behind, and only samples tell."
+                f"the last record that was read from __consumer_offsets is of {spell(read_ms)}, the last sample of "
+                f"{spell(sampled_ms)}: commits in between are known from samples only, until ingest runs again."
             )
             yield of_cluster(told, cluster, reach)

@@ -45,7 +45,7 @@ class ErrorCode(NamedTuple):
 # By number: name, whether Kafka's exception is a RetriableException, and a sentence for the codes that users meet.
 # Constants, because an object for each code would take half a millisecond of the start of every command.
 _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
-    -1: ("UNKNOWN_SERVER_ERROR", False, "the broker met an unexpected error"),
+    -1: ("UNKNOWN_SERVER_ERROR", False, "an unexpected error occurred on the broker; see its log"),
     0: ("NONE", False, None),
     1: ("OFFSET_OUT_OF_RANGE", False, None),
     2: ("CORRUPT_MESSAGE", True, None),
@@ -75,9 +75,9 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     26: ("INVALID_SESSION_TIMEOUT", False, None),
     27: ("REBALANCE_IN_PROGRESS", False, None),
     28: ("INVALID_COMMIT_OFFSET_SIZE", False, None),
-    29: ("TOPIC_AUTHORIZATION_FAILED", False, "not allowed: this needs Describe on the topic"),
-    30: ("GROUP_AUTHORIZATION_FAILED", False, "not allowed: this needs Describe on the group"),
-    31: ("CLUSTER_AUTHORIZATION_FAILED", False, "not allowed: this needs Describe on the cluster"),
+    29: ("TOPIC_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the topic"),
+    30: ("GROUP_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the group"),
+    31: ("CLUSTER_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the cluster"),
     32: ("INVALID_TIMESTAMP", False, None),
     33: ("UNSUPPORTED_SASL_MECHANISM", False, None),
     34: ("ILLEGAL_SASL_STATE", False, None),

@@ -147,7 +147,7 @@ def sandbox_directory(name: str, *, home: Path | None) -> SandboxDirectory:
     Raises SandboxError if the name is not valid.
     """
     if not _NAME.fullmatch(name):
-        msg = f"'{name}' cannot name a sandbox; use up to 40 lower-case letters, digits and dashes"
+        msg = f"'{name}' is not a valid name of a sandbox; use up to 40 lower-case letters, digits and dashes"
         raise SandboxError(msg)
     return SandboxDirectory(path=(home or user_directory("state")).absolute() / name)
 

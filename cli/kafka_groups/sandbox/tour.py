@@ -58,11 +58,11 @@ def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
     )
 
 
-def pipeline_steps(bootstrap: str, into: Path) -> tuple[Step, ...]:
-    """Return the steps of the pipeline's tour, from the brokers' records to a page with charts; tables go to `into`."""
-    tables = ("--into", str(into))
+def pipeline_steps(bootstrap: str, data_dir: Path) -> tuple[Step, ...]:
+    """Return the steps of the pipeline's tour, which writes its tables and its page to `data_dir`."""
+    tables = ("--data-dir", str(data_dir))
     connected = (*tables, "-b", bootstrap)
-    page = str(into / "report.html")
+    page = str(data_dir / "report.html")
     return (
         Step(why="check the requirements of the pipeline", command=("pipeline", "doctor", "-b", bootstrap)),
         Step(why="write the brokers' records about groups into tables", command=("pipeline", "ingest", *connected)),
@@ -82,13 +82,15 @@ def pipeline_steps(bootstrap: str, into: Path) -> tuple[Step, ...]:
     )
 
 
-def run_demo(bootstrap: str, *, show: Callable[[str], None], into: Path | None = None) -> bool:
+def run_demo(bootstrap: str, *, show: Callable[[str], None], data_dir: Path | None = None) -> bool:
     """Run the tour on the stdout and stderr of this process; return False if one of its commands failed.
 
-    With `into`, a directory for tables, the tour is that of the pipeline. `show` receives each command before it runs.
+    With `data_dir`, a directory for tables, the tour is that of the pipeline.
+    `show` receives each command before it runs.
     """
     succeeded = True
-    for step in pipeline_steps(bootstrap, into) if into else steps(bootstrap, has_jq=shutil.which("jq") is not None):
+    tour = pipeline_steps(bootstrap, data_dir) if data_dir else steps(bootstrap, has_jq=shutil.which("jq") is not None)
+    for step in tour:
         show(f"\n# {step.why}\n$ {step.line}")
         succeeded = _run(step) and succeeded
     return succeeded

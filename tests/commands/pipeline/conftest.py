@@ -73,7 +73,7 @@ def fakes(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> FakePipelin
 
 
 @pytest.fixture
-def into(tmp_path: Path) -> str:
+def data_dir(tmp_path: Path) -> str:
     """A directory of tables that the pipeline created."""
     from kafka_groups.pipeline.storage import open_storage
 

@@ -37,9 +37,10 @@ def policies(mocker: MockerFixture) -> Mock:
     return find
 
 
-def run(brokers: ScriptedCluster, into: Path, *arguments: str) -> Outcome:
-    """Run a backfill whose --since and --step leave one time or two."""
-    command = ("pipeline", "backfill", "--into", str(into / "history"), "--since", "2s", "--step", "2s", *arguments)
+def run(brokers: ScriptedCluster, data_dir: Path, *arguments: str) -> Outcome:
+    """Run a backfill whose --since and --interval leave one time or two."""
+    times = ("--since", "2s", "--interval", "2s")
+    command = ("pipeline", "backfill", "--data-dir", str(data_dir / "history"), *times, *arguments)
     return run_command(*command, bootstrap=str(brokers.brokers[1].endpoint))
 
 

@@ -20,8 +20,8 @@ PARTIAL = SimpleNamespace(dates=3, files_before=522, files_after=3, removed_date
 NOTHING = SimpleNamespace(dates=0, files_before=0, files_after=0, removed_dates=0)
 
 
-def compact(into: str, *more: str) -> Outcome:
-    return run("pipeline", "compact", "--into", into, *more)
+def compact(data_dir: str, *more: str) -> Outcome:
+    return run("pipeline", "compact", "--data-dir", data_dir, *more)
 
 
 def end_early(fakes: FakePipeline, done: SimpleNamespace, error: BaseException) -> None:
@@ -41,33 +41,33 @@ def document(outcome: Outcome) -> dict[str, Any]:
     return content
 
 
-def test_a_compaction_has_a_progress_bar(fakes: FakePipeline, into: str) -> None:
-    compact(into)
+def test_a_compaction_has_a_progress_bar(fakes: FakePipeline, data_dir: str) -> None:
+    compact(data_dir)
     assert isinstance(fakes.compact.call_args.kwargs["progress"], ProgressBar)
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
 def test_an_interrupted_compaction_reports_what_it_did(
-    fakes: FakePipeline, into: str, error: BaseException, code: int
+    fakes: FakePipeline, data_dir: str, error: BaseException, code: int
 ) -> None:
     end_early(fakes, PARTIAL, error)
-    outcome = compact(into)
+    outcome = compact(data_dir)
     assert outcome.exit_code == code
     assert outcome.stdout.split()[:4] == ["WHAT", "NUMBER", "dates", "3"]
     assert outcome.stderr.startswith("Done so far, in ")
     assert ": dates 3, files before 522, files after 3, removed dates 0.\n" in outcome.stderr
-    content = document(compact(into, "--format", "json"))
+    content = document(compact(data_dir, "--format", "json"))
     assert (content["status"], content["files_before"], content["errors"][0]["name"]) == ("partial", 522, "INTERRUPTED")
 
 
-def test_a_compaction_that_fails_midway_is_partial(fakes: FakePipeline, into: str) -> None:
+def test_a_compaction_that_fails_midway_is_partial(fakes: FakePipeline, data_dir: str) -> None:
     end_early(fakes, PARTIAL, StorageError("no"))
-    outcome = compact(into)
+    outcome = compact(data_dir)
     assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (3, "Error: no")
     assert "Done so far, in " in outcome.stderr
 
 
-def test_a_compaction_that_fails_before_it_did_anything_has_no_numbers(fakes: FakePipeline, into: str) -> None:
+def test_a_compaction_that_fails_before_it_did_anything_has_no_numbers(fakes: FakePipeline, data_dir: str) -> None:
     end_early(fakes, NOTHING, StorageError("no"))
-    assert compact(into) == (1, "", "Error: no\n")
-    assert document(compact(into, "--format", "json"))["status"] == "failed"
+    assert compact(data_dir) == (1, "", "Error: no\n")
+    assert document(compact(data_dir, "--format", "json"))["status"] == "failed"

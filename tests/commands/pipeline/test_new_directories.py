@@ -1,4 +1,4 @@
-"""--into: a directory that does not exist yet, no directory, and texts that are not the path of one."""
+"""--data-dir: a directory that does not exist yet, no directory, and texts that are not the path of one."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_nothing_is_created_if_brokers_are_unavailable(
     path = tmp_path / "history"
     if exists:
         path.mkdir()
-    assert run("pipeline", command, "--into", str(path)) == (1, "", "Error: unavailable\n")
+    assert run("pipeline", command, "--data-dir", str(path)) == (1, "", "Error: unavailable\n")
     assert [*tmp_path.rglob("*")] == ([path] if exists else [])
 
 
 @pytest.mark.parametrize("command", MAKERS)
 @pytest.mark.usefixtures("fakes")
 def test_the_directory_is_created_once_brokers_respond(tmp_path: Path, command: str) -> None:
-    assert run("pipeline", command, "--into", str(tmp_path / "a" / "history")).exit_code == 0
+    assert run("pipeline", command, "--data-dir", str(tmp_path / "a" / "history")).exit_code == 0
     assert [path.name for path in (tmp_path / "a" / "history").iterdir()] == ["kafka-groups-pipeline.json"]
 
 
@@ -47,36 +47,38 @@ def test_repeated_samples_create_the_directory_once_the_cluster_is_available(
     cluster_id = fakes.clients["sample"].return_value.__enter__.return_value.cluster_id
     cluster_id.side_effect = [ConnectionFailedError("unavailable"), "c", "c"]
     fakes.sample.side_effect = [fakes.sample.return_value, KeyboardInterrupt]
-    assert run("pipeline", "sample", "--into", str(tmp_path / "new"), "--every", "1ms").exit_code == 130
+    assert run("pipeline", "sample", "--data-dir", str(tmp_path / "new"), "--interval", "1ms").exit_code == 130
     assert (tmp_path / "new" / "kafka-groups-pipeline.json").is_file()
 
 
 @pytest.mark.parametrize("command", ["ingest", "tables", "doctor"])
 @pytest.mark.parametrize(
-    ("into", "message"),
+    ("data_dir", "message"),
     [
-        ("file://history", "file://history names a machine, 'history', and files are"),
-        ("file://somewhere/history", "file://somewhere/history names a machine, 'somewhere', and files are"),
-        ("file://", "file:// names no path: write a path, or file:/// and"),
+        ("file://history", "file://history names another machine, 'history'; write a path"),
+        ("file://somewhere/history", "file://somewhere/history names another machine, 'somewhere'; write a path"),
+        ("file://", "file:// has no path; write a path, or file:/// and"),
     ],
 )
 @pytest.mark.usefixtures("fakes")
 def test_a_file_uri_that_names_a_host_is_refused_and_nothing_is_created(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, into: str, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, data_dir: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    outcome = run("pipeline", command, "--into", into, bootstrap=None if command == "doctor" else "b1:9092")
+    outcome = run("pipeline", command, "--data-dir", data_dir, bootstrap=None if command == "doctor" else "b1:9092")
     assert outcome.exit_code == (3 if command == "doctor" else 1)
     assert message in " ".join((outcome.stdout + outcome.stderr).split())
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_empty_into_means_no_directory_even_if_the_environment_names_one(fakes: FakePipeline, into: str) -> None:
-    columns = run("pipeline", "tables", "--into", "", "--format", "csv", KAFKA_GROUPS_INTO=into)
+def test_an_empty_data_dir_means_no_directory_even_if_the_environment_names_one(
+    fakes: FakePipeline, data_dir: str
+) -> None:
+    columns = run("pipeline", "tables", "--data-dir", "", "--format", "csv", KAFKA_GROUPS_DATA_DIR=data_dir)
     assert columns.stdout.startswith("TABLE,COLUMN,")
-    sizes = run("pipeline", "tables", "--format", "csv", KAFKA_GROUPS_INTO=into)
+    sizes = run("pipeline", "tables", "--format", "csv", KAFKA_GROUPS_DATA_DIR=data_dir)
     assert sizes.stdout.startswith("TABLE,ROWS,")
-    outcome = run("pipeline", "build", "--into", "", KAFKA_GROUPS_INTO=into)
+    outcome = run("pipeline", "build", "--data-dir", "", KAFKA_GROUPS_DATA_DIR=data_dir)
     assert (outcome.exit_code, "no directory of tables is named" in outcome.stderr) == (2, True)
     fakes.spark.assert_not_called()
 
@@ -86,10 +88,10 @@ def test_doctor_warns_before_the_first_ingest(tmp_path: Path, *, exists: bool) -
     path = tmp_path / "history"
     if exists:
         path.mkdir()
-    outcome = run("pipeline", "doctor", "--into", str(path), "--format", "json", bootstrap=None)
+    outcome = run("pipeline", "doctor", "--data-dir", str(path), "--format", "json", bootstrap=None)
     (tables,) = [check for check in json.loads(outcome.stdout)["checks"] if check["check"] == "tables"]
     assert tables["status"] == "warning"
-    assert tables["detail"] == f"there are none in {path} yet: ingest, sample and backfill make them"
+    assert tables["detail"] == f"there are none in {path} yet; ingest, sample and backfill create them"
     assert path.exists() is exists
 
 

@@ -30,7 +30,7 @@ def test_the_commands_are_listed_in_the_order_in_which_they_are_run() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_the_shared_options(command: str) -> None:
     text = run("pipeline", command, "--help").stdout
-    assert [name for name in ("--into", "--format", "--color", "--debug") if name not in text] == []
+    assert [name for name in ("--data-dir", "--format", "--color", "--debug") if name not in text] == []
     for names, commands in (
         (("--master", "--remote", "--driver-memory", "--spark-log", "--fetch-java"), WITH_SPARK),
         (("--bootstrap-server", "--config", "-X", "--profile", "--timeout"), CONNECTS),
@@ -40,20 +40,20 @@ def test_help_names_the_shared_options(command: str) -> None:
 
 @pytest.mark.parametrize("command", NEEDS_TABLES)
 def test_without_a_directory_the_error_names_the_ways_to_give_one(fakes: FakePipeline, command: str) -> None:
-    message = "no directory of tables is named; give --into DIR, or set KAFKA_GROUPS_INTO"
-    assert refusal(command, KAFKA_GROUPS_INTO=None) == message
+    message = "no directory of tables is named; give --data-dir DIR, or set KAFKA_GROUPS_DATA_DIR"
+    assert refusal(command, KAFKA_GROUPS_DATA_DIR=None) == message
     fakes.spark.assert_not_called()
 
 
-def test_the_environment_names_the_directory(fakes: FakePipeline, into: str) -> None:
-    assert run("pipeline", "build", KAFKA_GROUPS_INTO=into).exit_code == 0
-    assert fakes.build.call_args.args[1].into == into
+def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str) -> None:
+    assert run("pipeline", "build", KAFKA_GROUPS_DATA_DIR=data_dir).exit_code == 0
+    assert fakes.build.call_args.args[1].into == data_dir
 
 
 @pytest.mark.parametrize("is_small", [True, False])
-def test_a_small_build_gets_a_brief_session(fakes: FakePipeline, into: str, is_small: bool) -> None:
+def test_a_small_build_gets_a_brief_session(fakes: FakePipeline, data_dir: str, is_small: bool) -> None:
     fakes.is_small.return_value = is_small
-    assert run("pipeline", "build", "--into", into).exit_code == 0
+    assert run("pipeline", "build", "--data-dir", data_dir).exit_code == 0
     assert fakes.spark.call_args.kwargs["brief"] is is_small
 
 
@@ -61,26 +61,26 @@ def test_a_small_build_gets_a_brief_session(fakes: FakePipeline, into: str, is_s
     ("arguments", "message"),
     [
         (("ingest", "--once", "--continuous"), "--once contradicts --continuous: give one or the other"),
-        (("ingest", "--every", "30s"), "--every needs --continuous: give both or none"),
+        (("ingest", "--interval", "30s"), "--interval needs --continuous: give both or none"),
         (
-            ("ingest", "--continuous", "--every", "30"),
-            "--every: '30' is not a duration (a number needs a unit); write for example 30s or 500ms",
+            ("ingest", "--continuous", "--interval", "30"),
+            "--interval: '30' is not a duration (a number needs a unit); write for example 30s or 500ms",
         ),
-        (("sample", "--every", "0s"), "--every must be greater than 0, for example 30s"),
+        (("sample", "--interval", "0s"), "--interval must be greater than 0, for example 30s"),
         (
             ("backfill", "--since", "soon"),
             "--since: 'soon' is not a duration; write for example 30s or 500ms",
         ),
         (("backfill", "--since", "9000d"), "--since: '9000d' is too long; 7300d is the longest"),
-        (("sample", "--every", "400d"), "--every: '400d' is too long; 365d is the longest"),
+        (("sample", "--interval", "400d"), "--interval: '400d' is too long; 365d is the longest"),
         (
-            ("compact", "--keep", "7d"),
-            "--keep must be at least 8d: build derives a day from the week before it, too",
+            ("compact", "--retention", "7d"),
+            "--retention must be at least 8d: build derives a day from the week before it, too",
         ),
-        (("backfill", "--step", "10ms"), "--step must be at least 1s; write for example 60s"),
+        (("backfill", "--interval", "10ms"), "--interval must be at least 1s; write for example 60s"),
         (
-            ("backfill", "--since", "1m", "--step", "2m"),
-            "--step is longer than --since, so there is no time to look up; give a shorter --step",
+            ("backfill", "--since", "1m", "--interval", "2m"),
+            "--interval is longer than --since; give a shorter --interval or a longer --since",
         ),
         (("report", "--match", "("), "--match '(' is not a regular expression"),
         (("report", "--all-groups", "-g", "x"), "--all-groups contradicts named groups: give one or the other"),
@@ -88,34 +88,34 @@ def test_a_small_build_gets_a_brief_session(fakes: FakePipeline, into: str, is_s
     ],
 )
 def test_an_invalid_value_is_a_usage_error_in_one_line(
-    fakes: FakePipeline, into: str, arguments: tuple[str, ...], message: str
+    fakes: FakePipeline, data_dir: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    assert refusal(*arguments, "--into", into).startswith(message)
+    assert refusal(*arguments, "--data-dir", data_dir).startswith(message)
     fakes.spark.assert_not_called()
 
 
 @pytest.mark.parametrize("arguments", [("ingest", "--records-per-batch", "0"), ("report", "--top", "0")])
 @pytest.mark.usefixtures("fakes")
-def test_a_number_must_be_at_least_1(into: str, arguments: tuple[str, ...]) -> None:
-    assert "is not in the range x>=1" in refusal(*arguments, "--into", into)
+def test_a_number_must_be_at_least_1(data_dir: str, arguments: tuple[str, ...]) -> None:
+    assert "is not in the range x>=1" in refusal(*arguments, "--data-dir", data_dir)
 
 
 @pytest.mark.parametrize("command", ["ingest", "sample", "backfill"])
 @pytest.mark.usefixtures("fakes")
 def test_without_a_cluster_the_error_names_the_ways_to_give_one(tmp_path: Path, command: str) -> None:
     path = tmp_path / "fresh"
-    outcome = run("pipeline", command, "--into", str(path), bootstrap=None)
+    outcome = run("pipeline", command, "--data-dir", str(path), bootstrap=None)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith("Error: no cluster is named; give -b HOST:PORT")
     assert not path.exists()
 
 
 @pytest.mark.usefixtures("fakes")
-def test_the_error_for_a_property_that_librdkafka_does_not_know_names_it(into: str) -> None:
-    assert 'No such configuration property: "no.such"' in refusal("ingest", "--into", into, "-X", "no.such=1")
+def test_the_error_for_a_property_that_librdkafka_does_not_know_names_it(data_dir: str) -> None:
+    assert 'No such configuration property: "no.such"' in refusal("ingest", "--data-dir", data_dir, "-X", "no.such=1")
 
 
 @pytest.mark.parametrize("command", ["sample", "backfill", "compact", "tables"])
-def test_commands_that_need_no_spark_do_not_start_it(fakes: FakePipeline, into: str, command: str) -> None:
-    assert run("pipeline", command, "--into", into).exit_code == 0
+def test_commands_that_need_no_spark_do_not_start_it(fakes: FakePipeline, data_dir: str, command: str) -> None:
+    assert run("pipeline", command, "--data-dir", data_dir).exit_code == 0
     fakes.spark.assert_not_called()

@@ -52,57 +52,57 @@ def a_history(fakes: FakePipeline) -> None:
     fakes.report.return_value = HISTORY
 
 
-def test_ingest_reports_what_it_wrote(fakes: FakePipeline, into: str) -> None:
-    outcome = run("pipeline", "ingest", "--into", into)
+def test_ingest_reports_what_it_wrote(fakes: FakePipeline, data_dir: str) -> None:
+    outcome = run("pipeline", "ingest", "--data-dir", data_dir)
     assert (outcome.exit_code, outcome.stdout) == (0, "TABLE           ROWS\noffset_commits    28\n")
     assert outcome.stderr.endswith("s: batches 2, records 30, rows written 28.\n")
     assert fakes.prepared.call_args.args[1]["bootstrap.servers"] == "b1:9092"
     assert fakes.prepared.call_args.kwargs == {"timeout_s": 30.0}
 
 
-def test_ingest_continues_with_continuous(fakes: FakePipeline, into: str) -> None:
-    run("pipeline", "ingest", "--into", into, "--continuous", "--every", "1m", "--records-per-batch", "5")
+def test_ingest_continues_with_continuous(fakes: FakePipeline, data_dir: str) -> None:
+    run("pipeline", "ingest", "--data-dir", data_dir, "--continuous", "--interval", "1m", "--records-per-batch", "5")
     arguments = fakes.ingest.call_args.kwargs
     assert (arguments["continuous"], arguments["every_s"], arguments["records_per_batch"]) == (True, 60.0, 5)
 
 
-def test_a_later_backfill_looks_up_the_same_times(fakes: FakePipeline, into: str) -> None:
-    run("pipeline", "backfill", "--into", into, "--since", "1h", "--step", "10s", "--topic", "t")
+def test_a_later_backfill_looks_up_the_same_times(fakes: FakePipeline, data_dir: str) -> None:
+    run("pipeline", "backfill", "--data-dir", data_dir, "--since", "1h", "--interval", "10s", "--topic", "t")
     arguments = fakes.backfill.call_args.kwargs
     assert (arguments["step_ms"], arguments["topics"], arguments["since_ms"] % 10_000) == (10_000, ("t",), 0)
     assert 3_590_000 < arguments["until_ms"] - arguments["since_ms"] <= 3_600_000
-    run("pipeline", "backfill", "--into", into)
+    run("pipeline", "backfill", "--data-dir", data_dir)
     assert fakes.backfill.call_args.kwargs["topics"] is None
 
 
-def test_backfill_reports_how_many_log_end_offsets_are_unknown(fakes: FakePipeline, into: str) -> None:
+def test_backfill_reports_how_many_log_end_offsets_are_unknown(fakes: FakePipeline, data_dir: str) -> None:
     fakes.backfill.return_value.deleted = 1_440
-    stderr = run("pipeline", "backfill", "--into", into).stderr
+    stderr = run("pipeline", "backfill", "--data-dir", data_dir).stderr
     assert stderr.startswith("1,440 past log end offsets are unknown: their records were deleted.\n")
 
 
-def test_compact_reports_its_numbers(fakes: FakePipeline, into: str) -> None:
-    outcome = run("pipeline", "compact", "--into", into, "--keep", "90d")
+def test_compact_reports_its_numbers(fakes: FakePipeline, data_dir: str) -> None:
+    outcome = run("pipeline", "compact", "--data-dir", data_dir, "--retention", "90d")
     assert outcome.stdout.split() == [
         *("WHAT", "NUMBER", "dates", "1", "files", "before", "9", "files", "after", "2", "removed", "dates", "1")
     ]
     assert fakes.compact.call_args.kwargs["keep"].days == 90
-    run("pipeline", "compact", "--into", into, "--keep", "3650d")
+    run("pipeline", "compact", "--data-dir", data_dir, "--retention", "3650d")
     assert fakes.compact.call_args.kwargs["keep"].days == 3_650
 
 
 @pytest.mark.parametrize("command", ["ingest", "sample", "backfill", "build", "compact", "report", "tables"])
-def test_every_document_conforms_to_its_schema(into: str, command: str) -> None:
-    document = document_of(command, "--into", into)
+def test_every_document_conforms_to_its_schema(data_dir: str, command: str) -> None:
+    document = document_of(command, "--data-dir", data_dir)
     assert (document["status"], document["errors"]) == ("complete", [])
 
 
-def test_failures_are_reported_beside_the_written_rows(fakes: FakePipeline, into: str) -> None:
+def test_failures_are_reported_beside_the_written_rows(fakes: FakePipeline, data_dir: str) -> None:
     fakes.sample.return_value.failures = (failure(group="g"),)
-    document = document_of("sample", "--into", into, exit_code=3)
+    document = document_of("sample", "--data-dir", data_dir, exit_code=3)
     assert (document["status"], document["errors"][0]["group"]) == ("partial", "g")
     fakes.sample.return_value.rows = {"partition_offsets": 0}
-    assert document_of("sample", "--into", into, exit_code=1)["status"] == "failed"
+    assert document_of("sample", "--data-dir", data_dir, exit_code=1)["status"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -116,47 +116,47 @@ def test_failures_are_reported_beside_the_written_rows(fakes: FakePipeline, into
     ],
 )
 def test_the_error_that_ends_a_command_is_in_its_document_and_once_on_stderr(
-    fakes: FakePipeline, into: str, error: Exception, name: str
+    fakes: FakePipeline, data_dir: str, error: Exception, name: str
 ) -> None:
     fakes.ingest.side_effect = error
-    document = document_of("ingest", "--into", into, exit_code=1)
+    document = document_of("ingest", "--data-dir", data_dir, exit_code=1)
     assert (document["status"], [entry["name"] for entry in document["errors"]]) == ("failed", [name])
-    assert run("pipeline", "ingest", "--into", into) == (1, "", "Error: no\n")
+    assert run("pipeline", "ingest", "--data-dir", data_dir) == (1, "", "Error: no\n")
 
 
-def test_ctrl_c_is_exit_code_130_with_a_whole_document(fakes: FakePipeline, into: str) -> None:
+def test_ctrl_c_is_exit_code_130_with_a_whole_document(fakes: FakePipeline, data_dir: str) -> None:
     fakes.build.side_effect = KeyboardInterrupt
-    assert document_of("build", "--into", into, exit_code=130)["status"] == "failed"
+    assert document_of("build", "--data-dir", data_dir, exit_code=130)["status"] == "failed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_sigterm_and_a_closed_terminal_are_exit_code_143_with_a_whole_document(
-    fakes: FakePipeline, into: str, number: signal.Signals
+    fakes: FakePipeline, data_dir: str, number: signal.Signals
 ) -> None:
     before = signal.getsignal(number)
     fakes.build.side_effect = lambda *_, **__: os.kill(os.getpid(), number)
-    assert document_of("build", "--into", into, exit_code=143)["status"] == "failed"
-    assert run("pipeline", "build", "--into", into).stderr == "Error: terminated\n"
+    assert document_of("build", "--data-dir", data_dir, exit_code=143)["status"] == "failed"
+    assert run("pipeline", "build", "--data-dir", data_dir).stderr == "Error: terminated\n"
     assert signal.getsignal(number) is before
 
 
-def test_a_signal_while_spark_stops_does_not_prevent_the_report(fakes: FakePipeline, into: str) -> None:
+def test_a_signal_while_spark_stops_does_not_prevent_the_report(fakes: FakePipeline, data_dir: str) -> None:
     @contextmanager
     def terminated_at_the_end() -> Iterator[object]:
         yield object()
         os.kill(os.getpid(), signal.SIGTERM)
 
     fakes.spark.side_effect = lambda **_: terminated_at_the_end()
-    document = document_of("ingest", "--into", into, exit_code=143)
+    document = document_of("ingest", "--data-dir", data_dir, exit_code=143)
     assert (document["status"], document["records"], document["errors"]) == ("complete", 30, [])
-    outcome = run("pipeline", "ingest", "--into", into)
+    outcome = run("pipeline", "ingest", "--data-dir", data_dir)
     assert [line for line in outcome.stderr.splitlines() if "Done" not in line] == ["Error: terminated"]
 
 
 def test_a_directory_of_other_files_is_refused_before_any_request(fakes: FakePipeline, tmp_path: Path) -> None:
     (tmp_path / "letters").write_text("mine")
     for command in ("ingest", "sample", "backfill", "build", "report", "compact", "tables"):
-        outcome = run("pipeline", command, "--into", str(tmp_path))
+        outcome = run("pipeline", command, "--data-dir", str(tmp_path))
         assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1), command
     fakes.spark.assert_not_called()
     for client in fakes.clients.values():
@@ -164,77 +164,79 @@ def test_a_directory_of_other_files_is_refused_before_any_request(fakes: FakePip
     assert (tmp_path / "letters").read_text() == "mine"
 
 
-def test_report_reads_the_selected_groups(fakes: FakePipeline, into: str) -> None:
-    run("pipeline", "report", "--into", into, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab")
+def test_report_reads_the_selected_groups(fakes: FakePipeline, data_dir: str) -> None:
+    run(
+        "pipeline", "report", "--data-dir", data_dir, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab"
+    )
     arguments = fakes.report.call_args.kwargs
     assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, Cut(5))
     assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), "a.*", "ab")
-    run("pipeline", "report", "--into", into)
+    run("pipeline", "report", "--data-dir", data_dir)
     arguments = fakes.report.call_args.kwargs
     assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), None, None)
 
 
-def test_excluding_every_named_group_selects_no_group(fakes: FakePipeline, into: str) -> None:
-    run("pipeline", "report", "--into", into, "a", "-g", "b", "--exclude", "a")
+def test_excluding_every_named_group_selects_no_group(fakes: FakePipeline, data_dir: str) -> None:
+    run("pipeline", "report", "--data-dir", data_dir, "a", "-g", "b", "--exclude", "a")
     arguments = fakes.report.call_args.kwargs
     assert (arguments["groups"], arguments["match"]) == (("b",), None)
-    run("pipeline", "report", "--into", into, "a", "--exclude", "a")
+    run("pipeline", "report", "--data-dir", data_dir, "a", "--exclude", "a")
     arguments = fakes.report.call_args.kwargs
     assert arguments["groups"] == ()
     assert [group for group in ("", "a", "b") if re.fullmatch(arguments["match"], group)] == []
 
 
-def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePipeline, into: str) -> None:
+def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePipeline, data_dir: str) -> None:
     fakes.report.return_value = replace(HISTORY, groups=(group("billing"),), groups_in_all=1, unknown=("nosuch",))
-    outcome = run("pipeline", "report", "--into", into, "nosuch", "billing")
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "nosuch", "billing")
     assert outcome.exit_code == 3
     assert "billing" in outcome.stdout
     assert outcome.stderr.splitlines()[-1] == (
         "Error: group 'nosuch': the tables have no data on this group in this period; "
         "check the id, or give a longer --since (GROUP_ID_NOT_FOUND)"
     )
-    document = document_of("report", "--into", into, "nosuch", "billing", exit_code=3)
+    document = document_of("report", "--data-dir", data_dir, "nosuch", "billing", exit_code=3)
     assert (document["status"], [entry["group"] for entry in document["errors"]]) == ("partial", ["nosuch"])
 
 
 def test_without_data_on_any_requested_group_there_is_no_table_and_the_old_page_stays(
-    fakes: FakePipeline, into: str, tmp_path: Path
+    fakes: FakePipeline, data_dir: str, tmp_path: Path
 ) -> None:
     fakes.report.return_value = replace(HISTORY, unknown=("nosuch",))
     page = tmp_path / "page.html"
     page.write_text("yesterday's page")
-    outcome = run("pipeline", "report", "--into", into, "nosuch", "--html", str(page))
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "nosuch", "--html", str(page))
     assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
     assert page.read_text() == "yesterday's page"
-    document = document_of("report", "--into", into, "nosuch", exit_code=1)
+    document = document_of("report", "--data-dir", data_dir, "nosuch", exit_code=1)
     assert (document["status"], document["groups"], document["errors"][0]["code"]) == ("failed", [], 69)
 
 
-def test_a_pattern_that_matches_nothing_is_a_note(into: str) -> None:
-    outcome = run("pipeline", "report", "--into", into, "--match", "x.*")
+def test_a_pattern_that_matches_nothing_is_a_note(data_dir: str) -> None:
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "--match", "x.*")
     assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (0, "No group matches.")
 
 
 @pytest.mark.parametrize("command", ["report", "build"])
 def test_the_progress_bar_shows_at_once_that_spark_is_started(
-    fakes: FakePipeline, into: str, mocker: MockerFixture, command: str
+    fakes: FakePipeline, data_dir: str, mocker: MockerFixture, command: str
 ) -> None:
     begin = mocker.patch("kafka_groups.rendering.progress.ProgressBar.begin")
     fakes.spark.side_effect = PipelineError("no")
-    assert run("pipeline", command, "--into", into).exit_code == 1
+    assert run("pipeline", command, "--data-dir", data_dir).exit_code == 1
     assert begin.mock_calls == [mocker.call("starting Spark")]
     fakes.spark.side_effect = None
-    run("pipeline", command, "--into", into)
+    run("pipeline", command, "--data-dir", data_dir)
     assert callable(getattr(fakes, command).call_args.kwargs["progress"])
 
 
-def test_build_reports_what_is_missing(into: str) -> None:
-    outcome = run("pipeline", "build", "--into", into)
+def test_build_reports_what_is_missing(data_dir: str) -> None:
+    outcome = run("pipeline", "build", "--data-dir", data_dir)
     assert outcome.stderr.startswith("no end offsets\nDone in ")
-    assert document_of("build", "--into", into)["missing"] == ["no end offsets"]
+    assert document_of("build", "--data-dir", data_dir)["missing"] == ["no end offsets"]
 
 
-def test_a_temporary_log_is_deleted_unless_an_error_names_it(fakes: FakePipeline, into: str) -> None:
+def test_a_temporary_log_is_deleted_unless_an_error_names_it(fakes: FakePipeline, data_dir: str) -> None:
     logs: list[Path] = []
     opened = fakes.spark.return_value
 
@@ -243,10 +245,10 @@ def test_a_temporary_log_is_deleted_unless_an_error_names_it(fakes: FakePipeline
         return opened
 
     fakes.spark.side_effect = start
-    run("pipeline", "build", "--into", into)
+    run("pipeline", "build", "--data-dir", data_dir)
     assert not logs[0].exists()
     fakes.build.side_effect = lambda *_, **__: (_ for _ in ()).throw(PipelineError(f"its log is {logs[-1]}"))
-    run("pipeline", "build", "--into", into)
+    run("pipeline", "build", "--data-dir", data_dir)
     assert logs[1].exists()
     logs[1].unlink()
 

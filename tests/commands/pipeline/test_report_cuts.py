@@ -31,8 +31,8 @@ def a_history(fakes: FakePipeline) -> None:
     fakes.report.side_effect = lambda *_, **arguments: a_report(**arguments)
 
 
-def report(into: str, output_format: str, *more: str) -> Outcome:
-    return run("pipeline", "report", "--into", into, "--format", output_format, *more)
+def report(data_dir: str, output_format: str, *more: str) -> Outcome:
+    return run("pipeline", "report", "--data-dir", data_dir, "--format", output_format, *more)
 
 
 def ids_in(outcome: Outcome, output_format: str) -> list[str]:
@@ -47,37 +47,37 @@ def ids_in(outcome: Outcome, output_format: str) -> list[str]:
 
 
 @every_format
-def test_programs_get_all_groups_and_a_table_has_20(into: str, output_format: str) -> None:
-    outcome = report(into, output_format)
+def test_programs_get_all_groups_and_a_table_has_20(data_dir: str, output_format: str) -> None:
+    outcome = report(data_dir, output_format)
     assert ids_in(outcome, output_format) == (IDS[:20] if output_format == "table" else IDS)
     assert "left out" not in outcome.stderr
 
 
 @every_format
-def test_groups_that_are_named_by_id_are_omitted_only_by_top(into: str, output_format: str) -> None:
-    assert ids_in(report(into, output_format, *IDS), output_format) == IDS
-    assert ids_in(report(into, output_format, *IDS, "--top", "3"), output_format) == IDS[:3]
+def test_groups_that_are_named_by_id_are_omitted_only_by_top(data_dir: str, output_format: str) -> None:
+    assert ids_in(report(data_dir, output_format, *IDS), output_format) == IDS
+    assert ids_in(report(data_dir, output_format, *IDS, "--top", "3"), output_format) == IDS[:3]
 
 
-def test_named_groups_are_added_to_the_first_ones_that_match(into: str) -> None:
+def test_named_groups_are_added_to_the_first_ones_that_match(data_dir: str) -> None:
     named = IDS[-3:]
-    assert ids_in(report(into, "table", *named, "--match", "g.*"), "table") == [*IDS[:20], *named]
+    assert ids_in(report(data_dir, "table", *named, "--match", "g.*"), "table") == [*IDS[:20], *named]
 
 
 @every_format
-def test_groups_that_top_omits_are_counted_once_in_every_format(into: str, output_format: str) -> None:
-    stderr = report(into, output_format, "--top", "20").stderr
+def test_groups_that_top_omits_are_counted_once_in_every_format(data_dir: str, output_format: str) -> None:
+    stderr = report(data_dir, output_format, "--top", "20").stderr
     assert (stderr.count("20 of 34 groups"), stderr.count(NOTE)) == ((1, 0) if output_format == "table" else (0, 1))
 
 
-def test_the_note_on_one_omitted_group_is_in_the_singular(into: str) -> None:
-    assert report(into, "csv", "--top", "33").stderr == "1 of 34 groups is left out: give --top 34 to have it.\n"
+def test_the_note_on_one_omitted_group_is_in_the_singular(data_dir: str) -> None:
+    assert report(data_dir, "csv", "--top", "33").stderr == "1 of 34 groups is left out: give --top 34 to have it.\n"
 
 
 @every_format
-def test_a_page_has_20_groups_beside_any_format(into: str, tmp_path: Path, output_format: str) -> None:
+def test_a_page_has_20_groups_beside_any_format(data_dir: str, tmp_path: Path, output_format: str) -> None:
     page = tmp_path / "page.html"
-    outcome = report(into, output_format, "--html", str(page))
+    outcome = report(data_dir, output_format, "--html", str(page))
     text = page.read_text(encoding="utf-8")
     assert "20 groups of 34, the worst first; 14 left out." in text
     assert (IDS[19] in text, IDS[20] in text) == (True, False)
@@ -86,15 +86,15 @@ def test_a_page_has_20_groups_beside_any_format(into: str, tmp_path: Path, outpu
     assert f"The page is {page}.{f' On it, {NOTE}' if lacks_more else ''}\n" in outcome.stderr
 
 
-def test_a_page_has_all_named_groups(into: str, tmp_path: Path) -> None:
+def test_a_page_has_all_named_groups(data_dir: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert "left out" not in report(into, "json", *IDS, "--html", str(page)).stderr
+    assert "left out" not in report(data_dir, "json", *IDS, "--html", str(page)).stderr
     assert IDS[-1] in page.read_text(encoding="utf-8")
 
 
-def test_groups_that_both_page_and_output_omit_are_counted_once(into: str, tmp_path: Path) -> None:
+def test_groups_that_both_page_and_output_omit_are_counted_once(data_dir: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    lines = report(into, "ndjson", "--top", "20", "--html", str(page)).stderr.splitlines()
+    lines = report(data_dir, "ndjson", "--top", "20", "--html", str(page)).stderr.splitlines()
     assert lines == [f"The page is {page}.", NOTE]
 
 
@@ -104,7 +104,7 @@ def test_groups_that_both_page_and_output_omit_are_counted_once(into: str, tmp_p
 )
 def test_points_are_read_only_for_groups_that_show_them_and_for_at_most_a_thousand(
     fakes: FakePipeline,
-    into: str,
+    data_dir: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     output_format: str,
@@ -112,6 +112,6 @@ def test_points_are_read_only_for_groups_that_show_them_and_for_at_most_a_thousa
     most: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report(into, output_format, *more)
+    report(data_dir, output_format, *more)
     arguments = fakes.report.call_args.kwargs
     assert (arguments["drawn"], arguments["shown"].most) == (Cut(most), None if output_format == "csv" else most)

@@ -47,8 +47,8 @@ def page(tmp_path: Path) -> Path:
     return tmp_path / "site" / "report.html"
 
 
-def report(into: str, page: Path, *more: str) -> Outcome:
-    return run("pipeline", "report", "--into", into, "--html", str(page), *more)
+def report(data_dir: str, page: Path, *more: str) -> Outcome:
+    return run("pipeline", "report", "--data-dir", data_dir, "--html", str(page), *more)
 
 
 def checked(outcome: Outcome) -> dict[str, Any]:
@@ -72,34 +72,34 @@ def fill_disk(mocker: MockerFixture) -> None:
     mocker.patch("kafka_groups.commands.pipeline.page_file.write_page", side_effect=error)
 
 
-def test_a_page_is_written_whole_or_not_at_all(into: str, page: Path, mocker: MockerFixture) -> None:
-    assert report(into, page).exit_code == 0
+def test_a_page_is_written_whole_or_not_at_all(data_dir: str, page: Path, mocker: MockerFixture) -> None:
+    assert report(data_dir, page).exit_code == 0
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!")
     fill_disk(mocker)
-    assert report(into, page).exit_code == 3
+    assert report(data_dir, page).exit_code == 3
     assert (names(page), page.read_text(encoding="utf-8")) == (["report.html"], text)
 
 
 def test_a_page_that_cannot_be_written_does_not_prevent_the_report(
-    into: str, page: Path, mocker: MockerFixture
+    data_dir: str, page: Path, mocker: MockerFixture
 ) -> None:
     fill_disk(mocker)
     message = f"cannot write the page {page}: No space left on device; name another file with --html"
-    outcome = report(into, page)
+    outcome = report(data_dir, page)
     assert (outcome.exit_code, "billing" in outcome.stdout) == (3, True)
     assert [line for line in outcome.stderr.splitlines() if "page" in line] == [f"Error: {message}"]
-    document = checked(report(into, page, "--format", "json"))
+    document = checked(report(data_dir, page, "--format", "json"))
     assert (document["status"], document["groups"][0]["group"]) == ("partial", "billing")
     assert [(error["name"], error["message"]) for error in document["errors"]] == [("PIPELINE_FAILED", message)]
 
 
 def test_a_path_that_cannot_be_written_is_reported_before_spark_is_started(
-    fakes: FakePipeline, into: str, page: Path
+    fakes: FakePipeline, data_dir: str, page: Path
 ) -> None:
     loop = page.with_name("loop")
     loop.symlink_to(loop)
-    outcome = report(into, loop, "--format", "json")
+    outcome = report(data_dir, loop, "--format", "json")
     assert outcome.exit_code == 1
     assert outcome.stderr == (
         f"Error: cannot write the page {loop}: Too many levels of symbolic links; name another file with --html\n"
@@ -110,52 +110,52 @@ def test_a_path_that_cannot_be_written_is_reported_before_spark_is_started(
 
 
 def test_a_file_name_that_is_too_long_is_reported_before_spark_is_started(
-    fakes: FakePipeline, into: str, page: Path
+    fakes: FakePipeline, data_dir: str, page: Path
 ) -> None:
-    outcome = report(into, page.with_name("x" * 256))
+    outcome = report(data_dir, page.with_name("x" * 256))
     assert (outcome.exit_code, "File name too long" in outcome.stderr) == (1, True)
     fakes.spark.assert_not_called()
-    assert report(into, page.with_name("x" * 255)).exit_code == 0
+    assert report(data_dir, page.with_name("x" * 255)).exit_code == 0
 
 
-def test_a_new_page_has_the_permissions_of_the_umask(into: str, page: Path, private_umask: int) -> None:
-    report(into, page)
+def test_a_new_page_has_the_permissions_of_the_umask(data_dir: str, page: Path, private_umask: int) -> None:
+    report(data_dir, page)
     assert mode(page) == 0o666 & ~private_umask
 
 
-def test_a_page_that_is_replaced_keeps_its_permissions(into: str, page: Path) -> None:
+def test_a_page_that_is_replaced_keeps_its_permissions(data_dir: str, page: Path) -> None:
     page.write_text("yesterday's page")
     page.chmod(0o640)
-    report(into, page)
+    report(data_dir, page)
     assert (mode(page), page.read_text(encoding="utf-8")[:2]) == (0o640, "<!")
 
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_symbolic_link_stays_one_and_its_target_changes(
-    into: str, page: Path, tmp_path: Path, *, exists: bool
+    data_dir: str, page: Path, tmp_path: Path, *, exists: bool
 ) -> None:
     target = tmp_path / "elsewhere.html"
     if exists:
         target.write_text("yesterday's page")
     page.symlink_to(target)
-    assert report(into, page).exit_code == 0
+    assert report(data_dir, page).exit_code == 0
     assert (page.is_symlink(), target.read_text(encoding="utf-8")[:2]) == (True, "<!")
     assert names(page) == ["report.html"]
 
 
-def test_a_device_stays_a_device(into: str, page: Path) -> None:
+def test_a_device_stays_a_device(data_dir: str, page: Path) -> None:
     page.symlink_to(os.devnull)
-    assert report(into, page).exit_code == 0
+    assert report(data_dir, page).exit_code == 0
     assert stat.S_ISCHR(page.stat().st_mode)
     assert names(page) == ["report.html"]
 
 
-def test_a_pipe_receives_the_page(into: str, page: Path) -> None:
+def test_a_pipe_receives_the_page(data_dir: str, page: Path) -> None:
     os.mkfifo(page)
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(page.read_text(encoding="utf-8")), daemon=True)
     reader.start()
-    assert report(into, page).exit_code == 0
+    assert report(data_dir, page).exit_code == 0
     reader.join(timeout=10)
     assert read[0].startswith("<!")
     assert stat.S_ISFIFO(page.stat().st_mode)

@@ -35,9 +35,9 @@ def a_history(fakes: FakePipeline) -> None:
     fakes.report.return_value = HISTORY
 
 
-def lines(command: str, into: str) -> list[Row]:
+def lines(command: str, data_dir: str) -> list[Row]:
     """Return the rows of ndjson, each of which conforms to the command's schema."""
-    outcome = run("pipeline", command, "--into", into, "--format", "ndjson")
+    outcome = run("pipeline", command, "--data-dir", data_dir, "--format", "ndjson")
     assert outcome.exit_code == 0, outcome
     schema = pipeline_schemas()[f"pipeline-{command}"]["$defs"]["row"]
     rows: list[Row] = [json.loads(line) for line in outcome.stdout.splitlines()]
@@ -46,67 +46,67 @@ def lines(command: str, into: str) -> list[Row]:
     return rows
 
 
-def cells(command: str, into: str) -> list[Row]:
+def cells(command: str, data_dir: str) -> list[Row]:
     """Return the rows of csv."""
-    outcome = run("pipeline", command, "--into", into, "--format", "csv")
+    outcome = run("pipeline", command, "--data-dir", data_dir, "--format", "csv")
     assert outcome.exit_code == 0, outcome
     return list(csv.DictReader(io.StringIO(outcome.stdout)))
 
 
 @pytest.mark.parametrize("command", [*WRITING, "build"])
-def test_a_row_is_a_written_table(into: str, command: str) -> None:
-    (line,) = lines(command, into)
+def test_a_row_is_a_written_table(data_dir: str, command: str) -> None:
+    (line,) = lines(command, data_dir)
     assert line["table"] == WRITING.get(command, "lag_history")
-    assert cells(command, into) == [{"TABLE": line["table"], "ROWS": str(line["rows"])}]
+    assert cells(command, data_dir) == [{"TABLE": line["table"], "ROWS": str(line["rows"])}]
 
 
-def test_without_work_there_is_no_row(fakes: FakePipeline, into: str) -> None:
+def test_without_work_there_is_no_row(fakes: FakePipeline, data_dir: str) -> None:
     fakes.build.return_value.rows = {}
-    assert lines("build", into) == []
-    assert run("pipeline", "build", "--into", into, "--format", "csv").stdout == "TABLE,ROWS\n"
+    assert lines("build", data_dir) == []
+    assert run("pipeline", "build", "--data-dir", data_dir, "--format", "csv").stdout == "TABLE,ROWS\n"
 
 
-def test_compact_has_a_row_for_each_number(into: str) -> None:
-    assert {row["what"]: row["number"] for row in lines("compact", into)} == {
+def test_compact_has_a_row_for_each_number(data_dir: str) -> None:
+    assert {row["what"]: row["number"] for row in lines("compact", data_dir)} == {
         "dates": 1,
         "files_before": 9,
         "files_after": 2,
         "removed_dates": 1,
     }
-    assert cells("compact", into)[1] == {"WHAT": "files_before", "NUMBER": "9"}
+    assert cells("compact", data_dir)[1] == {"WHAT": "files_before", "NUMBER": "9"}
 
 
-def test_a_line_of_a_report_is_a_group_of_the_json_document(into: str) -> None:
-    document = json.loads(run("pipeline", "report", "--into", into, "--format", "json").stdout)
-    assert lines("report", into) == document["groups"]
+def test_a_line_of_a_report_is_a_group_of_the_json_document(data_dir: str) -> None:
+    document = json.loads(run("pipeline", "report", "--data-dir", data_dir, "--format", "json").stdout)
+    assert lines("report", data_dir) == document["groups"]
 
 
-def test_a_cell_of_a_report_has_the_value_of_the_document_unrounded(into: str) -> None:
-    first, second = cells("report", into)
+def test_a_cell_of_a_report_has_the_value_of_the_document_unrounded(data_dir: str) -> None:
+    first, second = cells("report", data_dir)
     assert (first["GROUP"], first["LAG"], first["CONSUME-RATE"]) == ("billing", "12345", "0.123456")
     assert (second["LAG"], second["SINCE-IS-BOUND"]) == ("", "false")
     assert "POINTS" not in first
-    flat = {key for key, value in lines("report", into)[0].items() if not isinstance(value, list)}
+    flat = {key for key, value in lines("report", data_dir)[0].items() if not isinstance(value, list)}
     assert flat | {"rebalances", "longest_ms"} == {column.attribute for column in COLUMNS}
 
 
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
-def test_what_has_no_row_in_a_report_is_printed_to_stderr(into: str, output_format: str) -> None:
-    notes = run("pipeline", "report", "--into", into, "--format", output_format).stderr.splitlines()
-    assert notes == ["Not told here: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
+def test_what_has_no_row_in_a_report_is_printed_to_stderr(data_dir: str, output_format: str) -> None:
+    notes = run("pipeline", "report", "--data-dir", data_dir, "--format", output_format).stderr.splitlines()
+    assert notes == ["Omitted: 1 gap; --format json has them all.", "Missing: no log ends of yesterday"]
 
 
 @pytest.mark.parametrize("output_format", ["ndjson", "csv"])
-def test_a_failed_command_writes_no_line(fakes: FakePipeline, into: str, output_format: str) -> None:
+def test_a_failed_command_writes_no_line(fakes: FakePipeline, data_dir: str, output_format: str) -> None:
     fakes.ingest.side_effect = SourceError("no")
-    assert run("pipeline", "ingest", "--into", into, "--format", output_format) == (1, "", "Error: no\n")
+    assert run("pipeline", "ingest", "--data-dir", data_dir, "--format", output_format) == (1, "", "Error: no\n")
 
 
-def test_the_rows_include_what_was_written_before_an_error(fakes: FakePipeline, into: str) -> None:
+def test_the_rows_include_what_was_written_before_an_error(fakes: FakePipeline, data_dir: str) -> None:
     def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
         begun(fakes.backfill.return_value)
         raise SourceError("no")
 
     fakes.backfill.side_effect = write_and_fail
-    outcome = run("pipeline", "backfill", "--into", into, "--format", "ndjson")
+    outcome = run("pipeline", "backfill", "--data-dir", data_dir, "--format", "ndjson")
     assert (outcome.exit_code, json.loads(outcome.stdout)) == (3, {"table": "partition_offsets", "rows": 10})

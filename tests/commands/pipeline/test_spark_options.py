@@ -19,8 +19,8 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("command", WITH_SPARK)
 @pytest.mark.usefixtures("fakes")
-def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
-    message = refusal(command, "--into", into, "--master", "local[2]", "--remote", "sc://h")
+def test_a_master_contradicts_a_remote(data_dir: str, command: str) -> None:
+    message = refusal(command, "--data-dir", data_dir, "--master", "local[2]", "--remote", "sc://h")
     assert message == "--master contradicts --remote: give one or the other"
 
 
@@ -46,9 +46,9 @@ def test_a_master_contradicts_a_remote(into: str, command: str) -> None:
     ],
 )
 def test_values_that_no_spark_accepts_are_usage_errors(
-    fakes: FakePipeline, into: str, command: str, flag: str, value: str, message: str
+    fakes: FakePipeline, data_dir: str, command: str, flag: str, value: str, message: str
 ) -> None:
-    assert refusal(command, "--into", into, flag, value).startswith(message)
+    assert refusal(command, "--data-dir", data_dir, flag, value).startswith(message)
     fakes.spark.assert_not_called()
 
 
@@ -56,35 +56,35 @@ def test_values_that_no_spark_accepts_are_usage_errors(
     "master",
     ["local", "local[*]", "local[2, 3]", "local-cluster[1,1,1024]", "yarn", "spark://a:1,b:2", "k8s://https://h:6443"],
 )
-def test_all_masters_of_spark_are_accepted(fakes: FakePipeline, into: str, master: str) -> None:
-    assert run("pipeline", "build", "--into", into, "--master", master).exit_code == 0
+def test_all_masters_of_spark_are_accepted(fakes: FakePipeline, data_dir: str, master: str) -> None:
+    assert run("pipeline", "build", "--data-dir", data_dir, "--master", master).exit_code == 0
     assert fakes.spark.call_args.kwargs["master"] == master
 
 
 @pytest.mark.parametrize("remote", ["local", "local[2]", "local[*]", "sc://h", "sc://[::1]:15002/;token=x"])
-def test_all_remotes_of_spark_are_accepted(fakes: FakePipeline, into: str, remote: str) -> None:
-    assert run("pipeline", "build", "--into", into, "--remote", remote).exit_code == 0
+def test_all_remotes_of_spark_are_accepted(fakes: FakePipeline, data_dir: str, remote: str) -> None:
+    assert run("pipeline", "build", "--data-dir", data_dir, "--remote", remote).exit_code == 0
     assert fakes.spark.call_args.kwargs["remote"] == remote
 
 
 @pytest.mark.parametrize("size", ["450m", "512M", "1g", "1T"])
-def test_memory_sizes_that_spark_starts_with_are_accepted(fakes: FakePipeline, into: str, size: str) -> None:
-    assert run("pipeline", "build", "--into", into, "--driver-memory", size).exit_code == 0
+def test_memory_sizes_that_spark_starts_with_are_accepted(fakes: FakePipeline, data_dir: str, size: str) -> None:
+    assert run("pipeline", "build", "--data-dir", data_dir, "--driver-memory", size).exit_code == 0
     assert fakes.spark.call_args.kwargs["memory"] == size
 
 
-def test_an_error_does_not_show_a_token(fakes: FakePipeline, into: str) -> None:
-    message = refusal("build", "--into", into, SPARK_REMOTE="sc://h:port/;token=hunter2")
+def test_an_error_does_not_show_a_token(fakes: FakePipeline, data_dir: str) -> None:
+    message = refusal("build", "--data-dir", data_dir, SPARK_REMOTE="sc://h:port/;token=hunter2")
     assert message.startswith("environment variable SPARK_REMOTE: 'sc://h:port/' is not a Spark Connect URL; ")
     fakes.spark.assert_not_called()
 
 
-def test_an_error_names_the_environment_variable(fakes: FakePipeline, into: str) -> None:
-    message = refusal("build", "--into", into, MASTER="foo")
+def test_an_error_names_the_environment_variable(fakes: FakePipeline, data_dir: str) -> None:
+    message = refusal("build", "--data-dir", data_dir, MASTER="foo")
     assert message == (
         "environment variable MASTER: 'foo' is not a Spark master; write for example local[4] or spark://host:7077"
     )
-    message = refusal("build", "--into", into, SPARK_REMOTE="foo", MASTER="local[2]")
+    message = refusal("build", "--data-dir", data_dir, SPARK_REMOTE="foo", MASTER="local[2]")
     assert message.startswith("environment variable SPARK_REMOTE: 'foo' is not a Spark Connect URL; ")
     fakes.spark.assert_not_called()
 
@@ -99,9 +99,9 @@ def test_an_error_names_the_environment_variable(fakes: FakePipeline, into: str)
     ],
 )
 def test_values_without_effect_are_not_checked(
-    fakes: FakePipeline, into: str, flags: tuple[str, ...], environment: dict[str, str]
+    fakes: FakePipeline, data_dir: str, flags: tuple[str, ...], environment: dict[str, str]
 ) -> None:
-    assert run("pipeline", "build", "--into", into, *flags, **environment).exit_code == 0
+    assert run("pipeline", "build", "--data-dir", data_dir, *flags, **environment).exit_code == 0
     fakes.spark.assert_called_once()
 
 
@@ -112,19 +112,19 @@ def test_help_names_the_variables() -> None:
 
 @pytest.mark.parametrize(("flag", "value"), [("--master", "local[2]"), ("--driver-memory", "4g")])
 def test_options_that_spark_submit_decides_are_usage_errors(
-    fakes: FakePipeline, into: str, flag: str, value: str
+    fakes: FakePipeline, data_dir: str, flag: str, value: str
 ) -> None:
-    message = refusal("build", "--into", into, flag, value, PYSPARK_GATEWAY_PORT="1")
+    message = refusal("build", "--data-dir", data_dir, flag, value, PYSPARK_GATEWAY_PORT="1")
     assert message == (
         f"{flag} is too late: spark-submit has started Spark; pass it to spark-submit, before the program"
     )
     fakes.spark.assert_not_called()
 
 
-def test_the_options_choose_the_spark(fakes: FakePipeline, into: str, tmp_path: Path) -> None:
+def test_the_options_choose_the_spark(fakes: FakePipeline, data_dir: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     flags = ("--master", "local[3]", "--driver-memory", "4g", "--spark-log", str(log), "--fetch-java")
-    run("pipeline", "build", "--into", into, *flags)
+    run("pipeline", "build", "--data-dir", data_dir, *flags)
     assert fakes.spark.call_args.kwargs == {
         "master": "local[3]",
         "remote": None,

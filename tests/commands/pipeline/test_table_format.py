@@ -23,8 +23,8 @@ CLUSTER = ("-b", "127.0.0.1:1")
 pytestmark = pytest.mark.usefixtures("fakes")
 
 
-def format_of(into: Path) -> str:
-    return str(json.loads((into / MARKER).read_text())["table_format"])
+def format_of(data_dir: Path) -> str:
+    return str(json.loads((data_dir / MARKER).read_text())["table_format"])
 
 
 def test_the_choices_are_those_of_the_storage() -> None:
@@ -37,30 +37,32 @@ def test_a_new_directory_gets_the_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: tuple[str, ...], expected: str
 ) -> None:
     monkeypatch.setattr("kafka_groups.pipeline.examining.check_client", lambda *_: None)
-    into = tmp_path / "new"
-    assert run("pipeline", command, "--into", str(into), *CLUSTER, *options).exit_code == 0
-    assert format_of(into) == expected
+    data_dir = tmp_path / "new"
+    assert run("pipeline", command, "--data-dir", str(data_dir), *CLUSTER, *options).exit_code == 0
+    assert format_of(data_dir) == expected
 
 
 def test_the_environment_sets_the_format_and_the_option_overrides_it(tmp_path: Path) -> None:
     for name, options, expected in (("a", (), "delta"), ("b", ("--table-format", "parquet"), "parquet")):
-        into = tmp_path / name
-        outcome = run("pipeline", "sample", "--into", str(into), *CLUSTER, *options, KAFKA_GROUPS_TABLE_FORMAT="delta")
-        assert (outcome.exit_code, format_of(into)) == (0, expected)
-    outcome = run("pipeline", "sample", "--into", "x", *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="orc")
+        data_dir = tmp_path / name
+        outcome = run(
+            "pipeline", "sample", "--data-dir", str(data_dir), *CLUSTER, *options, KAFKA_GROUPS_TABLE_FORMAT="delta"
+        )
+        assert (outcome.exit_code, format_of(data_dir)) == (0, expected)
+    outcome = run("pipeline", "sample", "--data-dir", "x", *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="orc")
     assert outcome.exit_code == 2
     assert "KAFKA_GROUPS_TABLE_FORMAT is 'orc'; write one of parquet, delta" in outcome.stderr
 
 
-def test_the_environment_does_not_apply_to_a_directory_that_has_a_format(into: str) -> None:
-    outcome = run("pipeline", "sample", "--into", into, *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="delta")
-    assert (outcome.exit_code, format_of(Path(into))) == (0, "parquet")
+def test_the_environment_does_not_apply_to_a_directory_that_has_a_format(data_dir: str) -> None:
+    outcome = run("pipeline", "sample", "--data-dir", data_dir, *CLUSTER, KAFKA_GROUPS_TABLE_FORMAT="delta")
+    assert (outcome.exit_code, format_of(Path(data_dir))) == (0, "parquet")
 
 
-def test_another_format_than_that_of_the_directory_is_an_error_in_one_line(into: str, fakes: FakePipeline) -> None:
-    outcome = run("pipeline", "sample", "--into", into, *CLUSTER, "--table-format", "delta", "--format", "json")
+def test_another_format_than_that_of_the_directory_is_an_error_in_one_line(data_dir: str, fakes: FakePipeline) -> None:
+    outcome = run("pipeline", "sample", "--data-dir", data_dir, *CLUSTER, "--table-format", "delta", "--format", "json")
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
-    assert "of the format parquet since they were made, and delta is asked for" in outcome.stderr
+    assert "have the format parquet, which contradicts the requested delta" in outcome.stderr
     assert json.loads(outcome.stdout)["errors"][0]["name"] == "STORAGE_FAILED"
     fakes.sample.assert_not_called()
 
@@ -71,7 +73,7 @@ def test_without_deltalake_the_error_names_the_package_to_install(
 ) -> None:
     open_storage(str(tmp_path / "d"), create=True, table_format="delta")
     monkeypatch.setattr(requirements, "find_spec", lambda _: None)
-    outcome = run("pipeline", *command, "--into", str(tmp_path / "d"))
+    outcome = run("pipeline", *command, "--data-dir", str(tmp_path / "d"))
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (1, 1)
     assert "try pip install 'kafka-groups[delta]'" in outcome.stderr
 
@@ -80,8 +82,10 @@ def test_tables_and_doctor_count_the_rows_of_delta_tables(tmp_path: Path) -> Non
     storage = open_storage(str(tmp_path / "d"), create=True, table_format="delta")
     for number in (1, 1, 2):
         storage.append(OFFSET_COMMITS, f"sample-{number}", commits(range(4)))
-    outcome = run("pipeline", "tables", "--into", storage.into, "--format", "json")
+    outcome = run("pipeline", "tables", "--data-dir", storage.into, "--format", "json")
     found = {one["table"]: one for one in json.loads(outcome.stdout)["tables"]}["offset_commits"]
     assert (found["rows"], found["files"], found["first_date"]) == (8, 2, "2026-11-01")
-    checks = run("pipeline", "doctor", "--into", storage.into, *CLUSTER, "--timeout", "1s", "--format", "json").stdout
+    checks = run(
+        "pipeline", "doctor", "--data-dir", storage.into, *CLUSTER, "--timeout", "1s", "--format", "json"
+    ).stdout
     assert "offset_commits 8" in checks

@@ -48,7 +48,7 @@ def test_compacted_topics_are_left_out_and_named_once(broker: str, tmp_path: Pat
     topics = [argument for topic in (*both, plain) for argument in ("--topic", topic)]
 
     outcome = run(
-        *("pipeline", "backfill", "--into", into, "--since", "5m", "--format", "json", *topics), bootstrap=broker
+        *("pipeline", "backfill", "--data-dir", into, "--since", "5m", "--format", "json", *topics), bootstrap=broker
     )
 
     assert outcome.exit_code == 0, outcome
@@ -63,7 +63,7 @@ def test_compacted_topics_are_left_out_and_named_once(broker: str, tmp_path: Pat
 
 def test_a_backfill_without_compacted_topics_says_nothing_of_them(broker: str, tmp_path: Path) -> None:
     plain, into = make_topic(broker, records=5), str(tmp_path / "history")
-    outcome = run("pipeline", "backfill", "--into", into, "--since", "5m", "--topic", plain, bootstrap=broker)
+    outcome = run("pipeline", "backfill", "--data-dir", into, "--since", "5m", "--topic", plain, bootstrap=broker)
 
     assert (outcome.exit_code, outcome.stderr.count("\n")) == (0, 1), outcome
     assert topics_in(into) == {plain}

@@ -27,13 +27,13 @@ def whole_steps(steps: Sequence[Step]) -> list[Step]:
 def test_every_command_of_the_pipelines_tour_ends_well(
     broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    group, into = unique_name("toured"), tmp_path / "tables"
+    group, data_dir = unique_name("toured"), tmp_path / "tables"
     # Far behind, for a report begins with the worst groups.
     commit(broker, group, make_topic(broker, records=5_000), 2)
     monkeypatch.setattr(tour, "pipeline_steps", lambda *asked: whole_steps(pipeline_steps(*asked)))
     shown: list[str] = []
 
-    went_well = tour.run_demo(broker, show=shown.append, into=into)
+    went_well = tour.run_demo(broker, show=shown.append, data_dir=data_dir)
 
     told = capfd.readouterr()
     assert went_well, told.err
@@ -42,4 +42,4 @@ def test_every_command_of_the_pipelines_tour_ends_well(
     ]
     assert group in told.out
     assert "Traceback" not in told.err
-    assert (into / "report.html").read_text().startswith("<!doctype html>")
+    assert (data_dir / "report.html").read_text().startswith("<!doctype html>")

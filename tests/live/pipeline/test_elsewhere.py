@@ -135,7 +135,7 @@ def _spark(name: str, home: Path) -> Iterator[list[str]]:
 
 def _run(home: Path, command: str, *rest: str) -> Any:
     """The command's document; its working directory is `home`."""
-    program = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", command, "--into", _INTO]
+    program = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", command, "--data-dir", _INTO]
     done = subprocess.run(
         [*program, "--format", "json", "--driver-memory", "1g", "--spark-log", f"{command}.log", *rest],
         cwd=home,

@@ -39,7 +39,7 @@ def test_it_brings_nothing_and_ends_well_and_a_later_one_brings_all(
     untouched: str, spark: SparkSession, storage: Storage, mocker: MockerFixture
 ) -> None:
     mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
-    flags = ("pipeline", "ingest", "--into", storage.into, "--format", "json")
+    flags = ("pipeline", "ingest", "--data-dir", storage.into, "--format", "json")
 
     first = run(*flags, bootstrap=untouched)
     group = unique_name("first")

@@ -124,6 +124,6 @@ def test_a_run_that_is_told_to_stop_stops(spark: SparkSession, storage: Storage,
 
 
 def test_brokers_that_are_not_there_are_one_sentence(spark: SparkSession, storage: Storage) -> None:
-    told = r"^no broker answered at 127\.0\.0\.1:1: Connection refused$"
+    told = r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"
     with pytest.raises(SourceError, match=told):
         ingest(spark, storage, {"bootstrap.servers": "127.0.0.1:1"}, timeout_s=1)

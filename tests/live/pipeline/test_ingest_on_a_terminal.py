@@ -43,7 +43,8 @@ def test_it_sees_that_spark_starts_and_how_many_offsets_are_read(broker: str, tm
     brokers = Brokers({"bootstrap.servers": broker}, 30)
     there = brokers.partitions()
     offsets = sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())
-    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "-b", broker, "--into", str(tmp_path / "t")]
+    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "-b", broker]
+    command += ["--data-dir", str(tmp_path / "t")]
 
     seen = _seen([*command, "--records-per-batch", str(-(-offsets // 3)), "--driver-memory", "1g"])
 

@@ -86,8 +86,9 @@ def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Pope
     """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not ask for."""
     (home / "conf").mkdir()
     (home / "conf" / "log4j2.properties").write_text(_TALKATIVE)
-    command = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", "ingest", "--continuous", "--every", "1s"]
-    command += ["-b", broker, "--into", str(home / "tables"), "--format", "json", "--spark-log", str(home / "log")]
+    command = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", "ingest", "--continuous"]
+    command += ["--interval", "1s", "-b", broker, "--format", "json"]
+    command += ["--data-dir", str(home / "tables"), "--spark-log", str(home / "log")]
     secrets = home / "client.properties"
     secrets.write_text("".join(f"{key}={value}\n" for key, value in SECRETS.items()))
     command += [spark, "local[2]", "--driver-memory", "1g", "--config", str(secrets)]

@@ -43,4 +43,4 @@ def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
     assert young[1].startswith(told)
     assert old[0] == "warning"
     assert "until then ingest sees nothing that was written behind it" in old[1]
-    assert _check(broker) == ("ok", "none holds anything back")
+    assert _check(broker) == ("ok", "no open transaction delays ingest")

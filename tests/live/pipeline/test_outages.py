@@ -75,8 +75,8 @@ def _frozen(broker: sandbox.Sandbox) -> Iterator[None]:
 
 @contextmanager
 def _continuous(bootstrap: str, into: str, stderr: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "--continuous", "--every", "1s", "--format"]
-    command += ["json", "--timeout", "4s", "--into", into, "-b", bootstrap, "--driver-memory", "1g"]
+    command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "--continuous", "--interval", "1s"]
+    command += ["--format", "json", "--timeout", "4s", "--data-dir", into, "-b", bootstrap, "--driver-memory", "1g"]
     with (
         stderr.open("w") as stream,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True) as process,
@@ -108,7 +108,7 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
 
         until_read(groups[0])
         with _frozen(broker):
-            wait_until(lambda: "reading goes on" in stderr.read_text(), stderr.read_text, timeout_s=_LONG_S)
+            wait_until(lambda: "the next attempt is in" in stderr.read_text(), stderr.read_text, timeout_s=_LONG_S)
         commit(broker.bootstrap, groups[1], topic, 1, 2)
         until_read(groups[1])
         client = AdminClient(
@@ -127,10 +127,10 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_it_outlives_a_broker_that_is_frozen_for_longer_than_the_timeout(lived: Lived) -> None:
-    away = [line for line in lived.stderr.splitlines() if "; reading goes on in 1 s, if they are back" in line]
+    away = [line for line in lived.stderr.splitlines() if "; the next attempt is in 1 s" in line]
 
     assert away
-    assert "no broker answered within 4 s" in away[0] or "no record within 4 s" in away[0]
+    assert "responded within 4 s" in away[0] or "no record within 4 s" in away[0]
     assert set(lived.groups[:2]) <= _committed(lived.storage)
 
 
@@ -139,8 +139,8 @@ def test_it_ends_at_a_topic_that_was_made_anew_and_tells_what_it_wrote(lived: Li
     assert lived.document["status"] == "partial"
     (error,) = lived.document["errors"]
     assert error["name"] == "SOURCE_FAILED"
-    assert "made anew" in error["message"]
-    assert "--into" in error["message"]
+    assert "recreated" in error["message"]
+    assert "--data-dir" in error["message"]
     rows = {table["table"]: table["rows"] for table in lived.document["tables"]}
     assert rows["offset_commits"] == lived.storage.rows(OFFSET_COMMITS) >= 5
     assert lived.document["batches"] >= 2
@@ -150,14 +150,14 @@ def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
-    at = ("--into", lived.storage.into, "--format", "json")
+    at = ("--data-dir", lived.storage.into, "--format", "json")
 
     again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)
     checks = json.loads(run("pipeline", "doctor", *at, bootstrap=broker.bootstrap).stdout)["checks"]
 
     assert again.exit_code == 1
-    assert f"{TOPIC} was deleted and made anew since it was read (its id was " in again.stderr
+    assert f"{TOPIC} was recreated since it was read: its topic id was " in again.stderr
     started.assert_not_called()
     (ingest,) = (check for check in checks if check["check"] == "ingest")
-    assert (ingest["status"], "was deleted and made anew" in ingest["detail"]) == ("failed", True)
+    assert (ingest["status"], "was recreated" in ingest["detail"]) == ("failed", True)
     assert lived.groups[2] not in _committed(lived.storage)

@@ -42,5 +42,5 @@ def test_an_ingest_starts_a_worker_again_that_was_late(
     ingest(spark, storage, {"bootstrap.servers": broker}, note=told.append)
 
     assert seen.exists()
-    assert told == ["a Python worker took longer than 10 s to start, and Spark gave up on it: trying again"]
+    assert told == ["a Python worker of Spark took longer than 10 s to start; retrying"]
     assert group in {key[2] for key in commits_in(spark, storage)}

@@ -200,5 +200,5 @@ def test_progress_ends_with_all_rows(cluster: ScriptedCluster, storage: Storage)
 def test_a_backfill_of_no_time_is_refused(
     cluster: ScriptedCluster, storage: Storage, since: int, until: int, step: int
 ) -> None:
-    with pytest.raises(ValueError, match="step above zero"):
+    with pytest.raises(ValueError, match="a step greater than 0"):
         run(cluster, storage, since_ms=since, until_ms=until, step_ms=step)

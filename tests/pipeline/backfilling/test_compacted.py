@@ -108,7 +108,7 @@ def test_a_topic_whose_settings_may_not_be_read_is_unknown_and_the_others_are_to
 
 def test_a_broker_that_does_not_tell_the_policy_leaves_it_unknown(mocker: MockerFixture) -> None:
     Configs(mocker, {"a": None})
-    assert find_compacted(CLIENT, 5, ["a"]) == Policies([], ["a"], "the brokers do not tell cleanup.policy")
+    assert find_compacted(CLIENT, 5, ["a"]) == Policies([], ["a"], "the brokers return no cleanup.policy")
 
 
 def test_many_topics_are_asked_about_in_requests_of_a_thousand(mocker: MockerFixture) -> None:

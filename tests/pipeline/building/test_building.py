@@ -214,9 +214,7 @@ def test_a_group_that_is_too_old_to_be_seen_is_named(spark: SparkSession, tmp_pa
 
     told = build(spark, storage, lookback_days=1).missing
 
-    assert told[-1] == (
-        "1 group has no commit on the day before 2026-11-20 on cluster c, and so no row from then on: old."
-    )
+    assert told[-1] == ("1 group has no commit on the day before 2026-11-20 on cluster c, and no row since then: old.")
 
 
 def test_groups_of_one_name_are_told_apart_by_their_clusters(spark: SparkSession, tmp_path: Path) -> None:
@@ -233,15 +231,15 @@ def test_groups_of_one_name_are_told_apart_by_their_clusters(spark: SparkSession
     told = build(spark, storage).missing
 
     sentences = [
-        "1 group has no commit in the 7 days before 2026-11-20 on cluster a, and so no row from then on: same.",
-        "1 group has no commit in the 7 days before 2026-11-20 on cluster b, and so no row from then on: same.",
+        "1 group has no commit in the 7 days before 2026-11-20 on cluster a, and no row since then: same.",
+        "1 group has no commit in the 7 days before 2026-11-20 on cluster b, and no row since then: same.",
     ]
-    assert [sentence for sentence in told if "so no row" in sentence] == sentences
+    assert [sentence for sentence in told if "no row since then" in sentence] == sentences
 
     def reported(until: float, **wanted: Any) -> list[str]:
         until_ms = int((NOON.timestamp() + until) * 1_000)
         history = report(spark, storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
-        return [sentence for sentence in history.missing if "so no row" in sentence]
+        return [sentence for sentence in history.missing if "no row since then" in sentence]
 
     assert reported(0) == sentences
     assert reported(0, groups=["young"]) == []

@@ -54,11 +54,14 @@ def test_what_a_sample_needs_is_told_one_by_one(cluster: ScriptedCluster) -> Non
         VERSIONS: "warning",
         "list groups": "ok",
         "describe groups": "ok",
-        "log ends": "ok",
+        "log end offsets": "ok",
     }
-    assert found["list groups"].detail == "4 groups, as far as this user may describe"
-    assert found["describe groups"].detail == "state, members and commits of billing are told"
-    assert found["log ends"].detail == "2 topics, as far as this user may describe; where payments ends is told"
+    assert found["list groups"].detail == "4 groups on which this user has DESCRIBE"
+    assert found["describe groups"].detail == "state, members and commits of billing were read"
+    assert (
+        found["log end offsets"].detail
+        == "2 topics on which this user has DESCRIBE; the log end offset of payments was read"
+    )
 
 
 def test_the_release_of_the_brokers_is_told_by_their_metadata_version(cluster: ScriptedCluster) -> None:
@@ -78,11 +81,11 @@ def test_brokers_of_several_releases_are_told(cluster: ScriptedCluster) -> None:
 
 
 def test_brokers_that_tell_no_metadata_version_are_old(cluster: ScriptedCluster) -> None:
-    older = "metadata.version: Kafka before 3.0, or one that runs on ZooKeeper"
+    older = "metadata.version: Kafka before 3.0, or with ZooKeeper"
 
-    assert checks_of(cluster)[VERSIONS] == Check(VERSIONS, "warning", f"they tell no {older}")
+    assert checks_of(cluster)[VERSIONS] == Check(VERSIONS, "warning", f"the brokers have no {older}")
     tell_features(cluster, 1, 20)
-    assert checks_of(cluster)[VERSIONS].detail == f"not all of them tell a {older}"
+    assert checks_of(cluster)[VERSIONS].detail == f"some brokers have no {older}"
 
 
 def test_a_user_who_is_told_of_nothing_is_warned(cluster: ScriptedCluster) -> None:
@@ -91,8 +94,8 @@ def test_a_user_who_is_told_of_nothing_is_warned(cluster: ScriptedCluster) -> No
 
     found = checks_of(cluster)
 
-    assert [found[name].status for name in ("list groups", "log ends")] == ["warning", "warning"]
-    assert found["list groups"].detail == "no group is told: there is none, or this user may describe none"
+    assert [found[name].status for name in ("list groups", "log end offsets")] == ["warning", "warning"]
+    assert found["list groups"].detail == "no group was listed: there is none, or this user has DESCRIBE on none"
     assert "describe groups" not in found
 
 
@@ -101,7 +104,7 @@ def test_a_group_whose_commits_are_refused_fails(cluster: ScriptedCluster) -> No
     found = checks_of(cluster)["describe groups"]
     cluster.groups["billing"].error = 0
 
-    assert (found.status, found.detail) == ("failed", "billing: not allowed: this needs Describe on the group")
+    assert (found.status, found.detail) == ("failed", "billing: not allowed: this needs DESCRIBE on the group")
 
 
 def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(cluster: ScriptedCluster) -> None:
@@ -116,6 +119,6 @@ def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(c
         Check(
             "sample",
             "warning",
-            "sample and backfill cannot reach these brokers: sasl.mechanism=GSSAPI is not supported",
+            "sample and backfill cannot connect to these brokers: sasl.mechanism=GSSAPI is not supported",
         )
     ]

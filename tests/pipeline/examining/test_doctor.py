@@ -110,7 +110,9 @@ def test_unknown_records_are_told_by_type(storage: Storage) -> None:
     storage.append(UNKNOWN_RECORDS, "sample-y", rows(UNKNOWN_RECORDS, *found[:2]))
     check = checks_of(storage)["unknown records"]
     assert check.status == "warning"
-    assert check.detail.startswith("3 are kept as they are (type 24 version 0: 2, type 1 version 9: 1)")
+    assert check.detail.startswith(
+        "3 records were not decoded, and are kept (type 24 version 0: 2, type 1 version 9: 1)"
+    )
 
 
 def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_none(storage: Storage) -> None:
@@ -140,7 +142,7 @@ def test_a_range_that_is_told_again_counts_once(storage: Storage, again: list[tu
 def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:
     checkpoint(storage, "mine", {0: 10, 1: 5})
     ingest = checks_of(storage, Cluster("mine", {0: 12, 1: 5, 2: 3}))["ingest"]
-    assert ingest == Check("ingest", "ok", "5 offsets are not read yet")
+    assert ingest == Check("ingest", "ok", "5 offsets are left to read")
     assert checks_of(storage)["ingest"].detail == "it has run for mine"
     assert checks_of(storage, Cluster("other", {0: 1}))["ingest"].status == "warning"
 
@@ -151,16 +153,16 @@ def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> No
     cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
     gone = checks_of(storage, Cluster("mine", {}))["ingest"]
     assert {found.status for found in (anew, cut, gone)} == {"failed"}
-    assert "was deleted and made anew since it was read (its id was old, and is new)" in anew.detail
-    assert "partition 1 of __consumer_offsets ends at 4, and it was read up to offset 5" in cut.detail
-    assert "delete .checkpoints/mine in the directory of the tables" in cut.detail
-    assert "partition 0 of __consumer_offsets is not there" in gone.detail
+    assert "was recreated since it was read: its topic id was old, and is new" in anew.detail
+    assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
+    assert "delete .checkpoints/mine in the data directory" in cut.detail
+    assert "partition 0 of __consumer_offsets does not exist" in gone.detail
 
 
 def test_ends_that_are_not_told_are_no_sign_that_all_was_read(storage: Storage) -> None:
     checkpoint(storage, "mine", {0: 10})
     found = checks_of(storage, Cluster("mine", None))["ingest"]
-    assert (found.status, "is not known" in found.detail) == ("warning", True)
+    assert (found.status, "its backlog is unknown" in found.detail) == ("warning", True)
 
 
 def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
@@ -170,7 +172,7 @@ def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
     assert short.status == "ok"
     assert long.status == "warning"
     told = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
-    assert long.detail.startswith(f"{told} (partition 4): until then ingest sees nothing")
+    assert long.detail.startswith(f"{told} (partition 4): until then ingest does not read")
     assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
 
 
@@ -197,7 +199,7 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
     assert (size.rows, size.files, size.first_date, size.last_date) == (2, 1, "2026-11-01", "2026-11-01")
     assert size.bytes > 100
     assert sizes["offset_commits"] == (0, 0, 0, None, None)
-    shown = run("pipeline", "tables", "--into", storage.into).stdout
+    shown = run("pipeline", "tables", "--data-dir", storage.into).stdout
     assert "ingest_gaps           2      1" in shown
 
 
@@ -205,14 +207,16 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
 def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) -> None:
     into = open_storage(str(tmp_path / "tables"), create=True, table_format=table_format).into
     assert checks_of(open_storage(into))["table format"] == Check("table format", "ok", table_format)
-    lines = run("pipeline", "tables", "--into", into).stdout.splitlines()
+    lines = run("pipeline", "tables", "--data-dir", into).stdout.splitlines()
     assert {line.split()[-1] for line in lines} == {"FORMAT", table_format}
     records = [
-        json.loads(line) for line in run("pipeline", "tables", "--into", into, "--format", "ndjson").stdout.splitlines()
+        json.loads(line)
+        for line in run("pipeline", "tables", "--data-dir", into, "--format", "ndjson").stdout.splitlines()
     ]
     assert {record["table_format"] for record in records} == {table_format}
     assert (
-        json.loads(run("pipeline", "tables", "--into", into, "--format", "json").stdout)["table_format"] == table_format
+        json.loads(run("pipeline", "tables", "--data-dir", into, "--format", "json").stdout)["table_format"]
+        == table_format
     )
     assert json.loads(run("pipeline", "tables", "--format", "json").stdout)["table_format"] is None
 
@@ -220,7 +224,7 @@ def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) ->
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:
     found = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
-    outcome = run("pipeline", "doctor", "--into", storage.into)
+    outcome = run("pipeline", "doctor", "--data-dir", storage.into)
     told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
     assert outcome == (3, told, "Failed checks: 1.\n")
     assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"

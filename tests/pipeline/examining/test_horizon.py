@@ -145,15 +145,23 @@ def test_what_brokers_refuse_is_raised() -> None:
 @pytest.mark.parametrize(
     ("found", "status", "told"),
     [
-        ({0: Tail(0, 1_000), 1: Tail(0, 9_000)}, "ok", "every record that was ever written is there"),
-        ({0: Tail(0, 1_000), 1: Tail(7, 9_000)}, "ok", "every record since 1970-01-01T00:00:09Z is there (partition 1"),
+        ({0: Tail(0, 1_000), 1: Tail(0, 9_000)}, "ok", "every record so far is retained"),
+        (
+            {0: Tail(0, 1_000), 1: Tail(7, 9_000)},
+            "ok",
+            "every record since 1970-01-01T00:00:09Z is retained (partition 1",
+        ),
         (
             {0: Tail(5, 60_000), 1: Tail(7, 9_000)},
             "ok",
-            "every record since 1970-01-01T00:01:00Z is there (partition 0",
+            "every record since 1970-01-01T00:01:00Z is retained (partition 0",
         ),
-        ({0: Tail(5, None), 1: Tail(7, 9_000)}, "warning", "of 1 partition (partition 0 is one) it is not known"),
-        ({1: Tail(7, 9_000)}, "warning", "1 of 2 partitions with records did not answer in time"),
+        ({0: Tail(5, None), 1: Tail(7, 9_000)}, "warning", "1 partition (partition 0 is one) may retain only"),
+        (
+            {1: Tail(7, 9_000)},
+            "warning",
+            "1 of 2 partitions with records did not respond in time; give a longer --timeout",
+        ),
     ],
 )
 def test_the_partition_that_begins_last_says_since_when_all_is_there(

@@ -60,7 +60,7 @@ def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, m
 
     assert [call.args[1] for call in read.call_args_list] == [{"processingTime": "0.01 seconds"}] * 2
     assert look.call_count == 2  # the topic may be another one when they are back
-    assert told == [f"{what}; reading goes on in 0.01 s, if they are back" for what in ("away", "still away")]
+    assert told == [f"{what}; the next attempt is in 0.01 s" for what in ("away", "still away")]
 
 
 def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, mocker: MockerFixture) -> None:
@@ -80,7 +80,7 @@ def test_a_worker_that_is_late_is_started_again(
     ingestion.run(mocker.Mock(), continuous=continuous, note=told.append)
 
     assert read.call_count == tries + 1
-    assert told == ["a Python worker took longer than 10 s to start, and Spark gave up on it: trying again"] * tries
+    assert told == ["a Python worker of Spark took longer than 10 s to start; retrying"] * tries
 
 
 def test_a_run_that_ends_by_itself_starts_workers_four_times(ingestion: Ingestion, mocker: MockerFixture) -> None:

@@ -26,7 +26,7 @@ def test_other_errors_are_told_by_their_last_line() -> None:
     error = error_in(_TRACE.format(last="ZeroDivisionError: division by zero"))
 
     assert type(error) is PipelineError
-    assert str(error) == "Spark could not go on: ZeroDivisionError: division by zero"
+    assert str(error) == "Spark failed: ZeroDivisionError: division by zero"
 
 
 def test_a_worker_that_spark_gave_up_on_has_an_error_of_its_own() -> None:
@@ -40,8 +40,8 @@ def test_a_worker_that_spark_gave_up_on_has_an_error_of_its_own() -> None:
 
 
 def test_what_has_no_python_error_is_its_first_line() -> None:
-    assert str(error_in("[A] no\n\tat java")) == "Spark could not go on: [A] no"
-    assert "says nothing" in str(error_in(" "))
+    assert str(error_in("[A] no\n\tat java")) == "Spark failed: [A] no"
+    assert "gave no reason" in str(error_in(" "))
 
 
 def test_a_disk_that_is_full_where_spark_writes_is_told_like_one_where_we_do() -> None:
@@ -50,4 +50,4 @@ def test_a_disk_that_is_full_where_spark_writes_is_told_like_one_where_we_do() -
     )
 
     assert type(error) is StorageError
-    assert "there is no space left. Free some, and run the command again" in str(error)
+    assert "no space is left on the file system; free some, and run the command again" in str(error)

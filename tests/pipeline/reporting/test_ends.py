@@ -202,7 +202,7 @@ def test_rounds_that_were_not_whole_do_not_make_ten_minutes_of_two_that_were(tol
 
 def test_where_samples_go_on_and_no_group_commits_that_is_what_is_told(told: History) -> None:
     assert (
-        "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or it was not built yet: "
+        "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or build has not run since: "
         "lag and verdicts are as of then."
     ) in told.missing
     assert [sentence for sentence in told.missing if "nothing was sampled" in sentence] == []

@@ -88,13 +88,13 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
     assert told.gaps == (
         "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
         (
-            "2,000 offsets of __consumer_offsets held no record when they were read: compaction had taken it for a "
-            "later one of its key, or it marked or belonged to a transaction."
+            "2,000 offsets of __consumer_offsets had no record when they were read: compaction had removed it, or "
+            "it was a transaction marker or part of an aborted transaction."
         ),
     )
     assert told.missing == (
-        "Nothing was sampled since 2026-11-20T12:04Z, or it was not built yet: lag and verdicts are as of then.",
-        "The time lag of 2 observations is unknown: no log end was seen before them.",
+        "Nothing was sampled since 2026-11-20T12:04Z, or build has not run since: lag and verdicts are as of then.",
+        "The time lag of 2 observations is unknown: no log end offset is known before them.",
     )
 
 
@@ -138,4 +138,4 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(spark: SparkSessi
     assert "No commits were read" not in told()
     for directory in tmp_path.glob("offset_commits/date=*/batch=read"):
         shutil.rmtree(directory)
-    assert "No commits were read from __consumer_offsets: verdicts rest on samples" in told()
+    assert "No commits were read from __consumer_offsets: verdicts are derived from samples" in told()

@@ -54,7 +54,8 @@ def test_dates_are_utc_whatever_the_readers_zone_is(spark: SparkSession, tmp_pat
         "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
         (
             "Topic u: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), "
-            "and no known member reads it; 0 records were written between that day's first look at it and the last."
+            "and no known member reads it; 0 records were written between the first and the last observation "
+            "of that day."
         ),
     ]
 
@@ -76,7 +77,7 @@ def test_all_findings_and_all_gaps_are_told(spark: SparkSession, tmp_path: Path)
     assert (len(told.findings), len(told.gaps)) == (120, 82)
     deleted = "partition 0 of __consumer_offsets: 6 offsets from 0 to 5 were deleted before they were read."
     assert {f"Cluster {cluster}: {deleted}" for cluster in "cd"} < set(told.gaps)
-    assert told.gaps[-1].startswith("Cluster c: 6 offsets of __consumer_offsets held no record")
+    assert told.gaps[-1].startswith("Cluster c: 6 offsets of __consumer_offsets had no record")
 
 
 @pytest.fixture(scope="module")
@@ -144,14 +145,17 @@ def test_what_one_of_several_clusters_lacks_is_told_of_that_one(spark: SparkSess
     assert [(cluster, sentence.partition(":")[0]) for cluster, sentence in told] == [
         ("Cluster b", "no commits were read from __consumer_offsets"),
         ("Cluster b", "no group records were read from __consumer_offsets"),
-        ("Cluster c", "no log ends were sampled or backfilled"),
+        ("Cluster c", "no log end offsets were sampled or backfilled"),
     ]
     assert "No group states were sampled: states of KIP-848 groups are unknown." in built.missing
     assert told_until(spark, storage, 20 * MINUTE).missing == (
-        "Cluster c: the tables hold no lag for this period: sample or backfill log ends, then build.",
-        "Cluster a: the time lag of 1 observation is unknown: no log end was seen before it.",
-        "Cluster b: the time lag of 1 observation is unknown: no log end was seen before it.",
-        "Cluster b: no commits were read from __consumer_offsets: verdicts rest on samples, rebalances are unknown.",
+        "Cluster c: the tables have no lag for this period; run sample or backfill, then build.",
+        "Cluster a: the time lag of 1 observation is unknown: no log end offset is known before it.",
+        "Cluster b: the time lag of 1 observation is unknown: no log end offset is known before it.",
+        (
+            "Cluster b: no commits were read from __consumer_offsets: "
+            "verdicts are derived from samples, and rebalances are unknown."
+        ),
     )
 
 
@@ -164,8 +168,8 @@ def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(spark: S
     put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs})
 
     sentence = (
-        "Cluster behind: the last record read from __consumer_offsets is of 2026-11-20T12:30Z, the last sample of "
-        "2026-11-20T12:40Z: if anything was committed in between, ingest is behind, and only samples tell."
+        "Cluster behind: the last record that was read from __consumer_offsets is of 2026-11-20T12:30Z, the last "
+        "sample of 2026-11-20T12:40Z: commits in between are known from samples only, until ingest runs again."
     )
     built = build(spark, storage).missing
     told = told_until(spark, storage, 41 * MINUTE).missing

@@ -133,7 +133,7 @@ def test_where_sampling_ended_the_report_says_since_when(spark: SparkSession, st
 
     assert ended(END + 600_000) == []
     assert ended(END + 600_001) == [
-        "Nothing was sampled since 2026-11-20T12:10Z, or it was not built yet: lag and verdicts are as of then."
+        "Nothing was sampled since 2026-11-20T12:10Z, or build has not run since: lag and verdicts are as of then."
     ]
 
 

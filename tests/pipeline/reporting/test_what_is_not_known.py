@@ -133,10 +133,10 @@ def test_partitions_that_count_nowhere_are_told(told: History) -> None:
     assert (group.lag, group.lag_quality, group.verdict) == (0, "lower_bound", "OK")
     assert (group.consume_rate, group.produce_rate, group.catch_up_ms) == (None, None, None)
     assert (group.time_lag_ms, group.time_lag_quality) == (None, "unknown")
-    assert [sentence for sentence in told.missing if "without them" in sentence] == [
+    assert [sentence for sentence in told.missing if "do not include" in sentence] == [
         (
-            "Cluster silent: 1 group has partitions whose log end was not known for ten minutes, so that lag and "
-            "verdict are without them: g (2 of 3)."
+            "Cluster silent: 1 group has partitions without a known log end offset for ten minutes, which lag and "
+            "verdict do not include: g (2 of 3)."
         )
     ]
 
@@ -146,7 +146,7 @@ def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(spark: Spa
     told = report(spark, storage, since_ms=START, until_ms=until)
     group = group_of(told, "silent")
     assert ((group.lag or 0) > 900_000, group.lag_quality) == (True, "exact")
-    assert [sentence for sentence in told.missing if "without them" in sentence] == []
+    assert [sentence for sentence in told.missing if "do not include" in sentence] == []
 
 
 def test_groups_whose_coordinator_is_away_are_told_where_only_samples_tell(told: History) -> None:
@@ -158,7 +158,7 @@ def test_groups_whose_coordinator_is_away_are_told_where_only_samples_tell(told:
     assert [(group.group, group.lag_quality) for group in others] == [("heard", "exact"), ("unheard", "exact")]
     assert [sentence for sentence in told.missing if "coordinator" in sentence] == [
         (
-            "Cluster away: the coordinator of 1 group did not answer samples for ten minutes, so that lag and verdict "
-            "rest on the commits from before: unheard."
+            "Cluster away: the coordinator of 1 group did not respond to samples for ten minutes, so lag and verdict "
+            "are derived from older commits: unheard."
         )
     ]

@@ -63,7 +63,7 @@ def test_what_spark_does_not_run_on_is_passed_over_and_named(
     assert find_java({"JAVA_HOME": home, "PATH": str(good.parent)}) == good
     assert refusal({"JAVA_HOME": home, "PATH": ""}) == (
         f"Spark needs a JDK 17 or newer (JAVA_HOME ({home}) {told}); set JAVA_HOME to one, install one "
-        "(apt install openjdk-17-jdk-headless, brew install openjdk@17), or give --fetch-java"
+        "(apt install openjdk-17-jdk-headless, brew install openjdk@17), or add --fetch-java"
     )
 
 
@@ -98,7 +98,7 @@ def test_what_keeps_cjdk_from_fetching_is_one_line(mocker: MockerFixture, monkey
     monkeypatch.setitem(sys.modules, "cjdk", cjdk)
     with pytest.raises(SparkMissingError) as caught:
         fetch_java()
-    assert str(caught.value) == "no JDK could be fetched: no route; install one and set JAVA_HOME"
+    assert str(caught.value) == "cannot download a JDK: no route; install one and set JAVA_HOME"
 
 
 def test_without_cjdk_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,8 +120,8 @@ def test_a_scratch_disk_that_is_full_is_told_as_what_it_is(tmp_path: Path) -> No
     with pytest.raises(PipelineError) as caught, starting._working(tmp_path / "log"):
         raise PySparkException(thrown)
     assert str(caught.value) == (
-        "Spark failed: there is no space left where Spark works (SPARK_LOCAL_DIRS, else /tmp). Free some, and run it "
-        f"again; its log is {tmp_path / 'log'}"
+        "Spark failed: no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
+        f"it again; its log is {tmp_path / 'log'}"
     )
 
 
@@ -197,7 +197,10 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
 
 def test_a_log_that_cannot_be_written_is_told_with_its_option(tmp_path: Path) -> None:
     quiet = noise_goes_to(tmp_path / "mistyped" / "log")
-    with pytest.raises(PipelineError, match=r"the log of Spark cannot be written: .*say where with --spark-log"), quiet:
+    with (
+        pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),
+        quiet,
+    ):
         pytest.fail("there is no such directory")
     assert list(tmp_path.iterdir()) == []
 

@@ -30,7 +30,9 @@ def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("version", ["4.1.3", "3.5.0", "4.0"])
 def test_an_old_pyspark_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
-    with pytest.raises(SparkMissingError, match=f"pyspark {version} is too old, 4.2 is needed; try pip install"):
+    with pytest.raises(
+        SparkMissingError, match=f"pyspark {version} is too old: 4.2 or newer is needed; try pip install"
+    ):
         check_pyspark()
 
 
@@ -53,7 +55,7 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture)
 def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
-    with pytest.raises(PipelineError, match=f"no Spark Connect server answers at 127.0.0.1:{port}"), session:
+    with pytest.raises(PipelineError, match=f"cannot connect to the Spark Connect server 127.0.0.1:{port}"), session:
         pytest.fail("there is no server")
 
 
@@ -62,7 +64,7 @@ def test_a_master_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
     session = start_session(master=master, log=tmp_path / "log")
     with (
-        pytest.raises(PipelineError, match=rf"no master of Spark answers at 127.0.0.1:{ports[0]}: .*; \[::1\]:"),
+        pytest.raises(PipelineError, match=rf"cannot connect to a Spark master: 127.0.0.1:{ports[0]}: .*; \[::1\]:"),
         session,
     ):
         pytest.fail("there is no master")
@@ -96,7 +98,7 @@ def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, sai
 
 @pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
 def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None:
-    with pytest.raises(PipelineError, match="is no Spark Connect URL; write for example sc://host:15002"):
+    with pytest.raises(PipelineError, match="is not a Spark Connect URL; write for example sc://host:15002"):
         check_answers(url, {})
 
 

@@ -27,7 +27,9 @@ def test_a_log_that_has_all_that_was_read_is_sound() -> None:
 
 
 def test_a_topic_that_was_made_anew_is_told_whatever_it_holds_by_now() -> None:
-    with pytest.raises(SourceError, match=r"made anew .*was old, and is new.*directory \(--into\) or a checkpoint"):
+    with pytest.raises(
+        SourceError, match=r"recreated .*was old, and is new.*directory \(--data-dir\) or a new checkpoint"
+    ):
         _look(Log("new", {0: 500, 7: 500}))
 
 
@@ -38,13 +40,13 @@ def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
 
 
 def test_a_partition_that_ends_before_what_was_read_is_told_with_what_to_delete() -> None:
-    with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, and it was read up to offset 103: .*unclean"):
+    with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Log("old", {0: 10, 7: 80}))
-    assert "delete .checkpoints/mine in the directory of the tables" in str(lost(READ, {0: 10, 7: 102}))
+    assert "delete .checkpoints/mine in the data directory" in str(lost(READ, {0: 10, 7: 102}))
 
 
 def test_a_topic_that_is_gone_is_told() -> None:
-    with pytest.raises(SourceError, match=r"partition 0 .* is not there, and it was read up to offset 10"):
+    with pytest.raises(SourceError, match=r"partition 0 .* does not exist, but was read up to offset 10"):
         _look(Log(None, {}))
 
 

@@ -129,7 +129,7 @@ def test_a_word_stands_for_all_partitions() -> None:
 
 def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None:
     assert started({0: 10}, {0: 1}, {0: 10}) == {0: 10}
-    with pytest.raises(SourceError, match=r"offset 11 for partition 0 of __consumer_offsets, which ends at 10: name"):
+    with pytest.raises(SourceError, match=r"offset 11 for partition 0 of __consumer_offsets, which ends at 10; write"):
         started({0: 11}, {0: 1}, {0: 10})
 
 
@@ -160,5 +160,5 @@ def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_pla
 
 
 def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:
-    with pytest.raises(SourceError, match=r"of cluster one, but the brokers are of cluster two"):
+    with pytest.raises(SourceError, match="belongs to cluster one, and the brokers to cluster two"):
         require_same_cluster(position_of("one", {}), "two")

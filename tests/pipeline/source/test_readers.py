@@ -26,8 +26,8 @@ def test_a_stream_has_no_end_and_a_batch_may_have_one(ending: str) -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        (socket.EAI_NONAME, "the name kafka has no address"),
-        (socket.EAI_AGAIN, "the name kafka cannot be looked up now"),
+        (socket.EAI_NONAME, "the host name 'kafka' has no address"),
+        (socket.EAI_AGAIN, "the host name 'kafka' cannot be resolved now"),
     ],
 )
 def test_a_resolver_that_is_away_is_not_a_name_that_is_not_there(

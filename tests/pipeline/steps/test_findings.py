@@ -60,12 +60,12 @@ def test_an_ordinary_day_has_no_finding() -> None:
         (
             {"orphaned_partitions": 3},
             "orphaned_commit",
-            "Group g: it has commits on 3 partitions that are not there any more.",
+            "Group g: it has commits on 3 partitions that no longer exist.",
         ),
         (
             {"orphaned_partitions": 1},
             "orphaned_commit",
-            "Group g: it has commits on 1 partition that is not there any more.",
+            "Group g: it has commits on 1 partition that no longer exists.",
         ),
         (
             {"is_idle": True},
@@ -80,7 +80,7 @@ def test_an_ordinary_day_has_no_finding() -> None:
         (
             {"skew": 3.0},
             "skew",
-            "Group g: the busiest partition of a topic had 3.0 times the records of that topic's mean one.",
+            "Group g: the busiest partition of a topic had 3.0 times the records of an average one of that topic.",
         ),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> Non
     assert (found.kind, found.topic) == ("unread_topic", "t")
     assert found.message == (
         "Topic t: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), and "
-        "no known member reads it; 1,000 records were written between that day's first look at it and the last."
+        "no known member reads it; 1,000 records were written between the first and the last observation of that day."
     )
     assert topic_findings(UNREAD | {"topic": "__consumer_offsets"}) == []
     assert topic_findings(UNREAD | {"is_unread": False}) == []
@@ -186,7 +186,7 @@ def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> Non
             {"messages_produced": 1, "lookback_days": None},
             (
                 "no group has a commit on it at the end of 2026-11-20 (of that day), and no known "
-                "member reads it; 1 record was written between that day's first look at it and the last."
+                "member reads it; 1 record was written between the first and the last observation of that day."
             ),
         ),
     ],

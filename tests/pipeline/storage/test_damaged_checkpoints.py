@@ -78,12 +78,12 @@ def test_what_spark_would_stumble_over_is_to_be_deleted_with_the_newest_offsets(
 ) -> None:
     (spark_files / "offsets" / "10").write_bytes(b"")
     assert refusal(storage) == (
-        f"{spark_files}/offsets/10 is damaged, as after a loss of power. Delete offsets/10, offsets/.10.crc in "
-        f"{spark_files}, and run ingest again: it goes on there, and rows that it reads again take the place of those "
-        "that it wrote before."
+        f"{spark_files}/offsets/10 is damaged, as after a power failure; delete offsets/10, offsets/.10.crc in "
+        f"{spark_files}, and run ingest again: it continues there, and replaces the rows that it reads a second "
+        "time"
     )
     (spark_files / "commits" / "10").write_text("v1\n{}")
-    assert "Delete offsets/10, offsets/.10.crc, commits/10 in " in refusal(storage)
+    assert "delete offsets/10, offsets/.10.crc, commits/10 in " in refusal(storage)
 
 
 def test_once_they_are_deleted_the_batch_before_is_the_newest(storage: Storage, spark_files: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_commit_that_is_cut_off_is_to_be_deleted_alone(storage: Storage, spark
     (spark_files / "commits" / "9").write_bytes(content)
     said = refusal(storage)
     assert said.startswith(f"{spark_files}/commits/9 is damaged")
-    assert f"Delete commits/9, commits/.9.crc in {spark_files}, " in said
+    assert f"delete commits/9, commits/.9.crc in {spark_files}, " in said
 
 
 @pytest.mark.parametrize("name", ["offsets/9", "metadata"])
@@ -106,7 +106,7 @@ def test_what_one_batch_cannot_mend_is_to_be_read_anew(storage: Storage, spark_f
     (spark_files / name).write_bytes(b"")
     said = refusal(storage)
     assert said.startswith(f"{spark_files}/{name} is damaged")
-    assert f"Delete {spark_files.parent}, and run ingest again: " in said
+    assert f"delete {spark_files.parent}, and run ingest again: " in said
 
 
 @pytest.mark.parametrize("name", ["offsets/8", "commits/8"])
@@ -132,4 +132,7 @@ def test_the_doctor_says_the_same_as_a_failure_of_ingest_alone(storage: Storage,
 def test_the_doctor_of_another_cluster_does_not_mind(storage: Storage, spark_files: Path) -> None:
     (spark_files / "offsets" / "10").write_bytes(b"")
     (found,) = (check for check in examine_tables(storage.into, Cluster("other", {0: 1})) if check.check == "ingest")
-    assert (found.status, found.detail) == ("warning", "it has not run for cluster other into this directory yet")
+    assert (found.status, found.detail) == (
+        "warning",
+        "it has not written records of cluster other to this directory yet",
+    )

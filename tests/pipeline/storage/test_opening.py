@@ -46,7 +46,7 @@ def test_what_is_only_checked_is_made_when_it_is_asked_for_and_once(tmp_path: Pa
 def test_who_makes_it_meanwhile_says_which_format_it_has(tmp_path: Path) -> None:
     storage = check_storage(str(tmp_path / "history"), table_format="delta")
     open_storage(str(tmp_path / "history"), create=True)
-    with pytest.raises(StorageError, match="of the format parquet since they were made, and delta is asked for"):
+    with pytest.raises(StorageError, match="have the format parquet, which contradicts the requested delta"):
         storage.make()
 
 
@@ -71,7 +71,7 @@ def test_a_relative_path_is_where_the_process_stands(tmp_path: Path, monkeypatch
 
 def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(StorageError, match=r"not a directory of this pipeline: it holds 'thesis.tex'.*name another"):
+    with pytest.raises(StorageError, match=r"not a directory of this pipeline: it contains 'thesis.tex'.*name another"):
         open_storage(str(tmp_path), create=True)
     assert names(tmp_path) == ["thesis.tex"]
 
@@ -91,13 +91,13 @@ def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> Non
     marker = Path(storage.into, MARKER)
     content = {**json.loads(marker.read_text()), "schema_version": 2, "made_by": "kafka-groups 9.1"}
     marker.write_text(json.dumps(content))
-    with pytest.raises(StorageError, match=r"made by kafka-groups 9\.1 \(schema 2\)"):
+    with pytest.raises(StorageError, match=r"created by kafka-groups 9\.1 \(schema 2\)"):
         open_storage(storage.into, create=True)
 
 
 def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
     Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
-    with pytest.raises(StorageError, match=rf"{MARKER} is no text, so it was damaged: restore it"):
+    with pytest.raises(StorageError, match=rf"{MARKER} is damaged: it is not valid UTF-8; restore it"):
         open_storage(storage.into)
 
 
@@ -113,7 +113,7 @@ def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
 )
 def test_a_broken_marker_is_told(storage: Storage, text: str) -> None:
     Path(storage.into, MARKER).write_text(text)
-    with pytest.raises(StorageError, match="cannot be understood"):
+    with pytest.raises(StorageError, match="cannot be parsed"):
         open_storage(storage.into)
 
 
@@ -121,7 +121,7 @@ def test_another_format_or_another_tool_is_told(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
     content = json.loads(marker.read_text())
     marker.write_text(json.dumps({**content, "table_format": "iceberg"}))
-    with pytest.raises(StorageError, match="format 'iceberg', and this version knows parquet and delta"):
+    with pytest.raises(StorageError, match="format 'iceberg'; this version supports parquet and delta"):
         open_storage(storage.into)
     marker.write_text(json.dumps({**content, "what": "other"}))
     with pytest.raises(StorageError, match="not a directory of this pipeline"):
@@ -132,23 +132,23 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="is a file"):
         open_storage(str(tmp_path / "file"), create=True)
-    with pytest.raises(StorageError, match=r"Cannot .* in .*file"):
+    with pytest.raises(StorageError, match=r"cannot .* in .*file"):
         open_storage(str(tmp_path / "file" / "below"), create=True)
 
 
 def test_a_pattern_is_no_name(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="takes for a pattern"):
+    with pytest.raises(StorageError, match="reads as a pattern"):
         open_storage(str(tmp_path / "a[1]"), create=True)
 
 
 def test_an_address_that_nobody_knows_is_told() -> None:
-    with pytest.raises(StorageError, match="Cannot use the address in gopher://x/y"):
+    with pytest.raises(StorageError, match="cannot use the address in gopher://x/y"):
         open_storage("gopher://x/y", create=True)
 
 
 def test_no_permission_is_told(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(StorageError, match="this user may not"):
+    with pytest.raises(StorageError, match="permission denied"):
         open_storage(storage.into, create=True)
     open_storage(storage.into)
 
@@ -160,7 +160,7 @@ def test_a_file_system_that_is_read_only_is_not_told_as_a_missing_right(
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY | os.ST_NOSUID))
     with pytest.raises(StorageError) as told:
         open_storage(storage.into, create=True)
-    assert str(told.value) == f"Cannot write in {storage.into}: the file system is read-only. Name another directory."
+    assert str(told.value) == f"cannot write in {storage.into}: the file system is read-only; name another directory"
     open_storage(storage.into)
 
 
@@ -171,11 +171,14 @@ def test_a_disk_that_is_mounted_read_only_is_told_so(tmp_path: Path, name: str) 
         open_storage(str(disk / "tables"), create=True)
         (disk / "empty").mkdir()
         make_read_only(disk)
-        with pytest.raises(StorageError, match=f"^Cannot .* in {disk / name}: the file system is read-only"):
+        with pytest.raises(StorageError, match=f"^cannot .* in {disk / name}: the file system is read-only"):
             open_storage(str(disk / name), create=True)
 
 
-@pytest.mark.parametrize(("number", "advice"), [(errno.ENOSPC, "no space left. Free some"), (errno.EACCES, "may not")])
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.ENOSPC, "no space is left on the file system; free some"), (errno.EACCES, "permission denied")],
+)
 def test_what_a_disk_refuses_is_told_and_tables_stay(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
 ) -> None:
@@ -187,7 +190,7 @@ def test_what_a_disk_refuses_is_told_and_tables_stay(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", refuse)
-        with pytest.raises(StorageError, match=f"Cannot move a directory in .*{advice}"):
+        with pytest.raises(StorageError, match=f"cannot move a directory in .*{advice}"):
             storage.publish("w-00000002", files)
     assert set(seen(storage)) == set(range(4))
 
@@ -202,7 +205,7 @@ def test_a_full_disk_is_told_and_the_next_attempt_finds_the_tables(tmp_path: Pat
         random = random.set_column(random.schema.get_field_index("metadata"), random.schema.field("metadata"), column)
         with pytest.raises(StorageError, match="space"):
             storage.append(OFFSET_COMMITS, "big", random)
-        with pytest.raises(StorageError, match=r"Cannot write in .*no space left"):
+        with pytest.raises(StorageError, match=r"cannot write in .*no space is left"):
             storage.save_note("filled", {"text": "x" * 300_000})
         storage.clean_staging(0)
         assert set(seen(storage)) == set(range(10))

@@ -88,7 +88,7 @@ def test_a_file_that_is_gone_stops_the_batch_before_it_begins(any_storage: Stora
     any_storage.publish("w-00000001", staged(any_storage, commits([1])))
     files = staged(any_storage, commits([2]), commits([3], day=1))
     Path(files[1].path).unlink()
-    with pytest.raises(StorageError, match="was written and is gone"):
+    with pytest.raises(StorageError, match="was deleted before its batch was published"):
         any_storage.publish("w-00000001", files)
     assert seen(any_storage) == Counter([1])
 

@@ -79,5 +79,5 @@ def test_a_listing_that_is_overtaken_is_made_once_more(storage: Storage, monkeyp
     monkeypatch.setattr(storage.place, "fs", Overtaken())
     assert places(storage) == [(DATE, "build")]
     failures.extend([FileNotFoundError(2, "gone")] * 30)
-    with pytest.raises(StorageError, match=f"Cannot list the files in {Path(storage.into)}"):
+    with pytest.raises(StorageError, match=f"cannot list the files in {Path(storage.into)}"):
         places(storage)

@@ -170,7 +170,7 @@ def test_a_disk_that_is_full_is_told_and_the_table_stays_as_it_is(
         storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 1)))
         (disk / "others").write_bytes(bytes(shutil.disk_usage(disk).free - 16_384))
         many = spark.range(100_000).selectExpr("sha2(CAST(id AS STRING), 256) AS `group`")
-        with pytest.raises(StorageError, match=f"Cannot write in {storage.into}: there is no space left"):
+        with pytest.raises(StorageError, match=f"cannot write in {storage.into}: no space is left"):
             storage.replace_dates(LAG_HISTORY, DAYS[:1], lags(spark, (0, 2)).drop("group").crossJoin(many))
         assert held(storage, spark) == [("2026-11-01", 1)]
 

@@ -145,5 +145,5 @@ def test_nothing_written_is_no_file(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StorageError, match="Cannot write files in"):
+    with pytest.raises(StorageError, match="cannot write files in"):
         StagedWriter(str(tmp_path / "file" / "stage"))

@@ -134,7 +134,7 @@ def test_the_page_says_as_of_when_a_group_is_told_and_that_it_was_removed() -> N
         "behind since 20 Nov 2026, 00:00 or before",
         "removed 20 Nov 2026, 01:00 ·",
         "removed 20 Nov 2026, 02:00 or before ·",
-        "Group nosuch: the tables tell nothing of it in this period.",
+        "Group nosuch: the tables have no data on it in this period.",
     ):
         assert told in text
     text = page_of(history(group(evaluated_ms=TO), evaluated_ms=TO)).text

@@ -13,10 +13,10 @@ from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
     TableFormat,
+    data_dir_option,
     duration_option,
     past_option,
     table_format_option,
-    tables_option,
 )
 from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.backfilling.compacted import Policies
 
 _MS = 1000
-_LEAST_STEP_S = 1.0
+_LEAST_INTERVAL_S = 1.0
 _COMPACTED = "{count:,} topics are compacted and skipped, because their logs no longer hold every record: {names}."
 _COMPACTED_ONE = "1 topic is compacted and skipped, because its log no longer holds every record: {names}."
 _UNKNOWN = "{count:,} topics may be compacted, which would make their past lags too large: {reason}."
@@ -34,44 +34,53 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 
 
 @click.command(short_help="Look up past log end offsets.")
-@tables_option
+@data_dir_option
 @table_format_option
-@past_option("--since", default="7d", about="How far to look back.")
-@duration_option("--step", default="60s", about="The time between two looked up times, at least 1s.")
+@past_option("--since", default="7d", about="Length of the period until now.")
+@duration_option("--interval", default="60s", about="Interval between two times, at least 1s.")
 @click.option("--topic", "topics", metavar="T", multiple=True, help="Only this topic. Repeatable.")
 @output_options()
 @connection_options_per_request
 def backfill(
     *,
-    into: str,
+    data_dir: str,
     table_format: TableFormat,
     since: float,
-    step: float,
+    interval: float,
     topics: tuple[str, ...],
     output_format: str,
     colour: str,
     connection: Connection,
 ) -> None:
-    """Look up where logs ended in the past, as far back as the brokers still have records.
+    """Look up log end offsets of past times, as far back as the brokers still have records.
 
-    Times before the first retained record get no log end offset; a log without any record is recorded as empty. The
-    look-up uses the timestamps of records: where producers set other times than the current one, a log end offset may
-    be too low, and one that commits exceed by far is discarded. Compacted topics are skipped, because their logs no
-    longer hold every record. A log end offset that was looked up once is not changed. Needs no Spark. --timeout limits
-    each request, of up to 20,000 pairs of partition and time.
+    Run it once, so that lag has a history from the first day. Times before the first retained record get no log end
+    offset. The lookup uses the timestamps of records. Where producers set other times than the current one, a log end
+    offset may be too low, and one that commits exceed by far is discarded. Compacted topics are skipped with a note,
+    because their logs no longer hold every record. A log end offset that was written once is not changed by a later
+    run.
+
+    If a topic or a partition fails, its error is on stderr, and the others are written. Nothing on the cluster is
+    changed. --timeout limits each request, of up to 20,000 pairs of partition and time. Exit codes: see kafka-groups
+    --help.
+
+    Needs Kafka 0.11 or newer, and the extra spark, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic.
+    Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.
 
     \b
-    kafka-groups pipeline backfill --into history -b localhost:9092 --since 7d
+    Examples:
+      kafka-groups pipeline backfill --data-dir history -b localhost:9092 --since 1d
+      kafka-groups pipeline backfill --data-dir history -b localhost:9092 --topic orders --interval 5m
     """
-    _check_step(step, since)
+    _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfilling import backfill as backfill_tables
         from kafka_groups.pipeline.storage import check_storage
         from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-        storage = check_storage(into, table_format=table_format.required, usual_format=table_format.default)
-        until_ms, step_ms = now_ms(), round(step * _MS)
+        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        until_ms, step_ms = now_ms(), round(interval * _MS)
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
             storage.make()
@@ -101,11 +110,11 @@ def backfill(
         run.finish(summary_of(backfilled), backfilled.failures)
 
 
-def _check_step(step: float, since: float) -> None:
-    if step < _LEAST_STEP_S:
-        raise click.UsageError("--step must be at least 1s; write for example 60s")
-    if step > since:
-        raise click.UsageError("--step is longer than --since, so there is no time to look up; give a shorter --step")
+def _check_interval(interval: float, since: float) -> None:
+    if interval < _LEAST_INTERVAL_S:
+        raise click.UsageError("--interval must be at least 1s; write for example 60s")
+    if interval > since:
+        raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")
 
 
 def _first_time_ms(until_ms: int, since: float, step_ms: int) -> int:

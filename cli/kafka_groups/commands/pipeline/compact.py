@@ -10,7 +10,7 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import past_option, tables_option
+from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
@@ -18,36 +18,43 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Join small files, remove old dates.")
-@tables_option
-@past_option("--keep", about="Remove dates that are older than this, such as 90d; at least 8d. [default: keep all]")
+@data_dir_option
+@past_option(
+    "--retention", about="Remove dates that are older than this, such as 90d; at least 8d. [default: no limit]"
+)
 @output_options()
-def compact(*, into: str, keep: float | None, output_format: str, colour: str) -> None:
-    """Join small files, and remove old dates if --keep is given. No reader sees a row twice, or misses one.
+def compact(*, data_dir: str, retention: float | None, output_format: str, colour: str) -> None:
+    """Join small files, and remove old dates if --retention is given. No reader sees a row twice, or misses one.
 
-    Needs no Spark. Parquet tables must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs), and a query that
-    is running may fail because a file is missing: run it again (build and report do so themselves). Delta tables keep
-    replaced and removed files for a day, for queries that are running; the next run after that deletes the files.
+    The last record of each group and member is kept, however old it is: it shows which groups and members exist. While
+    Parquet tables are compacted, a running query may fail because a file is missing: run it again (build and report do
+    so themselves). Delta tables keep replaced and removed files for a day, for queries that are running. The next run
+    after that deletes the files. If a run fails, no row is lost, and the next run continues. Exit codes: see
+    kafka-groups --help.
 
-    The last record of each group and member is kept, however old it is: it shows which groups and members exist.
+    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra spark. Parquet tables
+    must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs).
 
     \b
-    kafka-groups pipeline compact --into history --keep 90d
+    Examples:
+      kafka-groups pipeline compact --data-dir history
+      kafka-groups pipeline compact --data-dir history --retention 90d
     """
     with start_run("compact", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.compacting import LEAST_KEEP
         from kafka_groups.pipeline.compacting import compact as compact_tables
         from kafka_groups.pipeline.storage import open_storage
 
-        if keep is not None and keep < LEAST_KEEP.total_seconds():
-            msg = f"--keep must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
+        if retention is not None and retention < LEAST_KEEP.total_seconds():
+            msg = f"--retention must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
             raise click.UsageError(msg)
 
         def report_from(count: Callable[[], Compacted]) -> None:
             run.summarize = lambda: _summary(count(), run.seconds())
 
         compacted = compact_tables(
-            open_storage(into),
-            keep=None if keep is None else timedelta(seconds=keep),
+            open_storage(data_dir),
+            keep=None if retention is None else timedelta(seconds=retention),
             now=datetime.now(UTC),
             progress=run.bar,
             begun=report_from,

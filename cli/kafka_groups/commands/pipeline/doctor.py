@@ -14,24 +14,31 @@ from kafka_groups.commands.pipeline.connection_settings import (
     librdkafka_settings,
     names_cluster,
 )
-from kafka_groups.commands.pipeline.options import optional_tables_option
+from kafka_groups.commands.pipeline.options import optional_data_dir_option
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
-@optional_tables_option
+@optional_data_dir_option
 @output_options()
 @connection_options_per_request
-def doctor(*, into: str | None, output_format: str, colour: str, connection: Connection) -> None:
-    """Check Python, Spark and Java; rights, versions and settings of the brokers; with --into, the tables.
+def doctor(*, data_dir: str | None, output_format: str, colour: str, connection: Connection) -> None:
+    """Check Python, Spark and Java; rights, versions and settings of the brokers; with --data-dir, the tables.
 
-    Exits with code 3 if a check failed; the failed checks are also errors of the document, warnings are not. Starts no
-    Spark.
+    A check that fails does not prevent the others. Each has the status ok, warning or failed; a detail says what
+    helps. It starts no Spark, and changes nothing. The exit code is 3 if some checks failed, and 1 if all failed; the
+    failed checks are also errors of the JSON document, warnings are not. Without a cluster, only this machine and the
+    tables are checked.
+
+    Needs Kafka 2.5 or newer. Rights: those of ingest and sample, and DESCRIBE_CONFIGS on the topic __consumer_offsets
+    and on the cluster; a missing right is a failed check or a warning.
 
     \b
-    kafka-groups pipeline doctor -b localhost:9092 --into history
+    Examples:
+      kafka-groups pipeline doctor -b localhost:9092
+      kafka-groups pipeline doctor -b localhost:9092 --data-dir history --format json | jq .checks
     """
     # Without a cluster, all other checks can still be made.
     client = librdkafka_settings(connection) if names_cluster(connection) else None
@@ -41,7 +48,7 @@ def doctor(*, into: str | None, output_format: str, colour: str, connection: Con
         from kafka_groups.pipeline.examining import examine
 
         checks = examine(
-            client, into, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
+            client, data_dir, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
         )
         run.bar.stop()
         failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]

@@ -10,7 +10,7 @@ import click
 from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
-from kafka_groups.commands.pipeline.options import TableFormat, duration_option, table_format_option, tables_option
+from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.commands.signals import defer_signals
@@ -19,46 +19,57 @@ from kafka_groups.rendering.pipeline.documents import Summary
 if TYPE_CHECKING:
     from kafka_groups.pipeline.ingesting import Ingested
 
-_EVERY_S = 30.0
+_DEFAULT_INTERVAL_S = 30.0
 
 
 @click.command(short_help="Read the new records of __consumer_offsets.")
-@tables_option
+@data_dir_option
 @table_format_option
-@click.option("--once", is_flag=True, help="Read the new records, and end. [default]")
-@click.option("--continuous", is_flag=True, help="Continue until interrupted.")
-@duration_option("--every", about="With --continuous: the interval between the starts of batches. [default: 30s]")
+@click.option("--once", is_flag=True, help="End when the new records are read. [default]")
+@click.option("--continuous", is_flag=True, help="Read until interrupted.")
+@duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
+    help="Maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
 @spark_options
 @output_options()
 @connection_options_per_request
 def ingest(
     *,
-    into: str,
+    data_dir: str,
     table_format: TableFormat,
     once: bool,
     continuous: bool,
-    every: float | None,
+    interval: float | None,
     records_per_batch: int | None,
     spark_choice: SparkChoice,
     output_format: str,
     colour: str,
     connection: Connection,
 ) -> None:
-    """Read __consumer_offsets into tables: every commit, every rebalance, every removal.
+    """Read the new records of __consumer_offsets into tables: every commit, every rebalance, every deletion.
 
-    Each run continues where the last one stopped; it joins no group and commits nothing. With --continuous it retries
-    while brokers are unavailable. --timeout limits each request to the brokers, and each wait for records.
+    Each run continues where the last one stopped. Run it more often than brokers keep tombstones (delete.retention.ms
+    of that topic, one day by default), or deleted groups may still be reported as existing. With --continuous, it runs
+    until it is interrupted, and retries while brokers are unavailable. --timeout limits each request to the brokers,
+    and each wait for records.
+
+    A record that this version cannot decode is written to the table unknown_records, and the others are ingested.
+    Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
+    --help.
+
+    Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and the extra spark. Rights: READ on the
+    topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.
 
     \b
-    kafka-groups pipeline ingest --into history -b localhost:9092
+    Examples:
+      kafka-groups pipeline ingest --data-dir history -b localhost:9092
+      kafka-groups pipeline ingest --data-dir history -b localhost:9092 --continuous --interval 1m
     """
-    _check_flags(once=once, continuous=continuous, every=every)
+    _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)
     with start_run("ingest", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.examining import check_client
@@ -66,7 +77,7 @@ def ingest(
         from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)
-        storage = check_storage(into, table_format=table_format.required, usual_format=table_format.default)
+        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
         with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
             run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:
@@ -79,7 +90,7 @@ def ingest(
                 ingested = ingestion.run(
                     spark,
                     continuous=continuous,
-                    every_s=every or _EVERY_S,
+                    every_s=interval or _DEFAULT_INTERVAL_S,
                     records_per_batch=records_per_batch,
                     progress=run.bar,
                     note=lambda text: run.print_note(f"{timestamp()} {text}"),
@@ -91,11 +102,11 @@ def ingest(
             stop_request.raise_if_received()
 
 
-def _check_flags(*, once: bool, continuous: bool, every: float | None) -> None:
+def _check_flags(*, once: bool, continuous: bool, interval: float | None) -> None:
     if once and continuous:
         raise click.UsageError("--once contradicts --continuous: give one or the other")
-    if every is not None and not continuous:
-        raise click.UsageError("--every needs --continuous: give both or none")
+    if interval is not None and not continuous:
+        raise click.UsageError("--interval needs --continuous: give both or none")
 
 
 def _summary(ingested: Ingested, seconds: float) -> Summary:

@@ -28,14 +28,14 @@ class TableFormat:
     default: str
 
 
-def tables_option(function: F) -> F:
-    """Add the option --into, which is required; the command gets it as `into`."""
-    return _into(function, callback=_required)
+def data_dir_option(function: F) -> F:
+    """Add the option --data-dir, which is required; the command gets it as `data_dir`."""
+    return _data_dir_option(function, callback=_required)
 
 
-def optional_tables_option(function: F) -> F:
-    """Add the option --into; the command gets it as `into`, or None."""
-    return _into(function, callback=_given)
+def optional_data_dir_option(function: F) -> F:
+    """Add the option --data-dir; the command gets it as `data_dir`, or None."""
+    return _data_dir_option(function, callback=_given)
 
 
 def table_format_option(function: F) -> F:
@@ -44,8 +44,8 @@ def table_format_option(function: F) -> F:
         "--table-format",
         type=click.Choice(_TABLE_FORMATS),
         callback=_table_format,
-        help="The table format of a new directory; an existing directory must have this format. delta needs "
-        "deltalake. [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
+        help="Table format of a new directory; an existing directory must have this format. delta needs "
+        "pip install 'kafka-groups[delta]'. [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
     )(function)
 
 
@@ -62,25 +62,28 @@ def past_option(name: str, *, default: str | None = None, about: str) -> Callabl
     return duration_option(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
 
 
-def _into(function: F, *, callback: Callable[..., Any]) -> F:
+def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
     return click.option(
-        "--into",
+        "--data-dir",
         metavar="DIR",
         callback=callback,
-        help="The directory of the tables, a path or a URI. [env: KAFKA_GROUPS_INTO]",
+        help="Directory of the tables, a path or a URI; ingest, sample and backfill create it. "
+        "[env: KAFKA_GROUPS_DATA_DIR]",
     )(function)
 
 
 def _given(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     # An empty value means no directory, also if the environment names one.
-    return (os.environ.get("KAFKA_GROUPS_INTO") if value is None else value) or None
+    return (os.environ.get("KAFKA_GROUPS_DATA_DIR") if value is None else value) or None
 
 
 def _required(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    into = _given(context, parameter, value)
-    if into is None:
-        raise click.UsageError("no directory of tables is named; give --into DIR, or set KAFKA_GROUPS_INTO", context)
-    return into
+    data_dir = _given(context, parameter, value)
+    if data_dir is None:
+        raise click.UsageError(
+            "no directory of tables is named; give --data-dir DIR, or set KAFKA_GROUPS_DATA_DIR", context
+        )
+    return data_dir
 
 
 def _table_format(context: click.Context, _parameter: click.Parameter, value: str | None) -> TableFormat:

@@ -9,7 +9,7 @@ import click
 
 from kafka_groups.commands.options import output_options, selector_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
-from kafka_groups.commands.pipeline.options import past_option, tables_option
+from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
@@ -35,27 +35,27 @@ _MATCHES_NOTHING = "(?!)"
 
 
 @click.command(short_help="Show lag, verdicts and rebalances of groups.")
-@tables_option
+@data_dir_option
 @selector_options
-@past_option("--since", default="1d", about="How far to look back.")
+@past_option("--since", default="1d", about="Length of the period until now.")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many groups, the worst first, and as many removed groups. Without it 20, in json and ndjson 1000, "
-    "in csv all, and all groups that are named by id.",
+    help="Show at most N groups, the worst first, and at most N deleted groups. "
+    "[default: 20, in json and ndjson 1000, in csv all, and always the groups that are named by id]",
 )
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also write a page for a browser, with charts; it needs no network. FILE may be a pipe or a device.",
+    help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",
 )
 @spark_options
 @output_options()
 def report(
     *,
-    into: str,
+    data_dir: str,
     selectors: Selectors,
     since: float,
     top: int | None,
@@ -66,13 +66,21 @@ def report(
 ) -> None:
     """Show lag with its trend, verdicts with their rules, rebalances and findings of groups.
 
-    Without selectors, all groups: the worst first, then those without a verdict, then those that were removed in the
-    period. A requested group without data in the period is reported as an error. The values of a group are those of its
-    last row; AS-OF is shown if that row is ten minutes older than another group's. Times are UTC. ndjson and csv have a
-    line for each group, csv without points and rebalances; json also has the findings.
+    Without selectors, these are all groups: the worst first, then those without a verdict, then those that were
+    deleted in the period. The values of a group are those of its last row. AS-OF is shown if that row is ten minutes
+    older than the newest row of another group. Times are UTC. ndjson and csv have a line for each group, csv without
+    points and rebalances. json also has the findings.
+
+    A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
+    kafka-groups --help.
+
+    Needs no cluster, but tables of build in --data-dir, the extra spark, and Java 17 or newer (--fetch-java downloads
+    one).
 
     \b
-    kafka-groups pipeline report --into history --since 7d --html report.html
+    Examples:
+      kafka-groups pipeline report --data-dir history --since 1d --html report.html
+      kafka-groups pipeline report --data-dir history --format json | jq '.groups[] | {group, lag}'
     """
     with start_run("report", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.reporting import report as read_history
@@ -81,7 +89,7 @@ def report(
         if html is not None and not html.absolute().parent.is_dir():
             msg = f"--html {html}: there is no directory {html.absolute().parent}"
             raise click.UsageError(msg)
-        storage = open_storage(into)
+        storage = open_storage(data_dir)
         if html is not None:
             check_page(html)
         until_ms = now_ms()

@@ -13,7 +13,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.options import Connection, connection_options, output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
-from kafka_groups.commands.pipeline.options import TableFormat, duration_option, table_format_option, tables_option
+from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -25,37 +25,47 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Record the current log end offsets and group states.")
-@tables_option
+@data_dir_option
 @table_format_option
-@duration_option("--every", about="Continue until interrupted, with a sample at this interval.")
+@duration_option("--interval", about="Sample at this interval until interrupted.")
 @output_options()
 @connection_options
 def sample(
     *,
-    into: str,
+    data_dir: str,
     table_format: TableFormat,
-    every: float | None,
+    interval: float | None,
     output_format: str,
     colour: str,
     connection: Connection,
 ) -> None:
     """Record the log end offsets and the commits, states and members of all groups, as the brokers report them now.
 
-    Lag needs log end offsets, which __consumer_offsets does not contain; without the right to read that topic, samples
-    alone give lag and verdicts. Needs no Spark. With --every, --timeout limits each sample. A sample has a row for each
-    commit of each group, even if it has not changed, of some 5 bytes: a million commits each minute are 7 GB a day.
-    Samples that are further apart than ten minutes give no rates, and gaps in the charts of a report.
+    Lag needs log end offsets, which __consumer_offsets does not contain, so run sample every minute beside ingest.
+    Samples alone also give lag and verdicts. Samples that are further apart than ten minutes give no rates, and gaps
+    in the charts of a report. A sample has a row of some 5 bytes for each commit of each group, even if the commit has
+    not changed: a million commits each minute are 7 GB a day.
+
+    If a group, a partition or a broker fails, its error is on stderr, and the others are written. Nothing on the
+    cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
+    failed. Exit codes: see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer, and the extra spark, but no Java. Rights: DESCRIBE on each group, and on each topic.
+    Topics without it are not in the sample. Groups without it are not listed, or fail if DESCRIBE on the cluster lists
+    them.
 
     \b
-    kafka-groups pipeline sample --into history -b localhost:9092 --every 60s
+    Examples:
+      kafka-groups pipeline sample --data-dir history -b localhost:9092
+      kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
     """
     settings = admin_settings(connection)
     with start_run("sample", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import check_storage
 
-        storage = check_storage(into, table_format=table_format.required, usual_format=table_format.default)
-        if every is not None:
-            _sample_repeatedly(run, settings, storage, every)
+        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        if interval is not None:
+            _sample_repeatedly(run, settings, storage, interval)
             return
         sampled, cluster_id = _sample_once(run, settings, storage)
         numbers = {"rounds": 1}

@@ -50,20 +50,20 @@ def spark_options(function: F) -> F:
             "--spark-log",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="A file for Spark's own messages. [default: a temporary file, kept if Spark fails]",
+            help="File for Spark's own messages. [default: a temporary file, kept if Spark fails]",
         ),
         click.option(
             "--driver-memory",
             metavar="SIZE",
-            help="Memory of a Spark that is started on this machine, such as 512m or 4g. [default: 2g]",
+            help="Memory of Spark's driver on this machine, such as 512m or 4g. [default: 2g]",
         ),
         click.option(
-            "--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002. [env: SPARK_REMOTE]"
+            "--remote", metavar="URL", help="Spark Connect server, such as sc://host:15002. [env: SPARK_REMOTE]"
         ),
         click.option(
             "--master",
             metavar="URL",
-            help="Spark's master, such as local[4] or spark://host:7077. [env: MASTER; default: local[*]]",
+            help="Spark master, such as local[4] or spark://host:7077. [env: MASTER; default: local[*]]",
         ),
     ):
         function = option(function)

@@ -8,7 +8,7 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import optional_tables_option
+from kafka_groups.commands.pipeline.options import optional_data_dir_option
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize, write_rows
 
@@ -17,26 +17,29 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Show tables, columns and sizes.")
-@optional_tables_option
+@optional_data_dir_option
 @output_options()
-def tables(*, into: str | None, output_format: str, colour: str) -> None:
-    """Show every table and column with its type and meaning; with --into, the size of each table.
+def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
+    """Show every table and column with its type and meaning; with --data-dir, the size of each table.
 
-    Needs no Spark. JSON has both; --into "" ignores KAFKA_GROUPS_INTO. All formats except table show the fields of a
-    STRUCT.
+    JSON has both. --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields of a STRUCT.
+    Exit codes: see kafka-groups --help.
+
+    Needs no cluster and no Java, but the extra spark.
 
     \b
-    kafka-groups pipeline tables
-    kafka-groups pipeline tables --into history
+    Examples:
+      kafka-groups pipeline tables
+      kafka-groups pipeline tables --data-dir history
     """
     with start_run("tables", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
 
-        table_format, sizes = (None, {}) if into is None else _format_and_sizes(into)
+        table_format, sizes = (None, {}) if data_dir is None else _format_and_sizes(data_dir)
         if output_format == "json":
             documents = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
             run.write({"schema_version": SCHEMA_VERSION, "table_format": table_format, "tables": documents})
-        elif into is None:
+        elif data_dir is None:
             write_rows(run.screen, COLUMNS, _column_rows(is_short=output_format == "table"), output_format)
         else:
             write_rows(run.screen, SIZES, sizes.values(), output_format)
@@ -52,12 +55,12 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
     ]
 
 
-def _format_and_sizes(into: str) -> tuple[str, dict[str, TableSize]]:
+def _format_and_sizes(data_dir: str) -> tuple[str, dict[str, TableSize]]:
     """Return the format of a directory's tables, and the size of each table by its name. Raises StorageError."""
     from kafka_groups.pipeline.examining import measure
     from kafka_groups.pipeline.storage import open_storage
 
-    storage = open_storage(into)
+    storage = open_storage(data_dir)
     table_format = storage.table_format
     return table_format, {name: TableSize(name, *size, table_format) for name, size in measure(storage).items()}
 

@@ -89,7 +89,7 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(
-            "a backfill needs a step above zero, and an end that is not before its start, nor that before 1970"
+            "a backfill needs a step greater than 0, a start not before 1970, and an end not before the start"
         )
     run = _Run(admin, storage, cluster_id, now_ms, progress)
     begun(run.done)

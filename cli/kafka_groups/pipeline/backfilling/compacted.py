@@ -23,7 +23,7 @@ _MOMENT_S: Final = 1.0
 _POLICY: Final = "cleanup.policy"
 _COMPACT: Final = "compact"
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
-_LATE: Final = "no answer came in time"
+_LATE: Final = "the brokers did not respond in time"
 
 
 class Policies(NamedTuple):
@@ -91,5 +91,5 @@ def _said(error: Exception, client: Mapping[str, str]) -> str:
     if isinstance(error, TimeoutError):
         return _LATE
     if isinstance(error, LookupError):
-        return f"the brokers do not tell {_POLICY}"
+        return f"the brokers return no {_POLICY}"
     return hidden(str(error), client)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Each with the facts of which any would do.
 _SENTENCES: Final = (
     (
-        "no commits were read from __consumer_offsets: commit rates are unknown, verdicts rest on samples.",
+        "no commits were read from __consumer_offsets: commit rates are unknown, verdicts are derived from samples.",
         (OFFSET_COMMITS, "topic"),
     ),
     (
@@ -27,7 +27,7 @@ _SENTENCES: Final = (
         (OFFSET_COMMITS, "topic"),
     ),
     (
-        "no log ends were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+        "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
         (PARTITION_OFFSETS, "sample"),
         (PARTITION_OFFSETS, "backfill"),
     ),

@@ -46,7 +46,7 @@ def examine(
     progress("checking", 1, parts)
     cluster: Cluster | None = None
     if client is None:
-        told = "no cluster is named; give -b HOST:PORT or --profile NAME to have it checked"
+        told = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
         checks.append(Check("brokers", WARNING, told))
     else:
         from kafka_groups.pipeline.examining.cluster import examine_cluster

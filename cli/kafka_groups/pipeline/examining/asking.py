@@ -46,7 +46,7 @@ def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
             listed = admin.list_groups()
             return [*checks, _list(listed), *_describe(admin, listed.succeeded), _log_ends(admin)]
     except SettingsError as error:
-        return [Check("sample", WARNING, f"sample and backfill cannot reach these brokers: {error}")]
+        return [Check("sample", WARNING, f"sample and backfill cannot connect to these brokers: {error}")]
     except AdminError as error:
         return [Check("sample", FAILED, str(error))]
 
@@ -60,8 +60,8 @@ def _versions(admin: GroupAdmin) -> Check:
     known = [features.supported.get(_METADATA) for features in answers.succeeded.values()]
     levels = sorted({level for level in known if level is not None})
     if not levels or None in known:
-        told = "not all of them tell a" if levels else "they tell no"
-        return Check(name, WARNING, f"{told} {_METADATA}: Kafka before 3.0, or one that runs on ZooKeeper")
+        some = "some brokers have" if levels else "the brokers have"
+        return Check(name, WARNING, f"{some} no {_METADATA}: Kafka before 3.0, or with ZooKeeper")
     releases = list(dict.fromkeys(map(_release, levels)))
     finalized = next(iter(answers.succeeded.values())).finalized
     uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
@@ -73,9 +73,9 @@ def _list(listed: Results[str, GroupListing]) -> Check:
     if listed.failed:
         return Check("list groups", FAILED, _first(listed))
     if not listed.succeeded:
-        return Check("list groups", WARNING, "no group is told: there is none, or this user may describe none")
+        return Check("list groups", WARNING, "no group was listed: there is none, or this user has DESCRIBE on none")
     count = len(listed.succeeded)
-    return Check("list groups", OK, f"{count:,} group{'' if count == 1 else 's'}, as far as this user may describe")
+    return Check("list groups", OK, f"{count:,} group{'' if count == 1 else 's'} on which this user has DESCRIBE")
 
 
 def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
@@ -89,21 +89,21 @@ def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Chec
         admin.list_consumer_group_offsets({group: None}),
     )
     refused = [f"{group}: {_first(answer)}" for answer in answers if answer.failed]
-    told = refused[0] if refused else f"state, members and commits of {group} are told"
+    told = refused[0] if refused else f"state, members and commits of {group} were read"
     return [Check("describe groups", FAILED if refused else OK, told)]
 
 
 def _log_ends(admin: GroupAdmin) -> Check:
     """Where one topic ends, and how many there are."""
-    name = "log ends"
+    name = "log end offsets"
     topics = [topic for topic in admin.list_topics().succeeded.values() if not topic.internal and topic.partitions]
     if not topics:
-        return Check(name, WARNING, "no topic is told: there is none, or this user may describe none")
+        return Check(name, WARNING, "no topic was listed: there is none, or this user has DESCRIBE on none")
     asked = admin.list_offsets([(topics[0].name, topics[0].partitions[0])])
     if asked.failed:
         return Check(name, FAILED, _first(asked))
     count = f"{len(topics):,} topic{'' if len(topics) == 1 else 's'}"
-    return Check(name, OK, f"{count}, as far as this user may describe; where {topics[0].name} ends is told")
+    return Check(name, OK, f"{count} on which this user has DESCRIBE; the log end offset of {topics[0].name} was read")
 
 
 def _release(level: int) -> str:

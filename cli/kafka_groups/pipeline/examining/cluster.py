@@ -50,10 +50,10 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     except SourceError as error:
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
     if not partitions:
-        told = f"{OFFSETS_TOPIC} does not exist: no group has ever been on this cluster"
+        told = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, told)], Cluster(cluster_id, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
-    told = f"{len(partitions):,} partitions, {records:,} offsets between their starts and ends"
+    told = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, told))
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
@@ -76,7 +76,7 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
     name = f"read {OFFSETS_TOPIC}"
     filled = [partition for partition in starts if ends[partition] > starts[partition]]
     if not filled:
-        return Check(name, WARNING, "it is empty, so reading could not be tried")
+        return Check(name, WARNING, "the topic is empty, so reading was not checked")
     try:
         with closing(new_consumer(client)) as consumer:
             consumer.assign([TopicPartition(OFFSETS_TOPIC, filled[0], starts[filled[0]])])
@@ -92,22 +92,26 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
                 return Check(name, FAILED, str(source_error(error, client)))
     except SourceError as error:
         return Check(name, FAILED, str(error))
-    return Check(name, FAILED, f"nothing came from partition {filled[0]} within {timeout_s:g} s")
+    return Check(
+        name,
+        FAILED,
+        f"no record of partition {filled[0]} within {timeout_s:g} s; give a longer --timeout, or check the broker",
+    )
 
 
 # What a removal says is gone with its record.
-_HOW_OFTEN: Final = "removals are kept for delete.retention.ms, so ingest has to run more often than that"
+_HOW_OFTEN: Final = "tombstones are kept for delete.retention.ms; run ingest more often than that"
 
 
 def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> list[Check]:
     name = f"settings of {OFFSETS_TOPIC}"
     found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
     if isinstance(found, str):
-        return [Check(name, WARNING, f"they may not be read: {found}")]
+        return [Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")]
     told = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
     policy = found.get("cleanup.policy", "")
     if policy and policy != "compact":
-        note = "records are deleted by age, too, so ingest has to run more often than that"
+        note = "records are deleted by age, too; run ingest more often than that"
         return [Check(name, WARNING, f"{told}; {note}")]
     return [Check(name, OK, f"{told}; {_HOW_OFTEN}" if "delete.retention.ms" in found else told)]
 
@@ -117,9 +121,10 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
         return Check("settings of the brokers", WARNING, "no broker is known")
     found = ask(ConfigResource(ResourceType.BROKER, str(broker)))
     if isinstance(found, str):
-        return Check("settings of the brokers", WARNING, f"they may not be read: {found}")
+        told = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
+        return Check("settings of the brokers", WARNING, told)
     told = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
-    return Check("settings of the brokers", OK, f"broker {broker}: {told or 'nothing of interest'}")
+    return Check("settings of the brokers", OK, f"broker {broker}: {told or 'defaults'}")
 
 
 def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
@@ -127,7 +132,7 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
     name = "compaction horizon"
     ranges = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
     if not ranges:
-        return Check(name, WARNING, "there is no record yet")
+        return Check(name, WARNING, "the topic has no records yet")
     try:
         with closing(new_consumer(client, takes_little=True)) as consumer:
             tails = find_tails(consumer, OFFSETS_TOPIC, ranges, timeout_s)
@@ -141,18 +146,18 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
 def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
     """Status and detail, of so many partitions with records."""
     if late := filled - len(tails):
-        return WARNING, f"{late} of {filled} partitions with records did not answer in time"
+        return WARNING, f"{late} of {filled} partitions with records did not respond in time; give a longer --timeout"
     # A log that begins with 0 and has no hole has lost nothing.
     begun = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
     if not begun:
-        return OK, "every record that was ever written is there, as far as looks at some places tell"
+        return OK, "every record so far is retained, according to a search in some places of the log"
     if unknown := sorted(partition for partition, tail in begun.items() if tail.at_ms is None):
         count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
-        return WARNING, f"of {count} it is not known that anything but the last record of each key is there"
+        return WARNING, f"{count} may retain only the last record of each key"
     last = max(begun, key=lambda partition: begun[partition].at_ms or 0)
-    told = f"every record since {_instant(begun[last].at_ms or 0)} is there (partition {last} begins last)"
-    older = "of what is older, compaction has left the last one of each key, if any"
-    return OK, f"{told}, as far as looks at some places tell; {older}"
+    told = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
+    older = "of older records, compaction kept only the last one of each key"
+    return OK, f"{told}, according to a search in some places of the log; {older}"
 
 
 def _asker(

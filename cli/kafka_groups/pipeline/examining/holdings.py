@@ -44,7 +44,7 @@ def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
 
     try:
         if is_new(open_place(into)):
-            told = f"there are none in {into} yet: ingest, sample and backfill make them"
+            told = f"there are none in {into} yet; ingest, sample and backfill create them"
             return [Check("tables", WARNING, told)]
         storage = open_storage(into)
         sizes = measure(storage)
@@ -106,7 +106,7 @@ def _unknown(rows: pa.Table) -> Check:
     if not kinds:
         return Check("unknown records", OK, "none")
     named = ", ".join(f"type {kind} version {version}: {n:,}" for (kind, version), n in kinds.most_common(_MOST_NAMED))
-    told = f"{once.num_rows:,} are kept as they are ({named}); a newer version of this tool may know them"
+    told = f"{once.num_rows:,} records were not decoded, and are kept ({named}); a newer version may decode them"
     return Check("unknown records", WARNING, told)
 
 
@@ -136,19 +136,19 @@ def _behind(storage: Storage, cluster: Cluster | None) -> Check:
 
 def _any_ingest(storage: Storage) -> Check:
     read = {str(position.get(CLUSTER)) for position in planned_positions(storage.place)}
-    told = f"it has run for {', '.join(sorted(read))}" if read else "it has not run into this directory yet"
+    told = f"it has run for {', '.join(sorted(read))}" if read else "it has not written to this directory yet"
     return Check("ingest", OK if read else WARNING, told)
 
 
 def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
     position = planned_position(storage.place, cluster.id)
     if position is None:
-        return Check("ingest", WARNING, f"it has not run for cluster {cluster.id} into this directory yet")
+        return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
     require_same_cluster(position, cluster.id)
     if cluster.ends is None:
-        return Check("ingest", WARNING, "it has run; how far it is behind is not known, since the ends are not")
+        return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
     require_same_topic(position, Log(cluster.topic_id, cluster.ends))
     if (said := lost(position, cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
     behind = ranges_between(offsets_of(position), cluster.ends)
-    return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are not read yet")
+    return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are left to read")

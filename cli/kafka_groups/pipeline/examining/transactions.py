@@ -27,11 +27,13 @@ def examine_transactions(
     """Whether a transaction has been open for minutes; `stable` was asked for after `written`, both by partition."""
     held = {partition: end - stable[partition] for partition, end in written.items() if end > stable[partition]}
     if not held:
-        return Check(_NAME, OK, "none holds anything back")
+        return Check(_NAME, OK, "no open transaction delays ingest")
     try:
         begun = _begun(client, {partition: stable[partition] for partition in held}, timeout_s)
     except SourceError as error:
-        return Check(_NAME, WARNING, f"partitions {_listed(held)} wait for one, and cannot be read: {error}")
+        return Check(
+            _NAME, WARNING, f"an open transaction delays partitions {_listed(held)}, which cannot be read: {error}"
+        )
     return judge(held, begun, now_ms=time.time_ns() // 1_000_000)
 
 
@@ -39,7 +41,7 @@ def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> 
     """By the offsets that are held back in each partition, and by when its transaction began, where that is known."""
     count = f"{sum(held.values()):,} offsets of partitions {_listed(held)}"
     if not begun:
-        return Check(_NAME, OK, f"{count} waited for one, which has ended since or is not known yet")
+        return Check(_NAME, OK, f"{count} waited for a transaction, which has ended since or is not known yet")
     first = min(begun, key=lambda partition: begun[partition])
     age_s = max(0.0, (now_ms - begun[first]) / 1000)
     since = datetime.fromtimestamp(begun[first] / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -47,8 +49,8 @@ def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> 
     if age_s < _LONG_S:
         return Check(_NAME, OK, told)
     helps = (
-        "until then ingest sees nothing that was written behind it. Kafka's kafka-transactions.sh finds one that hangs "
-        "(find-hanging), and ends it (abort)"
+        "until then ingest does not read the records after it; find a hanging transaction with `kafka-transactions.sh "
+        "find-hanging`, and end it with `abort`"
     )
     return Check(_NAME, WARNING, f"{told}: {helps}")
 

@@ -143,12 +143,12 @@ class Ingestion:
             except UnreachableError as error:
                 if not continuous:
                     raise
-                note(f"{error}; reading goes on in {every_s:g} s, if they are back")
+                note(f"{error}; the next attempt is in {every_s:g} s")
             except WorkerLateError:
                 late += 1
                 if late == _TRIES and not continuous:
                     raise
-                note("a Python worker took longer than 10 s to start, and Spark gave up on it: trying again")
+                note("a Python worker of Spark took longer than 10 s to start; retrying")
                 continue
             is_looked_at = False
             _pause(every_s, stop)

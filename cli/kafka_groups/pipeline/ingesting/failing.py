@@ -38,16 +38,14 @@ def error_in(text: str) -> KafkaGroupsError:
         return kind(sentence.strip()) if issubclass(kind, PipelineError) else PipelineError(sentence.strip())
     if _FULL in text:
         return StorageError(
-            "Cannot write how far was read: there is no space left. Free some, and run the command again."
+            "cannot write the checkpoint: no space is left on the file system; free some, and run the command again"
         )
     if _LATE in text:
         return WorkerLateError(
-            "Spark gave up on a Python worker that took longer than 10 s to start: this machine is very busy, or reads "
-            "Python from a slow disk. Nothing is lost: run the command again"
+            "Spark stopped waiting for a Python worker that took longer than 10 s to start, because this machine "
+            "is very busy or its disk is slow; run the command again: no data is lost"
         )
     if python := _PYTHON_ERROR.findall(text):
         name, sentence = python[-1]
-        return PipelineError(f"Spark could not go on: {name}: {sentence.strip()}")
-    return PipelineError(
-        f"Spark could not go on: {text.strip().splitlines()[0] if text.strip() else 'it says nothing'}"
-    )
+        return PipelineError(f"Spark failed: {name}: {sentence.strip()}")
+    return PipelineError(f"Spark failed: {text.strip().splitlines()[0] if text.strip() else 'it gave no reason'}")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
 _HOUR_MS: Final = 3_600_000
-_NOTHING: Final = "the tables hold no lag for this period: sample or backfill log ends, then build."
+_NOTHING: Final = "the tables have no lag for this period; run sample or backfill, then build."
 _SAMPLED: Final = (
-    "the tables hold no lag for this period, though log ends were sampled: no group had a commit then, or it was not "
-    "built yet."
+    "the tables have no lag for this period, although log end offsets were sampled: no group had a commit then, or "
+    "build has not run since."
 )
 
 
@@ -54,7 +54,7 @@ def missing(tables: Tables, known: Roster, judged: Collection[Key] | None) -> tu
     )
     if not known.evaluated_ms:
         return tuple(without)
-    commits = commits_missing(known.reach, "verdicts rest on samples, rebalances are unknown")
+    commits = commits_missing(known.reach, "verdicts are derived from samples, and rebalances are unknown")
     return (*without, *_ended(tables, known), *_of_lag(tables, known, judged), *commits, *behind(known.reach))
 
 
@@ -104,7 +104,7 @@ def _ended(tables: Tables, known: Roster) -> Iterator[str]:
         if tables.period.until_ms - newest > FRESH_MS:
             is_sampled = _is_sampled(known, cluster, tables.period.until_ms - FRESH_MS)
             nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
-            told = f"{nothing} since {spell(newest)}, or it was not built yet: lag and verdicts are as of then."
+            told = f"{nothing} since {spell(newest)}, or build has not run since: lag and verdicts are as of then."
             yield of_cluster(told, cluster, known.reach)
 
 
@@ -129,12 +129,12 @@ def _of_lag(tables: Tables, known: Roster, judged: Collection[Key] | None) -> It
     )
     for row in seen:
         if row["first"] - tables.period.since_ms > _HOUR_MS:
-            told = f"no log ends are known before {spell(row['first'])}: lag begins there."
+            told = f"no log end offsets are known before {spell(row['first'])}: lag begins there."
             yield of_cluster(told, row["cluster_id"], known.reach)
         if row["unknown"]:
             count = row["unknown"]
             many, them = ("1 observation", "it") if count == 1 else (f"{count:,} observations", "them")
-            told = f"the time lag of {many} is unknown: no log end was seen before {them}."
+            told = f"the time lag of {many} is unknown: no log end offset is known before {them}."
             yield of_cluster(told, row["cluster_id"], known.reach)
 
 
@@ -148,6 +148,6 @@ def _gap(row: Row) -> str:
 def _thinned(offsets: int) -> str:
     # Nobody can tell these apart: what compaction took is not there to be asked.
     return (
-        f"{offsets:,} offsets of __consumer_offsets held no record when they were read: compaction had taken it for a "
-        "later one of its key, or it marked or belonged to a transaction."
+        f"{offsets:,} offsets of __consumer_offsets had no record when they were read: compaction had removed it, or "
+        "it was a transaction marker or part of an aborted transaction."
     )

@@ -49,14 +49,14 @@ def unheard(known: Roster, standing: Sequence[Standing]) -> Iterator[str]:
         listed = few([f"{one.key[1]} ({one.silent:,} of {one.committed:,})" for one in groups])
         noun = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
         told = (
-            f"{noun} partitions whose log end was not known for ten minutes, so that lag and verdict are without them: "
+            f"{noun} partitions without a known log end offset for ten minutes, which lag and verdict do not include: "
             f"{listed}."
         )
         yield of_cluster(told, cluster, known.reach)
     for cluster, groups in _by_cluster(one for one in standing if one.is_unheard):
         whose = "the coordinator of 1 group" if len(groups) == 1 else f"the coordinators of {len(groups):,} groups"
         told = (
-            f"{whose} did not answer samples for ten minutes, so that lag and verdict rest on the commits from before: "
+            f"{whose} did not respond to samples for ten minutes, so lag and verdict are derived from older commits: "
             f"{few([one.key[1] for one in groups])}."
         )
         yield of_cluster(told, cluster, known.reach)

@@ -35,7 +35,7 @@ def find_java(
     looked = "; ".join(seen) or "none is in JAVA_HOME or on PATH"
     msg = (
         f"Spark needs a JDK {LEAST_JAVA} or newer ({looked}); set JAVA_HOME to one, install one "
-        f"(apt install openjdk-17-jdk-headless, brew install openjdk@17), or give --fetch-java"
+        f"(apt install openjdk-17-jdk-headless, brew install openjdk@17), or add --fetch-java"
     )
     raise SparkMissingError(msg)
 
@@ -61,7 +61,7 @@ def fetch_java() -> Path:
         home = cjdk.java_home(vendor=vendor, version=version)
     except Exception as error:  # a downloader fails in any way that networks, archives and disks do
         reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-        msg = f"no JDK could be fetched: {reason}; install one and set JAVA_HOME"
+        msg = f"cannot download a JDK: {reason}; install one and set JAVA_HOME"
         raise SparkMissingError(msg) from error
     return Path(home, "bin", "java")
 

@@ -19,7 +19,7 @@ def noise_goes_to(log: Path) -> Iterator[None]:
     try:
         target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
-        msg = f"the log of Spark cannot be written: {error.strerror}: {log}; say where with --spark-log FILE"
+        msg = f"cannot write the log of Spark, {log}: {error.strerror}; name another file with --spark-log"
         raise PipelineError(msg) from error
     _flush()
     kept = {number: os.dup(number) for number in _STREAMS}

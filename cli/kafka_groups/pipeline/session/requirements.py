@@ -26,7 +26,7 @@ def check_pyspark() -> str:
         raise SparkMissingError("pyspark is not installed; try pip install 'kafka-groups[spark]'") from error
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if numbers < _LEAST:
-        msg = f"pyspark {version} is too old, 4.2 is needed; try pip install --upgrade 'kafka-groups[spark]'"
+        msg = f"pyspark {version} is too old: 4.2 or newer is needed; try pip install --upgrade 'kafka-groups[spark]'"
         raise SparkMissingError(msg)
     return version
 
@@ -52,7 +52,7 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
     if parts.scheme != "sc" or not host:
         # What follows may hold a token.
         shown = remote.partition(";")[0]
-        msg = f"{shown!r} is no Spark Connect URL; write for example sc://host:15002"
+        msg = f"{shown!r} is not a Spark Connect URL; write for example sc://host:15002"
         raise PipelineError(msg)
     if any(
         environment.get(name) or environment.get(name.upper()) for name in ("grpc_proxy", "https_proxy", "http_proxy")
@@ -60,7 +60,7 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
         # The client goes through the proxy, so whether we get there says nothing.
         return
     if why := _why_silent((host, port)):
-        msg = f"no Spark Connect server answers at {host}:{port}: {why}"
+        msg = f"cannot connect to the Spark Connect server {host}:{port}: {why}; check --remote and the server"
         raise PipelineError(msg)
 
 
@@ -78,7 +78,7 @@ def check_master(master: str) -> None:
         if why is None:
             return
         silent.append(f"{address}: {why}")
-    msg = f"no master of Spark answers at {'; '.join(silent)}"
+    msg = f"cannot connect to a Spark master: {'; '.join(silent)}; check --master and the master"
     raise PipelineError(msg)
 
 

@@ -203,7 +203,9 @@ def _explained(error: Exception, what: str, log: Path, *, said: str | None = Non
     """The first line that says anything, if nothing was `said`; the rest is in the log or in --debug."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
     if _FULL in str(error):
-        said = "there is no space left where Spark works (SPARK_LOCAL_DIRS, else /tmp). Free some, and run it again"
+        said = (
+            "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again"
+        )
     # "An error occurred while calling o45.load." is py4j's, and says nothing.
     telling = [line for line in lines if not line.startswith("An error occurred while calling")]
     reason = said or (telling or lines or [type(error).__name__])[0]

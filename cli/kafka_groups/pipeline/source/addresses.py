@@ -52,8 +52,8 @@ def _refusal(host: str, port: int, wait_s: float) -> str | None:
         return None
     except socket.gaierror as error:
         # A resolver that is away says nothing of the name.
-        away = f"the name {host} cannot be looked up now"
-        return away if error.errno == socket.EAI_AGAIN else f"the name {host} has no address"
+        away = f"the host name {host!r} cannot be resolved now"
+        return away if error.errno == socket.EAI_AGAIN else f"the host name {host!r} has no address"
     except (OSError, OverflowError, UnicodeError) as error:
         return getattr(error, "strerror", None) or str(error)
     return None

@@ -67,14 +67,14 @@ _NOT_NOW: Final = PASSING | {
 }
 _NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 _CREDENTIALS: Final = (
-    "the brokers refused the credentials. Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
+    "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
 )
 _REFUSED: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
-        "this user has no right to it. Have Describe and Read allowed on that topic, or do without: "
-        "`kafka-groups pipeline sample` needs neither, and build tells lag and verdicts from samples"
+        "not allowed: this needs READ on that topic; allow it, or use `kafka-groups pipeline sample`, which does not "
+        "need it: build derives lag and verdicts from samples"
     ),
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "this user may not describe the cluster. Have Describe allowed on it",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "not allowed: this needs DESCRIBE on the cluster; allow it",
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
     KafkaError._AUTHENTICATION: _CREDENTIALS,
 }
@@ -108,7 +108,7 @@ class Brokers:
     def cluster_id(self) -> str:
         """Kafka's id of the cluster; the first question, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
-            msg = f"no broker answered at {_where(self._client)}: {why}"
+            msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
         described = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
         return str(described.cluster_id)
@@ -194,7 +194,7 @@ class Brokers:
 
     def _too_late(self) -> SourceError:
         why = f": {_AFTER.sub('', hidden(self._said.str(), self._client))}" if self._said is not None else ""
-        return UnreachableError(f"no broker answered within {self._timeout_s:g} s at {_where(self._client)}{why}")
+        return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
 
 
 def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_little: bool = False) -> Consumer:
@@ -210,7 +210,7 @@ def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_l
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """What a broker or librdkafka said, as one sentence."""
-    said = _REFUSED.get(error.code()) or f"Kafka says: {hidden(error.str(), client)}"
+    said = _REFUSED.get(error.code()) or hidden(error.str(), client)
     kind = UnreachableError if error.code() in _NOT_NOW else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
@@ -232,7 +232,7 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
         return kind(properties)
     except (KafkaException, ValueError, TypeError) as error:
         said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        msg = f"librdkafka does not take these properties: {hidden(said, client)}"
+        msg = f"librdkafka refuses these properties: {hidden(said, client)}"
         raise SourceError(msg) from None
 
 

@@ -11,9 +11,9 @@ from kafka_groups.pipeline.source.planning import CLUSTER, TOPIC_ID, Log, offset
 
 # What was read stays: facts are told apart by their times, too, so build counts what is read again once.
 ANEW: Final = (
-    "the brokers lost records that were read (an unclean leader election), or made the topic anew. Nothing was read "
-    "now. To read all that is there, begin with a new checkpoint (an ingest's: delete .checkpoints/{cluster} in the "
-    "directory of the tables; build counts what comes again once)"
+    "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
+    "records that it has, use a new checkpoint (of an ingest: delete .checkpoints/{cluster} in the data directory; "
+    "build counts rows that are read a second time once)"
 )
 _PAUSE_S: Final = 0.5
 
@@ -26,9 +26,8 @@ def require_same_topic(position: Mapping[str, Any], log: Log) -> None:
     before = position.get(TOPIC_ID)
     if before is not None and log.topic_id is not None and before != log.topic_id:
         msg = (
-            f"__consumer_offsets was deleted and made anew since it was read (its id was {before}, and is "
-            f"{log.topic_id}): offsets of one mean nothing in the other. What was read stays; give the new one a "
-            "directory (--into) or a checkpoint of its own"
+            f"__consumer_offsets was recreated since it was read: its topic id was {before}, and is {log.topic_id}, so "
+            "the old offsets do not apply to it; use a new directory (--data-dir) or a new checkpoint for it"
         )
         raise SourceError(msg)
 
@@ -37,8 +36,8 @@ def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
     """What is there no longer of what a checkpoint says was read, as a sentence; None if all of it is."""
     for partition, offset in sorted(offsets_of(position).items()):
         if offset > ends.get(partition, 0):
-            told = f"ends at {ends[partition]}" if partition in ends else "is not there"
-            place = f"partition {partition} of __consumer_offsets {told}, and it was read up to offset {offset}"
+            told = f"ends at {ends[partition]}" if partition in ends else "does not exist"
+            place = f"partition {partition} of __consumer_offsets {told}, but was read up to offset {offset}"
             return f"{place}: {ANEW.format(cluster=position.get(CLUSTER))}"
     return None
 

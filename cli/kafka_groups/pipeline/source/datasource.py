@@ -66,7 +66,7 @@ class KafkaGroupsSource(DataSource):
         """What has come since the checkpoint. SourceError with endingOffsets, for a stream has no end."""
         options = read_options(self.options)
         if options.ending is not None:
-            raise SourceError("the option endingOffsets is for spark.read: a stream reads what there is, and goes on")
+            raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
         return _StreamReader(options)
 
 

@@ -58,10 +58,10 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
     }
     for name in options:
         if name not in _KNOWN and not name.startswith(CLIENT_PREFIX):
-            msg = f"kafka_groups has no option {name!r}; it has kafka.<property of librdkafka>, {_names()}"
+            msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {_names()}"
             raise SourceError(msg)
     if not client.get("bootstrap.servers"):
-        msg = "the option kafka.bootstrap.servers is missing: which cluster is to be read?"
+        msg = "the option kafka.bootstrap.servers is missing; set it to host:port of the brokers"
         raise SourceError(msg)
     limit = options.get("maxrecordsperbatch")
     return SourceOptions(
@@ -90,7 +90,7 @@ def _offsets(name: str, options: Mapping[str, str]) -> dict[int, int] | int | No
     try:
         return {int(partition): _offset(offset) for partition, offset in json.loads(text).items()}
     except (ValueError, AttributeError, TypeError):
-        msg = f'the option {name} is earliest, latest, or offsets by partition as JSON, as {{"0": 23}}; not {text!r}'
+        msg = f'the option {name} cannot be {text!r}; write earliest, latest, or offsets as JSON: {{"0": 23}}'
         raise SourceError(msg) from None
 
 
@@ -109,7 +109,7 @@ def _number(name: str, options: Mapping[str, str]) -> int | None:
     except ValueError:
         number = 0
     if number < 1:
-        msg = f"the option {name} is a whole number, at least 1; not {text!r}"
+        msg = f"the option {name} cannot be {text!r}; write a whole number, at least 1"
         raise SourceError(msg)
     return number
 
@@ -120,6 +120,6 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        msg = f"the option timeout is a number of seconds above 0; not {text!r}"
+        msg = f"the option timeout cannot be {text!r}; write a number of seconds greater than 0"
         raise SourceError(msg)
     return seconds

@@ -73,8 +73,8 @@ def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
     before = position.get(CLUSTER)
     if before != cluster_id:
         msg = (
-            f"the checkpoint is of cluster {before}, but the brokers are of cluster {cluster_id}: "
-            "offsets of one mean nothing in the other; give each cluster a directory or a checkpoint of its own"
+            f"the checkpoint belongs to cluster {before}, and the brokers to cluster {cluster_id}; "
+            "use a directory or a checkpoint for each cluster"
         )
         raise SourceError(msg)
 
@@ -97,7 +97,7 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
         default = wanted
     asked = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(asked.keys() - latest.keys()):
-        msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)}"
+        msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
     offsets = {partition: asked.get(partition, default) for partition in latest}
@@ -111,7 +111,7 @@ def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) ->
         if start > latest[partition]:
             msg = (
                 f"startingOffsets has offset {start} for partition {partition} of __consumer_offsets, which ends at "
-                f"{latest[partition]}: name one up to there, -1 (latest) or -2 (earliest)"
+                f"{latest[partition]}; write an offset up to that, -1 (latest) or -2 (earliest)"
             )
             raise SourceError(msg)
     return starts

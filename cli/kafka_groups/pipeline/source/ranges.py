@@ -152,9 +152,9 @@ class RangeReader:
         if low <= self._next:
             place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
             told = (
-                f"ends at {high}, before offset {self._next}, where reading was to go on"
+                f"ends at {high}, but was read up to offset {self._next}"
                 if high < self._next
-                else f"was cut back below offset {self._next} since it was read, and written again from there"
+                else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
             msg = f"{place} {told}: {ANEW.format(cluster='<cluster id>')}"
             raise SourceError(msg)

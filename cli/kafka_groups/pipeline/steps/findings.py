@@ -45,14 +45,16 @@ def group_findings(
 
 def _of_today(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if count := row["orphaned_partitions"]:
-        are = "partition that is" if count == 1 else "partitions that are"
-        yield "orphaned_commit", f"it has commits on {count:,} {are} not there any more."
+        partitions = "partition that no longer exists" if count == 1 else "partitions that no longer exist"
+        yield "orphaned_commit", f"it has commits on {count:,} {partitions}."
     if row["is_idle"]:
         when = row["last_commit_date"]
         since = "" if when is None else f"; its last commit is of {when}"
         yield "idle_group", f"no commit in 24 hours, and no member seen on {row['date']}{since}."
     if (row["skew"] or 0) >= _SKEWED:
-        text = f"the busiest partition of a topic had {row['skew']:.1f} times the records of that topic's mean one."
+        text = (
+            f"the busiest partition of a topic had {row['skew']:.1f} times the records of an average one of that topic."
+        )
         yield "skew", text
 
 
@@ -63,7 +65,9 @@ def topic_findings(row: Mapping[str, Any]) -> list[Finding]:
     grown, period = row["messages_produced"], _period(row)
     nobody = f"no group has a commit on it at the end of {row['date']} ({period}), and no known member reads it"
     were = "record was" if grown == 1 else "records were"
-    written = "" if grown is None else f"; {grown:,} {were} written between that day's first look at it and the last"
+    written = (
+        "" if grown is None else f"; {grown:,} {were} written between the first and the last observation of that day"
+    )
     return [
         Finding(
             kind="unread_topic",

@@ -146,15 +146,15 @@ def _read_batch_again(place: Place, spark: str, *names: str) -> StorageError:
         if place.info(f"{spark}/{name}").type == FileType.File
     ]
     return StorageError(
-        f"{spark}/{names[0]} is damaged, as after a loss of power. Delete {', '.join(there)} in {spark}, and run "
-        "ingest again: it goes on there, and rows that it reads again take the place of those that it wrote before."
+        f"{spark}/{names[0]} is damaged, as after a power failure; delete {', '.join(there)} in {spark}, and run "
+        "ingest again: it continues there, and replaces the rows that it reads a second time"
     )
 
 
 def _read_all_again(home: str, path: str) -> StorageError:
     return StorageError(
-        f"{path} is damaged, as after a loss of power. Delete {home}, and run ingest again: it reads all that the "
-        "brokers still have. Rows of that which were read before are there twice then, and build counts them once."
+        f"{path} is damaged, as after a power failure; delete {home}, and run ingest again: it reads all records that "
+        "the brokers still have, and build counts each row once"
     )
 
 
@@ -163,12 +163,12 @@ def _writer(text: str | None, cluster_id: str, home: str) -> str:
         content = json.loads(text or "")
         owner, writer = str(content["cluster_id"]), str(content["writer"])
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{home}/owner.json is not readable: restore it, or delete {home} to read anew."
+        message = f"{home}/owner.json cannot be parsed; restore it, or delete {home} to read all records again"
         raise StorageError(message) from error
     if owner != cluster_id:
         message = (
-            f"The checkpoint in {home} is of cluster {owner}, and this is {cluster_id}: ask the other brokers, or name "
-            "another directory."
+            f"the checkpoint in {home} belongs to cluster {owner}, and the brokers to cluster {cluster_id}; connect to "
+            "the other cluster, or name another directory"
         )
         raise SourceError(message)
     return writer

@@ -12,13 +12,13 @@ import pyarrow as pa
 from kafka_groups.errors import StorageError
 
 _NEXT_STEPS: Final = {
-    errno.ENOSPC: "there is no space left. Free some, and run the command again",
-    errno.EDQUOT: "the quota is used up. Free some space, and run the command again",
-    errno.EACCES: "this user may not. Give it the permission, or name another directory",
-    errno.EPERM: "this user may not. Give it the permission, or name another directory",
-    errno.EROFS: "the file system is read-only. Name another directory",
-    errno.ENOTDIR: "a part of the path is a file. Name another directory",
-    errno.ENAMETOOLONG: "the name is too long. Name another directory",
+    errno.ENOSPC: "no space is left on the file system; free some, and run the command again",
+    errno.EDQUOT: "the disk quota is used up; free some space, and run the command again",
+    errno.EACCES: "permission denied; give this user the permission, or name another directory",
+    errno.EPERM: "operation not permitted; give this user the permission, or name another directory",
+    errno.EROFS: "the file system is read-only; name another directory",
+    errno.ENOTDIR: "a part of the path is a file; name another directory",
+    errno.ENAMETOOLONG: "the name is too long; name another directory",
 }
 
 
@@ -28,7 +28,7 @@ def told(what: str, where: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        message = f"Cannot {what} in {where}: {next_step(error)}."
+        message = f"cannot {what} in {where}: {next_step(error)}"
         raise StorageError(message) from error
 
 

@@ -77,7 +77,7 @@ def join(
         pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
     expected, written = sum(file.rows for file in pile), count_rows(place, path)
     if written != expected:
-        message = f"{written} rows came out of {expected} in {directory}: nothing was replaced. Report this, please."
+        message = f"joining {expected} rows in {directory} gave {written}, so nothing was replaced; please report a bug"
         raise StorageError(message)
     return path
 

@@ -36,7 +36,7 @@ class BatchDirectory:
 def checked_name(name: str) -> str:
     """The name as it is, if it can stand in a directory's name on any file system; else ValueError."""
     if not _NAME.fullmatch(name):
-        message = f"{name!r} cannot be a name in the tables' directory"
+        message = f"{name!r} cannot be a name in the data directory"
         raise ValueError(message)
     return name
 

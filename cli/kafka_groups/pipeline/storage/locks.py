@@ -64,7 +64,7 @@ def _wait(take: Any, place: Place, path: str, name: str, wait_s: float) -> None:
     until = time.monotonic() + wait_s
     while not take():
         if time.monotonic() >= until:
-            message = f"{_holder(place, path)} is at work in {place.into} ({name}): wait for it, or end it."
+            message = f"{place.into} is locked ({name}) by {_holder(place, path)}; wait for it, or end it"
             raise StorageError(message)
         time.sleep(_PAUSE_S)
 
@@ -104,8 +104,8 @@ def _owner() -> str:
 def _holder(place: Place, path: str) -> str:
     owner = _read(place, path)
     if "pid" not in owner:
-        return "Another process"
-    return f"Process {owner['pid']} on {owner.get('host')} (since {owner.get('since')})"
+        return "another process"
+    return f"process {owner['pid']} on {owner.get('host')} (since {owner.get('since')})"
 
 
 def _read(place: Place, path: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def check_marker(
     """
     kind = place.info(place.root).type
     if kind == FileType.File:
-        message = f"{place.into} is a file, and the tables need a directory: name another."
+        message = f"{place.into} is a file, and tables need a directory; name a directory"
         raise StorageError(message)
     text = place.read_text(place.join(MARKER))
     if text is not None:
@@ -85,25 +85,26 @@ def _check(place: Place, text: str, wanted: str | None) -> str:
         ours = content["what"] == _WHAT
         version, found = _version(content["schema_version"]), str(content["table_format"])
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{place.join(MARKER)} cannot be understood: restore it, or name another directory."
+        message = f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
         raise StorageError(message) from error
     if not ours:
-        message = f"{place.into} is not a directory of this pipeline: name another."
+        message = f"{place.into} is not a directory of this pipeline; name another directory"
         raise StorageError(message)
     if version > SCHEMA_VERSION:
         message = (
-            f"The tables in {place.into} were made by {content.get('made_by', 'a newer one')} (schema {version}), and "
-            f"this is kafka-groups {__version__} (schema {SCHEMA_VERSION}): use that version, or a newer one."
+            f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
+            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
+            "newer one"
         )
         raise StorageError(message)
     if found not in TABLE_FORMATS:
         known = " and ".join(TABLE_FORMATS)
-        message = f"The tables in {place.into} are of the format {found!r}, and this version knows {known}."
+        message = f"the tables in {place.into} have the format {found!r}; this version supports {known}"
         raise StorageError(message)
     if wanted is not None and wanted != found:
         message = (
-            f"The tables in {place.into} are of the format {found} since they were made, and {wanted} is asked for: "
-            "leave the format out, or name another directory."
+            f"the tables in {place.into} have the format {found}, which contradicts the requested {wanted}; "
+            "leave the format out, or name another directory"
         )
         raise StorageError(message)
     return found
@@ -119,12 +120,12 @@ def _check_empty(place: Place, *, create: bool) -> None:
     others = _others(place)
     if others:
         message = (
-            f"{place.into} is not a directory of this pipeline: it holds {others[0]!r} and no {MARKER}. Nothing was "
-            "touched; name another directory, or an empty one."
+            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
+            "name another directory, or an empty one"
         )
         raise StorageError(message)
     if not create:
-        message = f"There are no tables in {place.into}: make them with `kafka-groups pipeline ingest` or `sample`."
+        message = f"there are no tables in {place.into}; create them with `kafka-groups pipeline ingest` or `sample`"
         raise StorageError(message)
 
 

@@ -13,14 +13,14 @@ NOTES: Final = ".notes"
 RETENTION: Final = "retention"  # {"first_date": …}: what is older was removed, or may be at any time
 
 
-def read_note(place: Place, name: str, *, helps: str = "delete it, and the command starts anew") -> dict[str, Any]:
+def read_note(place: Place, name: str, *, helps: str = "delete it, and run the command again") -> dict[str, Any]:
     """What was saved under the name; empty if nothing was. StorageError, with what `helps`, if it is no JSON object."""
     path = _path(place, name)
     text = place.read_text(path)
     try:
         return dict(json.loads(text)) if text is not None else {}
     except (ValueError, TypeError) as error:
-        message = f"{path} cannot be understood: {helps}."
+        message = f"{path} cannot be parsed; {helps}"
         raise StorageError(message) from error
 
 

@@ -54,12 +54,12 @@ class Place:
 
     def info(self, path: str) -> FileInfo:
         """What is there; its type is NotFound if nothing is."""
-        with told("look at the files", path):
+        with told("read the file status", path):
             return self.fs.get_file_info([path])[0]
 
     def infos(self, paths: list[str]) -> list[FileInfo]:
         """What is at each of the paths."""
-        with told("look at the files", self.into):
+        with told("read the file status", self.into):
             found: list[FileInfo] = self.fs.get_file_info(paths)
             return found
 
@@ -78,7 +78,7 @@ class Place:
         try:
             return content.decode()
         except UnicodeDecodeError as error:
-            message = f"{path} is no text, so it was damaged: restore it."
+            message = f"{path} is damaged: it is not valid UTF-8; restore it"
             raise StorageError(message) from error
 
     def write_text(self, path: str, text: str) -> None:
@@ -97,7 +97,7 @@ class Place:
 
     def make(self, path: str) -> None:
         """Makes a directory and those above it."""
-        with told("make a directory", path):
+        with told("create a directory", path):
             self.fs.create_dir(path, recursive=True)
 
     def move_file(self, source: str, target: str) -> None:
@@ -190,8 +190,8 @@ def _local_path(uri: str) -> str:
     """What `file:///path` and `file://localhost/path` name; `file://history` names a host, which is a StorageError."""
     parts = urlsplit(uri)
     if parts.netloc not in _THIS_MACHINE or not parts.path:
-        odd = f"a machine, {parts.netloc!r}, and files are read and written on this one" if parts.netloc else "no path"
-        message = f"{uri} names {odd}: write a path, or file:/// and the whole path."
+        odd = f"names another machine, {parts.netloc!r}" if parts.netloc else "has no path"
+        message = f"{uri} {odd}; write a path, or file:/// and the absolute path"
         raise StorageError(message)
     return os.path.abspath(unquote(parts.path))
 
@@ -199,12 +199,10 @@ def _local_path(uri: str) -> str:
 def open_place(into: str) -> Place:
     """The place that a path or URI names; nothing is looked at yet."""
     if re.search(r"[\[\]{}*?\\]", into.partition("?")[0] if "://" in into else into):
-        message = f"{into} has one of []{{}}*?\\ in its name, which Spark takes for a pattern: name another."
+        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
         raise StorageError(message)
     if re.match("file:(?!//)", into):
-        message = (
-            f"{into} is neither a path nor a URI with all its slashes: write a path, or file:/// and the whole path."
-        )
+        message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
         raise StorageError(message)
     with told("use the address", into):
         fs, path = split_uri(into)

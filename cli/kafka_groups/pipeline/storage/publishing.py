@@ -106,7 +106,7 @@ def check_there(place: Place, files: Sequence[StagedFile]) -> None:
         return
     for info in place.infos([place.inside(file.path) for file in files]):
         if info.type != FileType.File:
-            message = f"{info.path} was written and is gone: the batch is not published. Run the command again."
+            message = f"{info.path} was deleted before its batch was published; run the command again"
             raise StorageError(message)
 
 
@@ -141,7 +141,7 @@ def _written_before(place: Place, batch: str, tables: Collection[str]) -> list[T
 
 def joined_batches(place: Place) -> dict[str, int]:
     """The highest number of each writer's batches that compaction may have joined."""
-    helps = "restore it, for without it a batch that comes again would be there twice"
+    helps = "restore it: without it a repeated batch would be written twice"
     return {writer: int(number) for writer, number in read_note(place, JOINED, helps=helps).items()}
 
 
@@ -150,7 +150,7 @@ def refuse_joined(place: Place, batch: str) -> None:
     found = numbered(batch)
     if found and found[1] <= joined_batches(place).get(found[0], -1):
         message = (
-            f"Batch {batch} of {place.into} was compacted and comes again, so the checkpoint in it is older than "
-            "the tables. Nothing was written; restore both from the same time, or use a new directory."
+            f"batch {batch} of {place.into} is repeated after it was compacted, so the checkpoint is older than the "
+            "tables; restore both from the same time, or name a new directory"
         )
         raise StorageError(message)

@@ -68,7 +68,7 @@ def write_staged(rows: DataFrame, place: Place, table: Table, staging: str) -> N
         spread.write.mode("overwrite").partitionBy("date").option("compression", "zstd").parquet(place.spark(staging))
     except (PySparkException, Py4JError) as error:
         if _FULL.search(str(error)):
-            message = f"Cannot write in {place.into}: there is no space left. Free some, and run again."
+            message = f"cannot write in {place.into}: no space is left on the file system; free some, and run it again"
             raise StorageError(message) from error
         raise
 

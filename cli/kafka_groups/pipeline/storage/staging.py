@@ -96,7 +96,7 @@ class StagedWriter:
         self._written.append(StagedFile(*key, file.uri, file.close()))
 
     def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"Cannot write files in {self._stage}: {next_step(error)}.")
+        return StorageError(f"cannot write files in {self._stage}: {next_step(error)}")
 
 
 class _File:
@@ -209,6 +209,6 @@ def _opened(stage: str) -> tuple[fs.FileSystem, str]:
         files, root = fs.FileSystem.from_uri(stage) if "://" in stage else (fs.LocalFileSystem(), stage)
         files.create_dir(root, recursive=True)
     except (OSError, ValueError) as error:
-        msg = f"Cannot write files in {stage}: {next_step(error)}."
+        msg = f"cannot write files in {stage}: {next_step(error)}"
         raise StorageError(msg) from error
     return files, root.rstrip("/")

@@ -82,7 +82,8 @@ class Storage:
         """A new, hidden directory for one attempt to write: a path, or a URI; `FileSystem.from_uri` takes both."""
         if is_new(self.place):  # somebody took it away: what is written into another one would be nobody's
             message = (
-                f"{self.into} is not there any more, or has lost its marker. Put it back, or begin anew with --into."
+                f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
+                "directory with --data-dir"
             )
             raise StorageError(message)
         return self.place.uri(new_staging(self.place))

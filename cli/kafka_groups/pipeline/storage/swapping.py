@@ -33,8 +33,8 @@ def check_exchange(place: Place) -> None:
         place.delete(staging)
     if not able:
         message = (
-            f"The file system of {place.into} cannot exchange directories in one step: readers would miss "
-            "rows meanwhile. Compact on a local file system of Linux (ext4, XFS, Btrfs, tmpfs)."
+            f"the file system of {place.into} cannot exchange directories in one step, so readers would miss rows; "
+            "compact on a local file system of Linux (ext4, XFS, Btrfs, tmpfs)"
         )
         raise StorageError(message)
 

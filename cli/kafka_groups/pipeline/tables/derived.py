@@ -30,25 +30,29 @@ LAG_HISTORY: Final = Table(
         GROUP,
         TOPIC,
         PARTITION,
-        Column("observed_at", TIME, "the time that the row speaks of"),
-        Column("origin", TEXT, "sample or backfill: where the log end is from"),
+        Column("observed_at", TIME, "the time of the values in this row"),
+        Column("origin", TEXT, "sample or backfill: the source of the log end offset"),
         Column("committed_offset", LONG, "the last commit at that time"),
-        Column("commit_time", TIME, "when it was committed; of a sample, when it was seen last"),
-        Column("commit_origin", TEXT, "topic or sample: where the commit is from"),
+        Column("commit_time", TIME, "when it was committed; of a sample, the time of the last sample with it"),
+        Column("commit_origin", TEXT, "topic or sample: the source of the commit"),
         Column("log_start_offset", LONG, "as in partition_offsets"),
         Column("log_end_offset", LONG, "as in partition_offsets"),
         Column("last_stable_offset", LONG, "as in partition_offsets"),
         Column(
             "lag",
             LONG,
-            "log end minus committed; negative where the log was cut, or a backfilled end goes by producers' clocks",
+            "log end offset minus committed offset; negative if the log was truncated, or by producers' clocks",
         ),
-        Column("time_lag_ms", LONG, "age of the oldest record not yet processed; 0 when none is left"),
+        Column("time_lag_ms", LONG, "age of the oldest record that is not processed yet; 0 if there is none"),
         Column("time_lag_quality", TEXT, "exact, interpolated, lower_bound, data_loss or unknown"),
-        Column("consume_rate", REAL, "records a second that commits moved on, over the last ten minutes"),
-        Column("produce_rate", REAL, "records a second that the log grew, over the same time"),
+        Column("consume_rate", REAL, "records consumed per second, over the last ten minutes, from commits"),
+        Column("produce_rate", REAL, "records produced per second, over the same time, from log end offsets"),
         Column("catch_up_ms", LONG, "time until lag is 0 at these rates; null if it does not fall"),
-        Column("retention_margin", LONG, "committed minus log start: records until data is lost; negative: it was"),
+        Column(
+            "retention_margin",
+            LONG,
+            "committed offset minus log start offset: records until data is lost; negative: data was lost",
+        ),
     ),
     derived=True,
 )
@@ -66,9 +70,9 @@ GROUP_STATUS: Final = Table(
         Column("evaluated_at", TIME, "the time that the verdict is for"),
         Column("verdict", TEXT, "OK, WARN, STOP, STALL or REWIND; of a group: OK, WARN or ERR"),
         Column("rule", TEXT, "the rule that gave it, see kafka_groups.verdicts"),
-        Column("complete", REAL, "share of the window that is filled; of a group: share of complete partitions"),
+        Column("complete", REAL, "filled share of the window; of a group: share of complete partitions"),
         Column("window_start", TIME, "the first commit of the window; of samples, when its offset was first seen"),
-        Column("window_end", TIME, "the last commit of the window, told likewise"),
+        Column("window_end", TIME, "the last commit of the window; of samples as above"),
         Column(
             "lag", LONG, "lag at that time; of a group: the sum of those above 0, each as last seen within ten minutes"
         ),
@@ -80,7 +84,7 @@ GROUP_STATUS: Final = Table(
 
 REBALANCES: Final = Table(
     "rebalances",
-    "Rebalances, with who came and who went.",
+    "Rebalances, with the members that joined and left.",
     ("cluster_id", "group", "protocol", "generation", "started_at"),
     "started_at",
     (
@@ -117,9 +121,9 @@ REBALANCES: Final = Table(
         Column(
             "joined",
             TEXTS,
-            "members that came, not those that an online upgrade or downgrade kept; null if it is not known",
+            "members that joined, except those that an online upgrade or downgrade kept; null if unknown",
         ),
-        Column("left", TEXTS, "members that went; null if it is not known"),
+        Column("left", TEXTS, "members that left; null if unknown"),
     ),
     derived=True,
 )
@@ -133,7 +137,7 @@ GROUP_DAILY: Final = Table(
         CLUSTER,
         GROUP,
         Column("day", TIME, "midnight, UTC"),
-        Column("commits", LONG, "commits written that day; null where only samples tell of the group"),
+        Column("commits", LONG, "commits written that day; null if the group is known from samples only"),
         Column(
             "commit_rate",
             REAL,
@@ -154,7 +158,7 @@ GROUP_DAILY: Final = Table(
             LONG,
             "time spent in those whose duration is known; an upper bound where a bound is among them",
         ),
-        Column("messages_consumed", LONG, "offsets that commits moved on (not bytes, and not exactly records)"),
+        Column("messages_consumed", LONG, "offsets by which commits advanced (not bytes, and not exactly records)"),
         Column("max_lag", LONG, "largest lag, summed over partitions"),
         Column("last_lag", LONG, "lag at the last observation"),
         Column("max_time_lag_ms", LONG, "longest time lag"),
@@ -185,7 +189,7 @@ GROUP_DAILY: Final = Table(
 
 TOPIC_DAILY: Final = Table(
     "topic_daily",
-    "A topic's day: what was written, and who read it.",
+    "A topic's day: records written, and groups that read them.",
     ("cluster_id", "topic", "day"),
     "day",
     (
@@ -206,7 +210,7 @@ TOPIC_DAILY: Final = Table(
             "true: it is there, no group has a commit on it that the build sees, and no member or share group is known "
             "to read it",
         ),
-        Column("lookback_days", INT, "commits of that day and of so many days before it were looked at"),
+        Column("lookback_days", INT, "number of days before that day whose commits were read, too"),
     ),
     derived=True,
 )

@@ -22,16 +22,16 @@ from kafka_groups.pipeline.tables.shape import (
 )
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-ORIGIN: Final = Column("origin", TEXT, "topic: read from __consumer_offsets; sample: asked of the brokers")
+ORIGIN: Final = Column("origin", TEXT, "topic: read from __consumer_offsets; sample: requested from the brokers")
 SOURCE: Final = (
     Column("source_partition", INT, "partition of __consumer_offsets; null for samples"),
-    Column("source_offset", LONG, "offset in it; with the partition it identifies a record for ever"),
-    Column("record_time", TIME, "when the broker appended the record; for samples, when it was asked"),
+    Column("source_offset", LONG, "offset in it; with the partition it identifies a record permanently"),
+    Column("record_time", TIME, "when the broker appended the record; for samples, the time of the request"),
 )
 
 OFFSET_COMMITS: Final = Table(
     "offset_commits",
-    "Every commit and every removal of one.",
+    "Every commit, and every deletion of a commit.",
     ("cluster_id", "origin", "source_partition", "source_offset", "group", "topic", "partition", "commit_time"),
     "commit_time",
     (
@@ -42,10 +42,10 @@ OFFSET_COMMITS: Final = Table(
         TOPIC,
         PARTITION,
         Column("committed_offset", LONG, "the next offset that the group would read; null for a tombstone"),
-        Column("leader_epoch", INT, "epoch of the leader that the consumer read from; null if not told"),
-        Column("metadata", TEXT, "what the consumer wrote beside the offset"),
+        Column("leader_epoch", INT, "epoch of the leader that the consumer read from; null if the commit has none"),
+        Column("metadata", TEXT, "metadata that the consumer committed with the offset"),
         Column("commit_time", TIME, "when it was committed (broker's clock); for samples and tombstones, record_time"),
-        Column("expire_time", TIME, "when it expires, where a client asked for a retention of its own"),
+        Column("expire_time", TIME, "when it expires, if a client requested a retention of its own"),
         Column("topic_id", TEXT, "id of the topic, where the broker wrote it (since 4.1)"),
         Column("tombstone", FLAG, "true: the offset expired, was deleted, or its partition was"),
         Column("value_version", pa.int16(), "version of OffsetCommitValue; null for tombstones and samples"),
@@ -54,7 +54,7 @@ OFFSET_COMMITS: Final = Table(
 
 GROUP_EVENTS: Final = Table(
     "group_events",
-    "What happened to groups and members: generations, epochs, joins, leaves, removals; and sampled states.",
+    "Events of groups and members: generations, epochs, joins, leaves, deletions; and sampled states.",
     ("cluster_id", "origin", "source_partition", "source_offset", "group", "record_time"),
     "record_time",
     (
@@ -64,12 +64,12 @@ GROUP_EVENTS: Final = Table(
         GROUP,
         Column("record_type", pa.int16(), "type of the record's key; null for samples"),
         Column("value_version", pa.int16(), "version of the value; null for tombstones and samples"),
-        Column("tombstone", FLAG, "true where the record removes what an earlier one said"),
+        Column("tombstone", FLAG, "true if the record deletes an earlier one (a tombstone)"),
         Column("type", TEXT, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples"),
-        Column("meaning", TEXT, "what happened, in one stable word; state_seen for samples"),
+        Column("meaning", TEXT, "the event, in one stable word; state_seen for samples"),
         Column("epoch", INT, "generation, group epoch, target epoch or member epoch, as the type says"),
         Column("previous_epoch", INT, "the member's epoch before"),
-        Column("member_id", TEXT, "the member that it is about; null if it is about the group"),
+        Column("member_id", TEXT, "the member that the event is of; null if it is of the group"),
         Column(
             "member_state",
             TEXT,
@@ -89,8 +89,8 @@ GROUP_EVENTS: Final = Table(
         Column("topics", TEXTS, "topics that the member subscribed to"),
         Column("members", pa.list_(MEMBER), "all members: of a classic generation, or as sampled"),
         Column("assignment", ASSIGNMENT, "partitions of the member"),
-        Column("pending_revocation", ASSIGNMENT, "partitions that it is to give up"),
-        Column("details", TEXT, "everything that the record says, as JSON"),
+        Column("pending_revocation", ASSIGNMENT, "partitions that it must revoke"),
+        Column("details", TEXT, "the whole content of the record, as JSON"),
         Column("group_type", TEXT, "Classic, Consumer, Share or Streams; sampled"),
         Column("state", TEXT, "Stable, Empty, …; sampled"),
     ),
@@ -98,7 +98,7 @@ GROUP_EVENTS: Final = Table(
 
 PARTITION_OFFSETS: Final = Table(
     "partition_offsets",
-    "Log ends of topic partitions, seen now (sample) or looked up for a time in the past (backfill).",
+    "Log end offsets of topic partitions, current ones (sample) or of a time in the past (backfill).",
     ("cluster_id", "origin", "topic", "partition", "observed_at"),
     "observed_at",
     (
@@ -106,16 +106,18 @@ PARTITION_OFFSETS: Final = Table(
         Column("origin", TEXT, "sample or backfill"),
         TOPIC,
         PARTITION,
-        Column("topic_id", TEXT, "id of the topic, where the broker tells it"),
-        Column("observed_at", TIME, "the time that the row speaks of"),
+        Column("topic_id", TEXT, "id of the topic, if the broker returns it"),
+        Column("observed_at", TIME, "the time of the offsets in this row"),
         Column("log_start_offset", LONG, "the first offset that can be read; null in the past"),
         Column(
             "log_end_offset",
             LONG,
-            "the offset of the next record; null: not told (sample), or deleted since (backfill). Samples of "
-            "__consumer_offsets tell none in a round in which not every coordinator listed its groups",
+            "the offset of the next record; null: unknown (sample), or deleted since (backfill). A sample in which not "
+            "every coordinator listed its groups has none of __consumer_offsets",
         ),
-        Column("last_stable_offset", LONG, "where a read_committed consumer has to stop; null in the past"),
+        Column(
+            "last_stable_offset", LONG, "last stable offset, where a read_committed consumer stops; null in the past"
+        ),
         Column("point_offset", LONG, "backfill: the first record at or after observed_at; null if there is none"),
         Column("point_time", TIME, "that record's own timestamp"),
     ),
@@ -123,7 +125,7 @@ PARTITION_OFFSETS: Final = Table(
 
 INGEST_GAPS: Final = Table(
     "ingest_gaps",
-    "Offsets of __consumer_offsets that held no record for us when they were read.",
+    "Offsets of __consumer_offsets for which no record was returned when they were read.",
     ("cluster_id", "source_partition", "from_offset", "until_offset"),
     "found_at",
     (
@@ -131,7 +133,7 @@ INGEST_GAPS: Final = Table(
         Column("source_partition", INT, "partition of __consumer_offsets"),
         Column("from_offset", LONG, "first offset of the range"),
         Column("until_offset", LONG, "last offset of the range"),
-        Column("missing", LONG, "how many of them hold no record"),
+        Column("missing", LONG, "how many of them have no record"),
         Column("reason", TEXT, "deleted: below the log start; compacted: compaction, transaction marks and aborts"),
         Column("found_at", TIME, "when it was found"),
     ),
@@ -139,7 +141,7 @@ INGEST_GAPS: Final = Table(
 
 UNKNOWN_RECORDS: Final = Table(
     "unknown_records",
-    "Records that this version does not understand, as they are: nothing is dropped.",
+    "Records that this version cannot decode, unchanged: nothing is dropped.",
     ("cluster_id", "source_partition", "source_offset"),
     "record_time",
     (
@@ -150,6 +152,6 @@ UNKNOWN_RECORDS: Final = Table(
         GROUP,
         Column("key", pa.binary(), "the key's bytes"),
         Column("value", pa.binary(), "the value's bytes; null for a tombstone"),
-        Column("problem", TEXT, "why it was not understood"),
+        Column("problem", TEXT, "why it was not decoded"),
     ),
 )

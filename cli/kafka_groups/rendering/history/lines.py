@@ -53,7 +53,7 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
         counted(len(found), name) for found, name in ((history.findings, "finding"), (history.gaps, "gap")) if found
     ]
     if besides:
-        print_note(screen, f"Not told here: {' and '.join(besides)}; --format json has them all.")
+        print_note(screen, f"Omitted: {' and '.join(besides)}; --format json has them all.")
     for text in history.missing:
         print_note(screen, f"Missing: {text}")
 

@@ -95,7 +95,7 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
 
 def _absent(history: History) -> tuple[str, ...]:
     return (
-        *(f"Group {group}: the tables tell nothing of it in this period." for group in history.unknown),
+        *(f"Group {group}: the tables have no data on it in this period." for group in history.unknown),
         *history.missing,
     )
 

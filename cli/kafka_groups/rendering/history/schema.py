@@ -28,7 +28,7 @@ def history_schema() -> Schema:
             "from": _instant("The beginning of the period."),
             "to": _instant("The end of the period."),
             "evaluated_at": _instant("The newest time that a lag is of; null if none is known.", nullable=True),
-            "clusters": _texts("The ids of the clusters that the tables tell of."),
+            "clusters": _texts("The ids of the clusters in the tables."),
             "groups_in_all": _number("How many groups there are, with those that were left out.", "integer"),
             "groups": _objects("The groups, the worst first.", _GROUP),
             "findings": _objects("What deserves a look.", _FINDING),

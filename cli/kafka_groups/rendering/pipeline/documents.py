@@ -30,7 +30,7 @@ _NOWHERE: Final[Document] = dict.fromkeys(("group", "topic", "partition", "broke
 INTERRUPTED: Final[Document] = {
     **_NOWHERE,
     "name": "INTERRUPTED",
-    "message": "a signal came before all was done: what was written stays, and the next run goes on there",
+    "message": "a signal ended the run early; the written rows stay, and the next run continues there",
 }
 PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 

@@ -23,20 +23,20 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "batches": _count("How many batches were written."),
             "records": _count("How many records of __consumer_offsets were read."),
         },
-        "sample": {"rounds": _count("How many times the cluster was asked.")},
+        "sample": {"rounds": _count("How many samples were taken.")},
         "backfill": {
             "partitions": _count("How many partitions were looked up."),
             "times": _count("At how many times in the past."),
         },
         "build": {
-            "dates": _count("How many dates were made anew."),
-            "missing": _texts("What could not be told, a sentence each."),
+            "dates": _count("How many dates were derived again."),
+            "missing": _texts("What is unknown because data is missing, a sentence each."),
         },
         "compact": {
             "dates": _count("How many dates had files joined, in any table."),
             "files_before": _count("How many files were joined."),
             "files_after": _count("How many they became."),
-            "removed_dates": _count("How many dates were past their keeping, in any table."),
+            "removed_dates": _count("How many dates were removed because of --retention, in any table."),
         },
     }
     made = {
@@ -49,7 +49,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
         **made,
         "pipeline-report": _report(),
         "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
-        "pipeline-doctor": _document("doctor", {"checks": _many("What was looked at.", _CHECK)}, {"row": _CHECK}),
+        "pipeline-doctor": _document("doctor", {"checks": _many("What was checked.", _CHECK)}, {"row": _CHECK}),
     }
 
 
@@ -79,11 +79,11 @@ def _document(
     shared = list_schema()
     told: dict[str, Schema] = {
         "schema": {
-            "description": "Which document this is. The number grows if a key goes.",
+            "description": "The schema of the document. Its number grows if a key is removed.",
             "const": schema_name(command),
         },
         "status": {
-            "description": "complete: all was done. partial: see errors. failed: an error ended it.",
+            "description": "complete: nothing failed. partial: see errors. failed: everything failed.",
             "enum": ["complete", "partial", "failed"],
         },
         **keys,
@@ -132,14 +132,14 @@ def _error(shared: Schema) -> Schema:
 
 _WRITTEN: Final[Mapping[str, Schema]] = {
     "table": _text("The table's name."),
-    "rows": {"description": "How many rows it was given.", "type": "integer", "minimum": 0},
+    "rows": {"description": "How many rows were written to it.", "type": "integer", "minimum": 0},
 }
 _NUMBER: Final[Mapping[str, Schema]] = {
     "what": _text("The number's name, as in the document."),
     "number": _count("The number."),
 }
 _SUMMARY: Final[Mapping[str, Schema]] = {
-    "cluster_id": _text("Kafka's id of the cluster; null for commands that ask none.", nullable=True),
+    "cluster_id": _text("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
     "tables": _many("The tables that were written.", _WRITTEN),
     "seconds": {"description": "How long it took.", "type": "number", "minimum": 0},
 }
@@ -149,22 +149,22 @@ _COLUMN: Final[Mapping[str, Schema]] = {
     "about": _text("What it promises."),
 }
 _SIZE: Final[Mapping[str, Schema]] = {
-    "rows": _count("How many rows it has; null without --into."),
-    "files": _count("How many files; null without --into."),
-    "bytes": _count("How many bytes; null without --into."),
+    "rows": _count("How many rows it has; null without --data-dir."),
+    "files": _count("How many files; null without --data-dir."),
+    "bytes": _count("How many bytes; null without --data-dir."),
     "first_date": _text("Its first date, UTC; null if it has no rows.", nullable=True),
     "last_date": _text("Its last date, UTC; null if it has no rows.", nullable=True),
 }
 _TABLES: Final[Mapping[str, Schema]] = {
     "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
-    "table_format": _text("The format of the directory's tables; null without --into.", nullable=True),
+    "table_format": _text("The format of the directory's tables; null without --data-dir.", nullable=True),
     "tables": _many(
         "Every table.",
         {
             "table": _text("The table's name."),
             "about": _text("What a row is."),
-            "derived": {"description": "Whether build makes it from the others.", "type": "boolean"},
-            "identity": _texts("The columns that tell one row from another."),
+            "derived": {"description": "Whether build derives it from the others.", "type": "boolean"},
+            "identity": _texts("The columns that identify a row."),
             "dated_by": _text("The time whose date partitions it."),
             "columns": _many("Its columns, in order.", _COLUMN),
             **_SIZE,
@@ -178,7 +178,7 @@ _TABLE_ROW: Final[Mapping[str, Schema]] = {
 }
 _COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_COLUMN}
 _CHECK: Final[Mapping[str, Schema]] = {
-    "check": _text("What was looked at."),
-    "status": {"description": "How it is: ok, warning (it works, and may surprise), failed.", "enum": list(STATUSES)},
-    "detail": _text("What was found, and what helps."),
+    "check": _text("What was checked."),
+    "status": {"description": "The result: ok, warning (it works, with a limitation), failed.", "enum": list(STATUSES)},
+    "detail": _text("What was found, and what to do next."),
 }

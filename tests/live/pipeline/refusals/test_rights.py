@@ -34,15 +34,15 @@ def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_start
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
-    flags = ("--into", storage.into, "--format", "json")
+    flags = ("--data-dir", storage.into, "--format", "json")
     outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"], names_of(document)) == (1, "failed", ["SOURCE_FAILED"])
     assert outcome.stderr == (
-        f"Error: __consumer_offsets cannot be read from {secured.bootstrap}: this user has no right to it. Have "
-        "Describe and Read allowed on that topic, or do without: `kafka-groups pipeline sample` needs neither, and "
-        "build tells lag and verdicts from samples\n"
+        f"Error: __consumer_offsets cannot be read from {secured.bootstrap}: not allowed: this needs READ on "
+        "that topic; allow it, or use `kafka-groups pipeline sample`, which does not need it: build derives lag and "
+        "verdicts from samples\n"
     )
     assert files_of(storage) == set()
     started.assert_not_called()
@@ -53,7 +53,7 @@ def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_
 ) -> None:
     silent = make_topic(secured.bootstrap, records=3)
     secured.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
-    flags = ("--into", storage.into, "--since", "5m", "--topic", silent)
+    flags = ("--data-dir", storage.into, "--since", "5m", "--topic", silent)
     outcome = run("pipeline", "backfill", *flags, bootstrap=secured.bootstrap)
 
     note, done = outcome.stderr.splitlines()
@@ -69,18 +69,18 @@ def test_doctor_tells_of_rights_that_are_missing(secured: SecuredBroker, committ
 
     assert committed
     status, detail = checks("-b", secured.bootstrap)[f"describe {TOPIC}"]
-    assert (status, "`kafka-groups pipeline sample` needs neither" in detail) == ("failed", True)
+    assert (status, "use `kafka-groups pipeline sample`" in detail) == ("failed", True)
     found = checks(*secured.flags("describer"))
     status, detail = found[f"read {TOPIC}"]
     assert found[f"describe {TOPIC}"][0] == "ok"
-    assert (status, "has no right to it. Have Describe and Read allowed" in detail) == ("failed", True)
+    assert (status, "not allowed: this needs READ on that topic" in detail) == ("failed", True)
     of_operator = checks(*secured.flags("operator"))
     assert of_operator[f"read {TOPIC}"][0] == "ok"
     assert of_operator[f"settings of {TOPIC}"][1].endswith(
-        "kept for delete.retention.ms, so ingest has to run more often than that"
+        "kept for delete.retention.ms; run ingest more often than that"
     )
     # The same login serves our own wire.
-    assert [of_operator[name][0] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
+    assert [of_operator[name][0] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
 def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
@@ -92,7 +92,7 @@ def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
     assert committed
     assert found["versions of the brokers"]["detail"].startswith("Kafka 4.3; it uses ")
     assert "metadata.version 30 (Kafka 4.3)" in found["versions of the brokers"]["detail"]
-    assert [found[name]["status"] for name in ("list groups", "describe groups", "log ends")] == ["ok"] * 3
+    assert [found[name]["status"] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
 def test_samples_are_taken_as_far_as_rights_go(
@@ -102,7 +102,7 @@ def test_samples_are_taken_as_far_as_rights_go(
     commit(secured.bootstrap, closed, topic, 1)
     secured.allow("operator", AclOperation.READ, closed, kind=ResourceType.GROUP)
 
-    outcome = run("pipeline", "sample", "--into", storage.into, "--format", "json", bootstrap=secured.bootstrap)
+    outcome = run("pipeline", "sample", "--data-dir", storage.into, "--format", "json", bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     sampled = pq.read_table(storage.place.join(OFFSET_COMMITS.name)).to_pylist()
@@ -115,7 +115,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
     secured: SecuredBroker, storage: Storage, topic: str, committed: str
 ) -> None:
     """As on managed clusters."""
-    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--into", storage.into)
+    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--data-dir", storage.into)
     sampled = run("pipeline", "sample", *flags, bootstrap=None)
     filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
 
@@ -131,7 +131,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
 def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
     secured: SecuredBroker, storage: Storage
 ) -> None:
-    flags = (*secured.flags("operator", "wrong"), "--into", storage.into, "--every", "1s")
+    flags = (*secured.flags("operator", "wrong"), "--data-dir", storage.into, "--interval", "1s")
     told = run("pipeline", "sample", *flags, bootstrap=None)
     assert (told.exit_code, "authentication failed for user 'operator'" in told.stderr) == (1, True)
 
@@ -144,7 +144,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
     commit(secured.bootstrap, committed, hidden, 5)
     secured.allow("operator", AclOperation.READ, hidden)
 
-    run("pipeline", "sample", "--into", storage.into, bootstrap=secured.bootstrap)
+    run("pipeline", "sample", "--data-dir", storage.into, bootstrap=secured.bootstrap)
 
     commits, ends = (
         pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
@@ -161,7 +161,7 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 
     assert (outcome.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
     assert outcome.stderr.count("\n") == 1
-    assert "this user has no right to it. Have Describe and Read allowed" in outcome.stderr
+    assert "not allowed: this needs READ on that topic" in outcome.stderr
     assert "hunter2" not in outcome.stdout + outcome.stderr
     assert files_of(storage) == set()
 
@@ -170,13 +170,13 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 def test_a_wrong_password_is_told_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
     begun = time.monotonic()
     flags = secured.flags("operator", "hunter2-mistyped")
-    outcome = run("--debug", "pipeline", "ingest", "--into", storage.into, *flags, bootstrap=None)
+    outcome = run("--debug", "pipeline", "ingest", "--data-dir", storage.into, *flags, bootstrap=None)
 
     assert time.monotonic() - begun < 20  # of the 30 that brokers are waited for
     assert outcome.exit_code == 1
     assert outcome.stderr.splitlines()[-1] == (
-        f"Error: __consumer_offsets cannot be read from {secured.sasl_listener}: the brokers refused the credentials. "
-        "Check sasl.mechanism, sasl.username and sasl.password, or the certificate"
+        f"Error: __consumer_offsets cannot be read from {secured.sasl_listener}: the brokers refused the credentials; "
+        "check sasl.mechanism, sasl.username and sasl.password, or the certificate"
     )
     assert "hunter2" not in outcome.stderr
 

@@ -45,7 +45,10 @@ def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
 
     copied, document = run_ingest(*secured.flags("operator"))
     assert (copied.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
-    assert f"is of cluster {home.name}, and this is {other}: ask the other brokers, or name another" in copied.stderr
+    assert (
+        f"belongs to cluster {home.name}, and the brokers to cluster {other}; connect to the other cluster"
+        in copied.stderr
+    )
 
     owner = home.with_name(other) / "owner.json"
     owner.write_text(owner.read_text().replace(home.name, other))
@@ -71,7 +74,7 @@ def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_l
 
     refused, document = run_ingest("-b", broker)
     assert (refused.exit_code, names_of(document), refused.stderr.count("\n")) == (1, ["STORAGE_FAILED"], 1)
-    assert f"{log} is damaged, as after a loss of power. Delete offsets/1, offsets/.1.crc in " in refused.stderr
+    assert f"{log} is damaged, as after a power failure; delete offsets/1, offsets/.1.crc in " in refused.stderr
     assert files_of(storage) == before
 
     commit(broker, unique_name("powerless"), topic, 3)
@@ -101,13 +104,13 @@ def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
         ballast.write_bytes(bytes(2**21 - room))
         for offset in range(60):
             commit(secured.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
-        flags = ("--into", into, *secured.flags("operator"), "--format", "json")
+        flags = ("--data-dir", into, *secured.flags("operator"), "--format", "json")
         outcome = run("pipeline", "ingest", *flags, bootstrap=None)
         document = json.loads(outcome.stdout)
         ballast.unlink()
 
         assert (outcome.exit_code, names_of(document), outcome.stderr.count("\n")) == (1, ["STORAGE_FAILED"], 1)
-        assert "no space left. Free some, and run the command again" in outcome.stderr
+        assert "no space is left on the file system; free some, and run the command again" in outcome.stderr
         assert run("pipeline", "ingest", *flags, bootstrap=None).exit_code == 0
         assert {key[2] for key in commits_in(spark, storage)} >= {committed}
 

@@ -123,8 +123,8 @@ class DeltaLog:
             wanted = table.protocol().min_reader_version
         if wanted > 1:
             message = (
-                f"The table {self._root} was given features by another program (Delta reader version {wanted}) that "
-                "this one does not know: take them away again (ALTER TABLE … DROP FEATURE)."
+                f"another program added features to the table {self._root} (Delta reader version {wanted}), which this "
+                "one does not support; remove them with ALTER TABLE … DROP FEATURE"
             )
             raise StorageError(message)
         return table
@@ -188,7 +188,7 @@ class DeltaLog:
         try:
             yield
         except (DeltaError, OSError, ValueError) as error:
-            message = f"Cannot {what} the table {self._root}: {next_step(error)}."
+            message = f"cannot {what} the table {self._root}: {next_step(error)}"
             raise StorageError(message) from error
 
 

@@ -12,13 +12,13 @@ def check_delta(place: Place) -> None:
     """StorageError if deltalake is not installed, or if the directory is not on a local file system."""
     if find_spec("deltalake") is None:
         message = (
-            f"Tables of the format delta, as for {place.into}, need deltalake, which is not installed; "
+            f"Delta tables, as in {place.into}, need deltalake, which is not installed; "
             "try pip install 'kafka-groups[delta]'"
         )
         raise StorageError(message)
     if not place.local:
         message = (
-            f"Tables of the format delta are kept on local and mounted file systems only, and {place.into} is neither: "
-            "name another directory, or use the format parquet."
+            f"Delta tables need a local or mounted file system, and {place.into} is neither; "
+            "name another directory, or use the format parquet"
         )
         raise StorageError(message)
