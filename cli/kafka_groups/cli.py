@@ -157,15 +157,19 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
     """Show consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
 
     list, describe and offsets change nothing on the cluster and join no group. If a group, a partition or a broker
-    fails, its error is a line on stderr, and the results of the others are printed. stdout has only results.
+    fails, its error is a line on stderr, and the results of the others are printed. stdout has only data; a JSON
+    document contains the errors, too.
 
-    Name the cluster with -b, --profile, --config, or their environment variables. Options stand after the command.
+    Name the cluster with -b, --profile, --config, or their environment variables; options stand after the command. -b
+    and -X take precedence over --profile, and that over --config. With --profile or --config, the variables
+    KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored.
 
-    Exit codes: 0 all succeeded, 1 all failed, 2 usage, 3 some failed, 130 interrupted, 143 terminated.
+    Exit codes: 0 all succeeded, or no group matches; 1 all failed; 2 usage; 3 some failed; 130 interrupted; 143
+    terminated.
 
-    Needs Kafka 0.11 or newer, with SASL 1.0 or newer (tested with 2.5.1 to 4.4.0). The help of each command names what
-    else it needs: newer versions, and rights as ACL operations on resources. READ, WRITE, DELETE and ALTER on a
-    resource imply DESCRIBE on it.
+    Needs Kafka 0.11 or newer, or 1.0 if the listener uses SASL (tested with 2.5.1 to 4.4.0). The help of
+    each command names what else it needs: newer versions, and rights as ACL operations on resources. READ, WRITE,
+    DELETE and ALTER on a resource imply DESCRIBE on it.
 
     \b
     Examples:

@@ -32,13 +32,20 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 @click.command()
 @selector_options
 @click.option("--offsets", is_flag=True, help="Show offsets and lag by partition. [default]")
-@click.option("--members", is_flag=True, help="Show members and the partitions that they are assigned.")
+@click.option(
+    "--members", is_flag=True, help="Show members, and how many partitions each one has; with --verbose, which ones."
+)
 @click.option("--state", is_flag=True, help="Show state, coordinator and assignor.")
 @click.option("--in-state", metavar="STATE,…", multiple=True, help="Only groups in one of these states, such as Empty.")
 @click.option(
     "--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types: Classic or Consumer."
 )
-@click.option("--verbose", is_flag=True, help="Add columns: epochs, log start offsets and metadata, or assignments.")
+@click.option(
+    "--verbose",
+    is_flag=True,
+    help="Add columns. Offsets: leader epochs, log start offsets, metadata; --members: assigned partitions, epochs; "
+    "--state: epochs.",
+)
 @output_options(formats=(*FORMATS, "kafka"))
 @connection_options
 def describe(
@@ -56,9 +63,12 @@ def describe(
 ) -> None:
     """Describe groups: offsets and lag, or members, or state.
 
-    LAG is the log end offset minus the committed offset. It is - (null in JSON) if nothing is committed or the log end
-    offset is unknown. It is negative if the committed offset is above the log end offset. A group without members
-    shows its committed offsets. A group with members also shows its commits on partitions that no member owns.
+    LAG is the log end offset minus the committed offset. It is - (null in JSON, empty in CSV) if nothing is
+    committed or the log end offset is unknown. It is negative if the committed offset is above the log end offset,
+    such as after an unclean leader election.
+
+    A group without members is no error: its committed offsets are printed, and a note on stderr. A group with members
+    also shows its commits on partitions that no member owns.
 
     Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, cannot be
     described, only listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is
@@ -67,10 +77,10 @@ def describe(
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.6 for --in-state, 3.8 for --type. Rights: DESCRIBE on each group, and on its topics.
-    Without DESCRIBE on a topic, brokers leave out commits on it without an error, its log end offsets are unknown, and
-    the members of KIP-848 groups that read it are unknown. --match and --all-groups select from the groups that list
-    shows.
+    Needs Kafka 0.11 or newer; 2.6 for --in-state, 3.8 for --type (type Classic: all versions); an older broker is an
+    error. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave out commits on
+    it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848 group are not
+    printed. --match and --all-groups select from the groups that list shows.
 
     \b
     Examples:

@@ -70,7 +70,8 @@ def list_groups(
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
     is changed. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.6 for states, 3.8 for types. Rights: DESCRIBE on each group, or on the cluster for all
+    Needs Kafka 0.11 or newer; 2.6 to filter by state, 3.8 by type (type Classic: all versions); an older broker is an
+    error. Rights: DESCRIBE on each group, or on the cluster for all
     groups. A group that this user may not describe is not in the list, and brokers report no error for it.
 
     \b

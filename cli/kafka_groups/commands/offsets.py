@@ -57,15 +57,18 @@ def offsets(
     """List committed offsets of groups, by partition.
 
     Without --topic, the rows are the partitions that have a commit. With --topic, a partition without a commit is a
-    row, too, and its offset is - (null in JSON). Log end offsets and members are not requested: see describe for lag.
+    row, too, and its offset is - (null in JSON, empty in CSV). Log end offsets and members are not requested: see
+    describe for lag.
 
     Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, have no
-    offsets that this command reads. --match and --all-groups skip them with a note.
+    offsets that this command reads. --match and --all-groups skip them with a note; such a group that is named is an
+    error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.5 for --stable, 2.6 for --state, 3.8 for --type. Rights: DESCRIBE on each group, and
+    Needs Kafka 0.11 or newer; 2.5 for --stable, 2.6 for --state, 3.8 for --type (type Classic: all
+    versions); an older broker is an error. Rights: DESCRIBE on each group, and
     on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; with --topic it is an
     error. --match and --all-groups select from the groups that list shows.
 

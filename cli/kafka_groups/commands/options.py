@@ -51,7 +51,7 @@ def connection_options(function: F) -> F:
     """Add the connection options; they arrive as one `connection`. The timeout is for all requests together."""
     return _with_connection(
         function,
-        "Timeout for all requests of the command",
+        "Timeout for all requests of the command together",
         "an item without a response fails, and the others are printed",
     )
 
@@ -93,7 +93,8 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
             "-b",
             "--bootstrap-server",
             metavar="HOST:PORT,…",
-            help="Brokers to connect to first; the others are found from them. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
+            help="Brokers to connect to first; the others are found from them. Replaces only the address of --profile, "
+            "--config and the environment, not their credentials. [env: KAFKA_GROUPS_BOOTSTRAP_SERVER]",
         ),
     ):
         function = option(function)
