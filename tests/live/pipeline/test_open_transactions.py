@@ -42,5 +42,5 @@ def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
     assert young[0] == "ok"
     assert young[1].startswith(told)
     assert old[0] == "warning"
-    assert "until then ingest sees nothing that was written behind it" in old[1]
+    assert "until then ingest does not read the records after it" in old[1]
     assert _check(broker) == ("ok", "no open transaction delays ingest")

@@ -41,7 +41,7 @@ def test_a_build_under_way_keeps_others_out(spark: SparkSession, tmp_path: Path)
     storage = new_storage(tmp_path)
     put_all(storage, "b", {"offset_commits": [commit(0, 1, source=1)]})
 
-    with storage.lock("build"), pytest.raises(StorageError, match="is at work"):
+    with storage.lock("build"), pytest.raises(StorageError, match="is locked"):
         build(spark, storage)
 
     assert storage.rows(GROUP_DAILY) == 0

@@ -54,7 +54,7 @@ def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
     owner.write_text(owner.read_text().replace(home.name, other))
     changed, document = run_ingest(*secured.flags("operator"))
     assert (changed.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
-    assert f"the checkpoint is of cluster {home.name}, but the brokers are of cluster {other}: " in changed.stderr
+    assert f"the checkpoint belongs to cluster {home.name}, and the brokers to cluster {other}; " in changed.stderr
     assert changed.stderr.count("\n") == 1
     assert files_of(storage) == before
 
