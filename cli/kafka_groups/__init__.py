@@ -4,3 +4,5 @@ The command line is `kafka_groups.cli`; the Python library is `kafka_groups.admi
 """
 
 __version__ = "0.1.0"
+# The day of this version, which man pages show.
+__date__ = "2026-11-23"

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
@@ -34,8 +35,21 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 @click.option("--offsets", is_flag=True, help="Offsets and lag by partition (the default).")
 @click.option("--members", is_flag=True, help="Members and what they are assigned.")
 @click.option("--state", is_flag=True, help="State, coordinator and assignor.")
-@click.option("--in-state", metavar="STATE,…", multiple=True, help="Only groups in one of these states.")
-@click.option("--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types.")
+@click.option(
+    "--in-state",
+    metavar="STATE,…",
+    multiple=True,
+    shell_complete=offer("states"),
+    help="Only groups in one of these states.",
+)
+@click.option(
+    "--type",
+    "types",
+    metavar="TYPE,…",
+    multiple=True,
+    shell_complete=offer("types"),
+    help="Only groups of one of these types.",
+)
 @click.option("--verbose", is_flag=True, help="More columns: epochs, log start offsets, metadata, assignments.")
 @output_options(formats=(*FORMATS, "kafka"))
 @connection_options

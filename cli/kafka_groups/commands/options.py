@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from kafka_groups.commands import DEBUG
+from kafka_groups.commands import DEBUG, offer
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _with_connection(function: F, timeout: str) -> F:
         click.option(
             "--profile",
             metavar="NAME",
+            shell_complete=offer("profiles"),
             help="The profile of this name in the profiles file. [env: KAFKA_GROUPS_PROFILE]",
         ),
         click.option(
@@ -77,6 +78,7 @@ def _with_connection(function: F, timeout: str) -> F:
             "--command-config",
             "config",
             metavar="FILE",
+            shell_complete=offer("files"),
             help="A properties file, with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
         ),
         click.option(
@@ -141,8 +143,16 @@ def selector_options(function: F) -> F:
         click.option("--exclude", metavar="REGEX", callback=_regex, help="Skip groups whose whole id matches."),
         click.option("--all-groups", "every", is_flag=True, help="All groups of the cluster."),
         click.option("--match", metavar="REGEX", callback=_regex, help="Groups whose whole id matches."),
-        click.option("-g", "--group", "groups", metavar="ID", multiple=True, help="A group. Repeatable."),
-        click.argument("ids", metavar="[GROUP]…", nargs=-1),
+        click.option(
+            "-g",
+            "--group",
+            "groups",
+            metavar="ID",
+            multiple=True,
+            shell_complete=offer("groups"),
+            help="A group. Repeatable.",
+        ),
+        click.argument("ids", metavar="[GROUP]…", nargs=-1, shell_complete=offer("groups")),
     ):
         function = option(function)
     return combine_options(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.settings import parse_duration
 from kafka_groups.settings.values import LONGEST_S
 
@@ -67,6 +68,7 @@ def _into(function: F, *, callback: Callable[..., Any]) -> F:
         "--into",
         metavar="DIR",
         callback=callback,
+        shell_complete=offer("directories"),
         help="The directory of the tables, a path or a URI. [env: KAFKA_GROUPS_INTO]",
     )(function)
 

@@ -1,0 +1,29 @@
+"""`kafka-groups completion`: the script that a shell loads."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_groups.commands.completion.shells import SHELLS, script_of
+
+
+@click.command()
+@click.argument("shell", metavar="SHELL", type=click.Choice(tuple(SHELLS)))
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> None:
+    """Print the script that completes commands, options and values in SHELL.
+
+    SHELL is bash, zsh or fish. Group ids and topics come from the cluster that the options on the line and the
+    environment name. They are remembered for ten seconds, and nothing is offered if no broker responds at once.
+
+    The wheel installs the scripts in share/ of its environment. If your shell does not look there, save the script in a
+    directory where it looks. bash needs the package bash-completion for that.
+
+    Needs no cluster.
+
+    \b
+    Examples:
+      kafka-groups completion bash > ~/.local/share/bash-completion/completions/kafka-groups
+      kafka-groups completion fish > ~/.config/fish/completions/kafka-groups.fish
+    """
+    click.echo(script_of(shell, context.find_root().command), nl=False)
