@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -13,7 +14,7 @@ from typing import Any, Final
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.completion.name_cache import NameCache
 from kafka_groups.errors import AdminError
-from kafka_groups.settings import ConnectionSettings, Endpoint, resolve_settings
+from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 # Seconds since the start of the process: until when a broker must have responded, and until when all must be done.
 _SILENCE_S: Final = 0.25
@@ -62,21 +63,31 @@ def _request(kind: str, settings: ConnectionSettings) -> tuple[Sequence[str], bo
 def _connect(settings: ConnectionSettings, *, silence_s: float, end: float) -> GroupAdmin | None:
     """Return a client that is connected to the first bootstrap server that responds; None if none does."""
     connected = SimpleQueue[GroupAdmin | None]()
+    admins = [GroupAdmin(replace(settings, bootstrap=(server,))) for server in settings.bootstrap[:_MOST_SERVERS]]
 
-    def connect(server: Endpoint) -> None:
-        limits = replace(settings, bootstrap=(server,), connect_timeout_s=min(silence_s, settings.connect_timeout_s))
-        admin = GroupAdmin(limits)
+    def connect(admin: GroupAdmin) -> None:
         try:
             admin.brokers(timeout=end - time.monotonic())
             connected.put(admin)
         except AdminError:
+            admin.close()
             connected.put(None)
 
-    servers = settings.bootstrap[:_MOST_SERVERS]
-    for server in servers:
-        Thread(target=connect, args=(server,), daemon=True).start()
-    try:
-        outcomes = (connected.get(timeout=max(0.0, end - time.monotonic())) for _ in servers)
-        return next((admin for admin in outcomes if admin is not None), None)
-    except Empty:
+    def first_connected(until: float) -> GroupAdmin | None:
+        while outcomes:
+            admin = connected.get(timeout=max(0.0, until - time.monotonic()))
+            outcomes.pop()
+            if admin is not None:
+                return admin
         return None
+
+    outcomes = list(admins)
+    for admin in admins:
+        Thread(target=connect, args=(admin,), daemon=True).start()
+    with suppress(Empty):
+        return first_connected(time.monotonic() + silence_s)
+    # The first request of a connection is ApiVersions, and the second one needs its response.
+    if any(admin.requests_sent.total() > 1 for admin in admins):
+        with suppress(Empty):
+            return first_connected(end)
+    return None

@@ -32,7 +32,8 @@ _SCRIPT = """\
     esac
 }
 
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+# In a directory of fpath, this file is the body of a function.
+if [[ $funcstack[1] == _%(prog_name)s ]]; then
     %(complete_func)s "$@"
 else
     compdef %(complete_func)s %(prog_name)s
