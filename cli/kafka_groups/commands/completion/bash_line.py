@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 _SPACE: Final = " \t\n"
 _REDIRECTIONS: Final = "<>"
 _ANSI: Final = "$'"
-# Characters that need no quotes. Others than ASCII need none, but for the control characters.
+# Characters that need no quotes. Letters and digits of all scripts are among them.
 _PLAIN: Final = re.compile(r"[\w@%+=:,./\-]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _ANSI_NAMES: Final = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e"}
