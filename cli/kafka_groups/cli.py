@@ -44,7 +44,7 @@ _COMMANDS: Final = {
     ),
     "completion": LazyCommand(
         "kafka_groups.commands.completion.command:completion",
-        "Print the script that completes commands, options and values in SHELL.",
+        "Print the completion script of bash, zsh or fish.",
     ),
 }
 _PIPELINE: Final = "kafka_groups.commands.pipeline"
@@ -192,7 +192,7 @@ def main() -> None:
             if isinstance(stream, TextIOWrapper):
                 # A name that the locale cannot show must not end the command.
                 stream.reconfigure(errors="backslashreplace")
-        if COMPLETION_VARIABLE in os.environ:
+        if os.environ.get(COMPLETION_VARIABLE):
             from kafka_groups.commands.completion.shells import print_completions
 
             print_completions(cli)

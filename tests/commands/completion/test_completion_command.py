@@ -13,6 +13,7 @@ from kafka_groups.commands import COMPLETION_VARIABLE
 from kafka_groups.commands.completion.cluster_names import find_names
 from kafka_groups.commands.completion.shells import SHELLS
 from tests.fakes.fake_admin import run
+from tests.fakes.raw_port import accepting_only
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 BREAKS = " \t\n\"'@><=;|&(:"
@@ -91,6 +92,14 @@ def test_what_fails_prints_no_value_and_no_error(line: str) -> None:
     ):
         assert result.stdout.strip("\n\0") in {"", "plain"}
         assert result.stderr == ""
+
+
+def test_warnings_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In this mode Python warns of a connection that is open at the end.
+    monkeypatch.setenv("PYTHONDEVMODE", "1")
+    with accepting_only() as endpoint:
+        result = complete("zsh", "kafka-groups", "describe", "-b", str(endpoint), "")
+    assert (result.stdout, result.stderr) == ("plain\0\n", "")
 
 
 def test_a_script_that_passes_other_arguments_gets_nothing() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_groups.commands import COMPLETION_VARIABLE
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing
-from tests.fakes.scripted_broker import silent
+from tests.fakes.scripted_broker import delayed, silent
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 pytestmark = pytest.mark.timed
@@ -63,6 +63,14 @@ def test_a_cluster_that_does_not_respond_takes_at_most_300_ms(listener: Any, slo
 
 def test_a_name_that_does_not_exist_takes_at_most_300_ms(slowness: float) -> None:
     assert seconds_of("describe", "-b", "no-such-host.invalid:9092", "")[0] < 0.3 * slowness
+
+
+def test_a_broker_that_responds_slowly_has_more_time(cluster: ScriptedCluster, slowness: float) -> None:
+    # The first response is that to ApiVersions.
+    cluster.script("Metadata", *[delayed(0.5)] * 10)
+    seconds, values = seconds_of("describe", "orders", "")
+    assert values == ["billing", "orders-eu"]
+    assert seconds < 1.5 * slowness
 
 
 def test_a_broker_that_stops_responding_takes_at_most_1500_ms(cluster: ScriptedCluster, slowness: float) -> None:

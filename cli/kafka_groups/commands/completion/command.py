@@ -11,10 +11,10 @@ from kafka_groups.commands.completion.shells import SHELLS, script_of
 @click.argument("shell", metavar="SHELL", type=click.Choice(tuple(SHELLS)))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print the script that completes commands, options and values in SHELL.
+    """Print the completion script of bash, zsh or fish.
 
-    SHELL is bash, zsh or fish. Group ids and topics come from the cluster that the options on the line and the
-    environment name. They are remembered for ten seconds, and nothing is offered if no broker responds at once.
+    It completes commands, options and values. Ids of groups and topics come from the cluster that the line and the
+    environment name. They are kept for ten seconds, and nothing is offered if no broker responds at once.
 
     The wheel installs the scripts in share/ of its environment. If your shell does not look there, save the script in a
     directory where it looks. bash needs the package bash-completion for that.
