@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format bench bench-large bench-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -20,7 +20,8 @@ help:
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make mutation     100 random faults in the core, and how many of them the unit tests notice; an hour"
-	@echo "make check        format, lint, types, import rules and wording"
+	@echo "make check        format, lint, types, import rules, wording and generated files"
+	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
 
@@ -52,11 +53,14 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/contracts/test_wording.py
+	$(BIN)/python -m pytest -q tests/contracts/test_wording.py tests/contracts/test_generated_files.py
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+generated: $(READY)
+	$(BIN)/python -m tools.generated_files
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench

@@ -25,7 +25,7 @@ _NOT_INSTALLED: Final = " is not installed"
 _missing = pytest.StashKey[dict[str, list[str]]]()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:
     """Return a function that finds a program's path, or skips the test if the program is not installed."""
 

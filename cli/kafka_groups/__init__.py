@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
+# The day of this version, which man pages show.
+__date__ = "2026-11-23"
 
 __all__ = [
     "AdminError",

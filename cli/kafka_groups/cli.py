@@ -8,15 +8,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from kafka_groups import __version__
-from kafka_groups.commands import DEBUG
+from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.rendering.screen import escape_controls, print_line, silence
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class LazyCommand(NamedTuple):
@@ -38,6 +41,10 @@ _COMMANDS: Final = {
     ),
     "sandbox": LazyCommand(
         "kafka_groups.commands.sandbox:sandbox", "Run a real Kafka on this machine, without Docker."
+    ),
+    "completion": LazyCommand(
+        "kafka_groups.commands.completion.command:completion",
+        "Print the completion script of bash, zsh or fish.",
     ),
 }
 _PIPELINE: Final = "kafka_groups.commands.pipeline"
@@ -73,6 +80,14 @@ class LazyGroup(click.Group):
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """Return the commands of the table, and the group's own options."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.table if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=self.table[name].help) for name in names]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table into the help."""
@@ -205,6 +220,10 @@ def main() -> None:
             if isinstance(stream, TextIOWrapper):
                 # A name that the locale cannot show must not end the command.
                 stream.reconfigure(errors="backslashreplace")
+        if os.environ.get(COMPLETION_VARIABLE):
+            from kafka_groups.commands.completion.shells import print_completions
+
+            print_completions(cli)
         cli(prog_name="kafka-groups")
     except KeyboardInterrupt:
         # Ctrl-C before or after the command itself.

@@ -27,6 +27,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "pipeline",
         "schema",
         "sandbox",
+        "completion",
     }
 
 

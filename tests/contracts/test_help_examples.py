@@ -22,7 +22,7 @@ RUN_ELSEWHERE = {
     "sandbox": "tests/live/test_help_of_sandbox.py",
 }
 # They print what the program contains, or end processes.
-WITHOUT_FAILURES = {("schema",), ("sandbox", "down")}
+WITHOUT_FAILURES = {("schema",), ("completion",), ("sandbox", "down")}
 every_command = pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "root")
 EXAMPLES = [
     line for words in COMMANDS if words[:1] not in [(name,) for name in RUN_ELSEWHERE] for line in examples_of(*words)
@@ -78,8 +78,11 @@ def test_an_example_runs_in_a_shell(
 ) -> None:
     for name in ("bash", *(["jq"] if "| jq" in line else [])):
         program(name)
-    outcome = run_in_shell(line.replace(ADDRESS, str(brokers.brokers[1].endpoint)), tmp_path)
-    assert (outcome.exit_code, bool(outcome.stdout.strip())) == (0, True), outcome.stderr
+    command, _, file = line.replace(ADDRESS, str(brokers.brokers[1].endpoint)).partition(" > ~/")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    outcome = run_in_shell(f"{command} > ~/{file}" if file else command, tmp_path, HOME=str(tmp_path))
+    written = (tmp_path / file).read_text(encoding="utf-8") if file else outcome.stdout
+    assert (outcome.exit_code, bool(written.strip())) == (0, True), outcome.stderr
 
 
 @pytest.mark.parametrize(("group", "file"), RUN_ELSEWHERE.items())

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
@@ -36,9 +37,20 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     "--members", is_flag=True, help="Show members, and how many partitions each one has; with --verbose, which ones."
 )
 @click.option("--state", is_flag=True, help="Show state, coordinator and assignor.")
-@click.option("--in-state", metavar="STATE,…", multiple=True, help="Only groups in one of these states, such as Empty.")
 @click.option(
-    "--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types: Classic or Consumer."
+    "--in-state",
+    metavar="STATE,…",
+    multiple=True,
+    shell_complete=offer("states"),
+    help="Only groups in one of these states, such as Empty.",
+)
+@click.option(
+    "--type",
+    "types",
+    metavar="TYPE,…",
+    multiple=True,
+    shell_complete=offer("types"),
+    help="Only groups of one of these types: Classic or Consumer.",
 )
 @click.option(
     "--verbose",

@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     BARE,
@@ -31,6 +32,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     "states",
     metavar="[STATE,…]",
     multiple=True,
+    shell_complete=offer("states"),
     is_flag=False,
     flag_value=BARE,
     help="Add the column STATE; with names, list only groups in one of these states.",
@@ -40,6 +42,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     "types",
     metavar="[TYPE,…]",
     multiple=True,
+    shell_complete=offer("types"),
     is_flag=False,
     flag_value=BARE,
     help="Add the column TYPE; with names, list only groups of one of these types.",

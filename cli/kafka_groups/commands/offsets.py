@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.options import (
     Connection,
@@ -32,14 +33,25 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
     "topics",
     metavar="T[:P,…]",
     multiple=True,
+    shell_complete=offer("topics_or_partitions"),
     help="Only this topic, or these partitions of it. Repeatable.",
 )
 @click.option("--stable", is_flag=True, help="Wait until open transactions that commit offsets have ended.")
 @click.option(
-    "--state", "states", metavar="STATE,…", multiple=True, help="Only groups in one of these states, such as Empty."
+    "--state",
+    "states",
+    metavar="STATE,…",
+    multiple=True,
+    shell_complete=offer("states"),
+    help="Only groups in one of these states, such as Empty.",
 )
 @click.option(
-    "--type", "types", metavar="TYPE,…", multiple=True, help="Only groups of one of these types: Classic or Consumer."
+    "--type",
+    "types",
+    metavar="TYPE,…",
+    multiple=True,
+    shell_complete=offer("types"),
+    help="Only groups of one of these types: Classic or Consumer.",
 )
 @output_options()
 @connection_options

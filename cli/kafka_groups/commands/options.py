@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from kafka_groups.commands import DEBUG
+from kafka_groups.commands import DEBUG, offer
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
         click.option(
             "--profile",
             metavar="NAME",
+            shell_complete=offer("profiles"),
             help="A table of profiles.toml in the user's configuration directory (Linux: ~/.config/kafka-groups). "
             "[env: KAFKA_GROUPS_PROFILE]",
         ),
@@ -87,6 +88,7 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
             "--command-config",
             "config",
             metavar="FILE",
+            shell_complete=offer("files"),
             help="A properties file with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
         ),
         click.option(
@@ -165,9 +167,10 @@ def selector_options(function: F) -> F:
             "groups",
             metavar="ID",
             multiple=True,
+            shell_complete=offer("groups"),
             help="A group id, the same as an argument. Repeatable.",
         ),
-        click.argument("ids", metavar="[GROUP]…", nargs=-1),
+        click.argument("ids", metavar="[GROUP]…", nargs=-1, shell_complete=offer("groups")),
     ):
         function = option(function)
     return combine_options(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))

@@ -29,23 +29,32 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
 
     Raises SettingsError if the file cannot be read, or has no such profile.
     """
+    path = path or profiles_file()
+    tables = _read_tables(path)
+    if name not in tables:
+        names = ", ".join(sorted(tables))
+        msg = f"there is no profile '{name}' in {path}; " + (f"it has: {names}" if names else "it has none")
+        raise SettingsError(msg)
+    return to_settings(_flatten(tables[name]).items(), source=f"profile '{name}': ")
+
+
+def profile_names(path: Path | None = None) -> list[str]:
+    """Return the names of the profiles, sorted. Raises SettingsError if the file cannot be read."""
+    return sorted(_read_tables(path or profiles_file()))
+
+
+def _read_tables(path: Path) -> dict[str, dict[str, object]]:
     import tomllib
 
-    path = path or profiles_file()
     try:
         # A number may be a password: 1.10 is not 1.1.
         document = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=str)
     except FileNotFoundError:
-        document = {}
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         msg = f"the profiles file {path} cannot be read: {error}"
         raise SettingsError(msg) from error
-    table = document.get(name)
-    if not isinstance(table, dict):
-        names = ", ".join(sorted(key for key, value in document.items() if isinstance(value, dict)))
-        msg = f"there is no profile '{name}' in {path}; " + (f"it has: {names}" if names else "it has none")
-        raise SettingsError(msg)
-    return to_settings(_flatten(table).items(), source=f"profile '{name}': ")
+    return {name: table for name, table in document.items() if isinstance(table, dict)}
 
 
 def _flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, str]:

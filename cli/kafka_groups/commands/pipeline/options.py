@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from kafka_groups.commands import offer
 from kafka_groups.settings import parse_duration
 from kafka_groups.settings.values import LONGEST_S
 
@@ -67,6 +68,7 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
         "--data-dir",
         metavar="DIR",
         callback=callback,
+        shell_complete=offer("directories"),
         help="Directory of the tables, a path or a URI; ingest, sample and backfill create it. "
         "[env: KAFKA_GROUPS_DATA_DIR]",
     )(function)

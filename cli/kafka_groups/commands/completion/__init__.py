@@ -1,0 +1,1 @@
+"""Shell completion: the scripts of bash, zsh and fish, and the values that they offer."""

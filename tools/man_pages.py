@@ -1,0 +1,156 @@
+"""Man pages from the tree of commands: a page for each command, made of its help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import cleandoc
+from typing import Final
+
+import click
+
+from kafka_groups import __date__, __version__
+from tools.roff import bold, definition, examples, header, heading, literal, paragraph, preformatted, text
+
+_SECTION: Final = 1
+_MANUAL: Final = "kafka-groups manual"
+_ENVIRONMENT: Final = re.compile(r"\[env: (\w+)")
+_EXIT_CODES: Final = {
+    "0": "Everything that was requested succeeded.",
+    "1": "Nothing that was requested succeeded.",
+    "2": "The command line or a setting is not valid.",
+    "3": "Some groups, partitions or brokers failed. The results of the others were printed.",
+    "130": "The command was interrupted.",
+    "143": "The command was terminated.",
+}
+_CONFIGURATION: Final = "~/.config/kafka-groups/profiles.toml"
+_CACHE: Final = "~/.cache/kafka-groups/completion/"
+
+
+def man_pages(root: click.Command, name: str) -> dict[str, str]:
+    """Return the text of each page by its name: `kafka-groups-list` is the page of `kafka-groups list`."""
+    return {_page_name(context): _page(context) for context in _contexts(_context(root, name))}
+
+
+def _contexts(context: click.Context) -> Iterator[click.Context]:
+    """Yield the context of a command, and those of the commands below it."""
+    yield context
+    for name, command in _subcommands(context).items():
+        yield from _contexts(_context(command, name, context))
+
+
+def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    return click.Context(command, info_name=name, parent=parent, **command.context_settings)
+
+
+def _subcommands(context: click.Context) -> Mapping[str, click.Command]:
+    group = context.command
+    if not isinstance(group, click.Group):
+        return {}
+    named = ((name, group.get_command(context, name)) for name in group.list_commands(context))
+    return {name: command for name, command in named if command is not None and not command.hidden}
+
+
+def _page_name(context: click.Context) -> str:
+    return context.command_path.replace(" ", "-")
+
+
+def _page(context: click.Context) -> str:
+    lines = header(_page_name(context), _SECTION, date=__date__, source=f"kafka-groups {__version__}", manual=_MANUAL)
+    for name, body in _sections(context):
+        if content := list(body):
+            lines += [heading(name), *content]
+    return "\n".join(lines) + "\n"
+
+
+def _sections(context: click.Context) -> Iterator[tuple[str, Iterable[str]]]:
+    paragraphs = cleandoc(context.command.help or "").replace("\f", "").split("\n\n")
+    shown = [each for each in paragraphs if not _is_examples(each)]
+    yield "NAME", paragraph(f"{literal(_page_name(context))} \\- {text(_summary(context))}")
+    yield "SYNOPSIS", _synopsis(context)
+    yield "DESCRIPTION", _separated(map(_paragraph, shown))
+    yield "COMMANDS", _commands(context)
+    yield "OPTIONS", _options(context)
+    yield "EXAMPLES", _separated(examples(_commands_of(each)) for each in paragraphs if _is_examples(each))
+    yield "EXIT STATUS", [line for code, about in _EXIT_CODES.items() for line in definition(bold(code), about)]
+    yield "ENVIRONMENT", _environment(context)
+    yield "FILES", _files(context)
+    yield "SEE ALSO", _see_also(context)
+
+
+def _summary(context: click.Context) -> str:
+    """Return the first sentence as the line of `whatis`: it begins with a small letter and has no full stop."""
+    sentence = context.command.get_short_help_str(limit=200).rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _synopsis(context: click.Context) -> list[str]:
+    return paragraph(f"{bold(context.command_path)} {literal(' '.join(context.command.collect_usage_pieces(context)))}")
+
+
+def _is_examples(block: str) -> bool:
+    """Return whether a paragraph of the help is the one with examples, which are command lines."""
+    lines = block.removeprefix("\b\n").splitlines()
+    return block.startswith("\b") and (lines[0] == "Examples:" or lines[0].startswith("kafka-groups "))
+
+
+def _commands_of(block: str) -> list[str]:
+    return [line.strip() for line in block.splitlines() if line not in {"\b", "Examples:"}]
+
+
+def _paragraph(block: str) -> list[str]:
+    if block.startswith("\b"):
+        return preformatted(block.splitlines()[1:])
+    return paragraph(text(" ".join(block.split())))
+
+
+def _separated(blocks: Iterable[list[str]]) -> Iterator[str]:
+    for number, lines in enumerate(blocks):
+        yield from lines if number == 0 else [".PP", *lines]
+
+
+def _commands(context: click.Context) -> Iterator[str]:
+    for name, command in _subcommands(context).items():
+        yield from definition(bold(name), command.get_short_help_str(limit=200))
+
+
+def _options(context: click.Context) -> Iterator[str]:
+    for option in context.command.get_params(context):
+        record = option.get_help_record(context) if isinstance(option, click.Option) else None
+        if record is not None:
+            names, about = record
+            yield from definition(_option_names(names), about)
+
+
+def _option_names(names: str) -> str:
+    """Return `-g, --group ID` with the names in bold."""
+    return " ".join(bold(word) if word.startswith("-") else literal(word) for word in names.split())
+
+
+def _environment(context: click.Context) -> Iterator[str]:
+    options = [option for option in context.command.params if isinstance(option, click.Option)]
+    for option in options:
+        for variable in _ENVIRONMENT.findall(option.help or ""):
+            name = next(name for name in option.opts if name.startswith("--"))
+            yield from definition(bold(variable), f"The value of {name} if it is not given.")
+    if any(option.name == "colour" for option in options):
+        yield from definition(bold("NO_COLOR"), "If it is set, tables have no colour; --color overrides it.")
+
+
+def _files(context: click.Context) -> Iterator[str]:
+    options = {option.name for option in context.command.params}
+    if "profile" in options:
+        yield from definition(literal(_CONFIGURATION), "The profiles. This is the path on Linux.")
+    if context.command.name == "completion":
+        yield from definition(
+            literal(_CACHE), "Names of groups and topics, for ten seconds. This is the path on Linux."
+        )
+
+
+def _see_also(context: click.Context) -> Iterator[str]:
+    """Yield the pages above, beside and below this one."""
+    pages = {_page_name(each) for each in _contexts(context.find_root())}
+    name = _page_name(context)
+    parent = _page_name(context.parent) if context.parent else name
+    related = {page for page in pages if page == parent or page.rpartition("-")[0] in {name, parent}} - {name}
+    yield from paragraph(", ".join(f"{bold(page)}({_SECTION})" for page in sorted(related)))
