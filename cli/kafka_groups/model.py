@@ -106,8 +106,8 @@ _CLIENT_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for e
 class Results(NamedTuple, Generic[K, V]):
     """The items that succeeded and the items that failed: each item of the request is in exactly one of both.
 
-    `failed` has the keys of `succeeded`. Where one request returns many items (a listing of groups), the key is
-    the id of the broker.
+    The keys of both are the items: group ids, topics or partitions. Where one request returns many items (a listing
+    of groups), the key in `failed` is the id of the broker.
     """
 
     succeeded: Mapping[K, V] = MappingProxyType({})

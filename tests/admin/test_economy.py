@@ -77,7 +77,7 @@ def test_only_groups_that_were_not_listed_are_looked_up() -> None:
 def test_coordinators_are_kept_for_later_operations() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
         admin.list_consumer_group_offsets(dict.fromkeys("abcde"))
-        admin.describe_consumer_groups("abcde")
+        admin.describe_consumer_groups([*"abcde"])
         assert cluster.requests()["FindCoordinator"] == 1
 
 
@@ -93,7 +93,7 @@ def test_a_group_that_moved_since_it_was_listed_is_looked_up_alone() -> None:
 
 def test_groups_of_unknown_type_are_described_by_both_apis_once_per_coordinator() -> None:
     with ScriptedCluster(groups=_groups()) as cluster, cluster.admin() as admin:
-        admin.describe_consumer_groups("abcde")
+        admin.describe_consumer_groups([*"abcde"])
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 3, "DescribeGroups": 3}
 
 
@@ -107,8 +107,8 @@ def test_groups_of_known_type_are_described_by_one_api(kind: str, api: str) -> N
 
 def test_the_type_of_a_description_is_kept_for_later_descriptions() -> None:
     with ScriptedCluster(groups=_groups("Consumer")) as cluster, cluster.admin() as admin:
-        admin.describe_consumer_groups("a")
-        admin.describe_consumer_groups("a")
+        admin.describe_consumer_groups(["a"])
+        admin.describe_consumer_groups(["a"])
         assert cluster.requests() == {"FindCoordinator": 1, "ConsumerGroupDescribe": 2, "DescribeGroups": 1}
 
 

@@ -13,7 +13,7 @@ from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffs
 class Deadline(NamedTuple):
     """A point in time that several calls share. All fields are seconds, `at` and `end` on the monotonic clock.
 
-    `end` is later than `at` if this is a share of a deadline: a call that has no result at all by `at` may go on.
+    Both are equal, except in what `share` returns: a call stops at `at` if it has any result by then, else at `end`.
     """
 
     at: float
