@@ -182,9 +182,9 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
     Exit codes: 0 all succeeded, or no group matches; 1 all failed; 2 usage; 3 some failed; 130 interrupted; 143
     terminated.
 
-    Needs Kafka 0.11 or newer, or 1.0 if the listener uses SASL (tested with 2.5.1 to 4.4.0). The help of
-    each command names what else it needs: newer versions, and rights as ACL operations on resources. READ, WRITE,
-    DELETE and ALTER on a resource imply DESCRIBE on it.
+    Needs Kafka 0.11 or newer (with SASL: 1.0 or newer), tested with 2.5.1 to 4.4.0. The help of each command names the
+    rights (ACLs) that it needs, and the options that need a newer Kafka. READ, WRITE, DELETE and ALTER on a resource
+    imply DESCRIBE on it.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ class KafkaGroupsError(Exception):
 
 
 class SettingsError(KafkaGroupsError):
-    """A flag, variable, profile or file that holds a value that cannot be used."""
+    """A property, flag, variable, profile or file with a value that cannot be used."""
 
     exit_code = ExitCode.USAGE
 
@@ -75,8 +75,8 @@ class StorageError(PipelineError):
 class AdminError(KafkaGroupsError):
     """A request to a cluster that failed.
 
-    `code` is Kafka's error code, or None for a failure on the client's side; `name` is stable and
-    machine-readable in both cases.
+    `code` is the error code that a broker returned, or None if the client found the failure (InvalidRequestError has
+    Kafka's code, too); `name` is stable and machine-readable in both cases.
     """
 
     name: str = "UNKNOWN_SERVER_ERROR"

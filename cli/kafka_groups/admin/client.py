@@ -30,8 +30,8 @@ class GroupAdmin:
     `settings` are properties by Java's or librdkafka's names, as on the command line; one that has no effect is
     refused with a SettingsError. The environment, profiles and config files are not read. The client connects at the
     first call; use it as a context manager, or `close` it. Each call takes many items, and a `timeout`: seconds, or a
-    Deadline that several calls share; the default is 30 s. A call raises an AdminError only if the cluster cannot be
-    reached at all; the failures of single groups, partitions and brokers are in its Results.
+    Deadline that several calls share; the default is 30 s. A call that returns Results raises an AdminError only
+    if nothing could be requested at all; failures of single groups, partitions and brokers are in its Results.
 
         with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
             results = admin.describe_consumer_groups(["billing", "no-such-group"], timeout=10)

@@ -36,7 +36,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
 @click.option(
     "--members", is_flag=True, help="Show members, and how many partitions each one has; with --verbose, which ones."
 )
-@click.option("--state", is_flag=True, help="Show state, coordinator and assignor.")
+@click.option("--state", is_flag=True, help="Show state, coordinator and assignor. --in-state selects by state.")
 @click.option(
     "--in-state",
     metavar="STATE,…",
@@ -89,10 +89,10 @@ def describe(
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.6 for --in-state, 3.8 for --type (type Classic: all versions); an older broker is an
-    error. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave out commits on
-    it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848 group are not
-    printed. --match and --all-groups select from the groups that list shows.
+    Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
+    these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
+    out commits on it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848
+    group are not printed. --match and --all-groups select from the groups that list shows.
 
     \b
     Examples:

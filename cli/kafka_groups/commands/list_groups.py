@@ -73,8 +73,9 @@ def list_groups(
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
     is changed. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.6 to filter by state, 3.8 by type (type Classic: all versions); an older broker is an
-    error. Rights: DESCRIBE on each group, or on the cluster for all
+    Needs Kafka 0.11 or newer. To filter by state needs 2.6, and by type 3.8 (Classic: any version): on an older broker
+    only these filters fail. Without names, --state and --type work on all versions, and show - for what the broker does
+    not return. Rights: DESCRIBE on each group, or on the cluster for all
     groups. A group that this user may not describe is not in the list, and brokers report no error for it.
 
     \b

@@ -79,8 +79,8 @@ def offsets(
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
 
-    Needs Kafka 0.11 or newer; 2.5 for --stable, 2.6 for --state, 3.8 for --type (type Classic: all
-    versions); an older broker is an error. Rights: DESCRIBE on each group, and
+    Needs Kafka 0.11 or newer. --stable needs 2.5, --state 2.6, and --type 3.8 (Classic: any version): on an older
+    broker only these options fail. Rights: DESCRIBE on each group, and
     on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; with --topic it is an
     error. --match and --all-groups select from the groups that list shows.
 

@@ -52,7 +52,7 @@ def connection_options(function: F) -> F:
     return _with_connection(
         function,
         "Timeout for all requests of the command together",
-        "an item without a response fails, and the others are printed",
+        "a group or partition without a response is an error, and the others are printed",
     )
 
 
@@ -89,7 +89,8 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
             "config",
             metavar="FILE",
             shell_complete=offer("files"),
-            help="A properties file with Java's or librdkafka's key names. [env: KAFKA_GROUPS_CONFIG]",
+            help="A properties file with Java's or librdkafka's key names; certificates only as PEM. "
+            "[env: KAFKA_GROUPS_CONFIG]",
         ),
         click.option(
             "-b",
