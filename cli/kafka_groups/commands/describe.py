@@ -92,7 +92,8 @@ def describe(
     Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
     these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
     out commits on it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848
-    group are not printed. --match and --all-groups select from the groups that list shows.
+    group are not printed. --match and --all-groups select from the groups that list shows: all with DESCRIBE on the
+    cluster, else those with DESCRIBE on the group.
 
     \b
     Examples:
