@@ -46,7 +46,8 @@ def table_format_option(function: F) -> F:
         type=click.Choice(_TABLE_FORMATS),
         callback=_table_format,
         help="Table format of a new directory; an existing directory must have this format. delta needs "
-        "the extra delta (in a clone: pip install '.[delta]'). [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; default: parquet]",
+        "the extra delta (in a clone: pip install '.[delta]'). [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; "
+        "default: parquet]",
     )(function)
 
 
