@@ -58,8 +58,8 @@ class Broker(NamedTuple):
 class Failure(NamedTuple):
     """An item of a request that failed, and the reason.
 
-    `code` is the error code that a broker returned, or None if the client found the failure; `name` is Kafka's name
-    of the code, or a name of `errors`. `broker` is the id of the broker that failed, if one did.
+    `code` is Kafka's error code, or None for a failure that Kafka has no code for; `name` is Kafka's name of the code,
+    or a name of `errors`. `broker` is the id of the broker that failed, if one did.
     """
 
     code: int | None

@@ -13,7 +13,8 @@ from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffs
 class Deadline(NamedTuple):
     """A point in time that several calls share. All fields are seconds, `at` and `end` on the monotonic clock.
 
-    Both are equal, except in what `share` returns: a call stops at `at` if it has any result by then, else at `end`.
+    `at` and `end` are equal unless the deadline comes from `share`: a call stops at `at` if it has a result by then,
+    otherwise it goes on until `end`.
     """
 
     at: float

@@ -121,8 +121,9 @@ class GroupAdmin:
     ) -> Results[str, GroupDescription]:
         """Describe classic, simple and KIP-848 groups: state and members.
 
-        A group of unknown type is described by the APIs of all types at once; one that is no longer of its known type
-        (an online upgrade, or back) by the others. A group that is absent or of another type fails with error 69.
+        A group whose type the client does not know yet is requested by the APIs of all types at once; one whose type
+        has changed since (an online upgrade, or back) by the others. An absent group, or one of another kind, fails
+        with GROUP_ID_NOT_FOUND, code 69.
         """
         return self._describe("describing groups", groups, (), self._connect(timeout))[0]
 
