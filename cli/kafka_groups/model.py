@@ -58,8 +58,8 @@ class Broker(NamedTuple):
 class Failure(NamedTuple):
     """An item of a request that failed, and the reason.
 
-    `code` is Kafka's error code, or None for a failure that Kafka has no code for; `name` is Kafka's name of the code,
-    or a name of `errors`. `broker` is the id of the broker that failed, if one did.
+    `code` is the error code that a broker returned (or 42 or 69, which the client sets itself, too), or None; `name` is
+    Kafka's name of the code, or a name of `errors`. `broker` is the id of the broker that failed, if one did.
     """
 
     code: int | None
