@@ -22,7 +22,34 @@ def test_every_exported_name_exists_and_is_documented() -> None:
 
 def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'kafka_groups' has no attribute 'nothing'"):
-        kafka_groups.nothing  # noqa: B018
+        kafka_groups.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_names_are_listed_for_completion_in_a_notebook() -> None:
+    assert {"GroupAdmin", "list_lag", "Results"} <= {*dir(kafka_groups)}
+
+
+def test_the_failure_of_an_item_that_no_request_can_carry_is_an_invalid_request() -> None:
+    with ScriptedCluster(brokers=1, groups={"g": Group(error=42)}) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        results = admin.describe_consumer_groups(["x" * 40_000, "g"])
+    errors = {group[:1]: type(failure.to_error()) for group, failure in results.failed.items()}
+    assert errors == {"x": kafka_groups.InvalidRequestError, "g": kafka_groups.BrokerError}
+
+
+@pytest.mark.parametrize("name", [1, b"a", None], ids=["int", "bytes", "None"])
+def test_a_name_of_another_type_is_refused(name: object) -> None:
+    refused = pytest.raises(TypeError, match="pass names of type str, not ")
+    with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin, refused:
+        admin.describe_consumer_groups([name])  # type: ignore[list-item]
+
+
+def test_committed_offsets_are_found_by_topic_and_partition() -> None:
+    groups = {"g": Group(commits={("t", 0): 5})}
+    with ScriptedCluster(brokers=1, groups=groups) as cluster, cluster.admin() as admin:
+        commit = admin.list_consumer_group_offsets({"g": None}).all()["g"]["t", 0]
+    assert commit is not None
+    assert commit.offset == 5
 
 
 def test_importing_the_package_imports_no_module_of_it() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from kafka_groups.admin import (
+        Admin,
         Deadline,
         Features,
         GroupAdmin,
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 __date__ = "2026-11-23"
 
 __all__ = [
+    "Admin",
     "AdminError",
     "Assignment",
     "AuthenticationFailedError",
@@ -101,11 +103,18 @@ __all__ = [
 _MODULES: Final = ("model", "errors", "admin", "groups.lag")
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        for module in _MODULES:
-            holder = import_module(f"{__name__}.{module}")
-            if hasattr(holder, name):
-                return getattr(holder, name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+def __dir__() -> list[str]:
+    return __all__
+
+
+# To a type checker, this function would mean that every name exists.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            for module in _MODULES:
+                holder = import_module(f"{__name__}.{module}")
+                if hasattr(holder, name):
+                    return getattr(holder, name)
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)

@@ -93,11 +93,13 @@ class Failure(NamedTuple):
 
     def to_error(self) -> AdminError:
         """Return the failure as an exception."""
-        if self.code is not None:
-            error = BrokerError(self.message)
-            error.code, error.name = self.code, self.name
-            return error
-        return _CLIENT_ERRORS.get(self.name, AdminError)(self.message)
+        client_error = _CLIENT_ERRORS.get(self.name, AdminError)
+        # A broker may return the code of InvalidRequestError, too.
+        if self.code is None or (self.code == client_error.code and self.broker is None):
+            return client_error(self.message)
+        error = BrokerError(self.message)
+        error.code, error.name = self.code, self.name
+        return error
 
 
 _CLIENT_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for error in AdminError.__subclasses__()}
@@ -251,11 +253,11 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
         for key, _ in self.rows():
             yield key
 
-    def __getitem__(self, key: TopicPartition) -> CommittedOffset | None:
+    def __getitem__(self, key: tuple[str, int]) -> CommittedOffset | None:
         # Iterating, as every command does, needs no index.
         if self._by_key is None:
             self._by_key = dict(self.rows())
-        return self._by_key[key]
+        return self._by_key[TopicPartition(*key)]
 
     def __repr__(self) -> str:
         return f"GroupOffsets({dict(self.rows())!r}, failed={dict(self.failed)!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -124,6 +125,17 @@ def test_a_partition_that_may_not_be_read_is_a_failure_of_its_group_alone(cluste
     assert [failure.name for failure in lags["c"].failures] == ["TOPIC_AUTHORIZATION_FAILED"]
     assert lags["a"].failures == ()
     assert lags["c"].total == 99
+
+
+@pytest.mark.timed
+def test_many_failures_of_many_groups_are_assigned_in_linear_time(cluster: ScriptedCluster) -> None:
+    cluster.topics["t"] = dict.fromkeys(range(3_000), -1)
+    cluster.groups = {f"g{at}": Group(state="Empty", commits={("t", at): 1}) for at in range(3_000)}
+    with cluster.admin() as admin:
+        started = time.monotonic()
+        lags = list_lag(admin).all()
+        assert time.monotonic() - started < 5.0
+    assert {len(lag.failures) for lag in lags.values()} == {1}
 
 
 def test_a_timeout_is_for_all_requests_of_the_call(cluster: ScriptedCluster) -> None:

@@ -44,11 +44,16 @@ Timeout: TypeAlias = float | Deadline
 
 
 def to_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return each name once, in the given order. TypeError for a single str, because its characters are no names."""
+    """Return each name once, in the given order. TypeError for a single str (its characters are no names) or others."""
     if isinstance(names, str):
         msg = f"pass a list of names, not one str: [{names!r}]"
         raise TypeError(msg)
-    return tuple(dict.fromkeys(names))
+    found = tuple(dict.fromkeys(names))
+    for name in found:
+        if not isinstance(name, str):
+            msg = f"pass names of type str, not {type(name).__name__}: {name!r}"
+            raise TypeError(msg)
+    return found
 
 
 class IsolationLevel(IntEnum):

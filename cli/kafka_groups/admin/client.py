@@ -122,8 +122,8 @@ class GroupAdmin:
         """Describe classic, simple and KIP-848 groups: state and members.
 
         A group whose type the client does not know yet is requested by the APIs of all types at once; one whose type
-        has changed since (an online upgrade, or back) by the others. An absent group, or one of another kind, fails
-        with GROUP_ID_NOT_FOUND, code 69.
+        has changed since (an online upgrade, or back) by the others. An absent, share or streams group fails with
+        GROUP_ID_NOT_FOUND, code 69, and a classic one that is not of consumers with code 23.
         """
         return self._describe("describing groups", groups, (), self._connect(timeout))[0]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout, to_names
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
-from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results, TopicPartition
+from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results
 
 
 class GroupLag(NamedTuple):
@@ -46,8 +46,9 @@ def list_lag(
     committed offset; None if nothing is committed or the log end is unknown. `log_start_offsets` costs one more request
     for each leader; without it, the rows' are None. `timeout` is for all requests of the call: seconds or a Deadline,
     30 s by default. A group that does not exist, that may not be described, or that is no consumer group is in
-    `failed`; so is, by its id, a broker that could not list its groups. Raises AdminError if the cluster cannot be
-    reached at all.
+    `failed`, and so is one whose committed offsets cannot be read; so is, by its id, a broker that could not list its
+    groups. A group that was listed and then deleted is in neither. Raises AdminError if the cluster cannot be reached
+    at all.
 
         with GroupAdmin({"bootstrap.servers": "localhost:9092"}) as admin:
             for group, lag in list_lag(admin, ["billing"]).succeeded.items():
@@ -60,7 +61,8 @@ def list_lag(
     selection = select_groups(admin, selectors, operation=Operation.DESCRIBE, deadline=deadline)
     details = Details(offsets=True, log_start_offsets=log_start_offsets, offsets_only=True)
     described = describe_groups(admin, selection, details=details, deadline=deadline)
-    found = {group: _lag_of(group, described) for group in described.descriptions}
+    by_item = _by_item(described.failures)
+    found = {group: _lag_of(group, described, by_item) for group in described.descriptions}
     failed = {failure.group: failure for failure in reversed(described.failures) if failure.group is not None}
     names = selectors.named or selection.groups
     brokers = {failure.broker: failure for failure in selection.failures if failure.group is None}
@@ -70,13 +72,18 @@ def list_lag(
     )
 
 
-def _lag_of(group: str, described: DescribedGroups) -> GroupLag:
+def _by_item(failures: Iterable[Failure]) -> Mapping[object, Sequence[Failure]]:
+    """Return the failures by group id, and those of log offsets, which name no group, by topic and partition."""
+    by_item: dict[object, list[Failure]] = {}
+    for failure in failures:
+        item = failure.group if failure.group is not None else (failure.topic, failure.partition)
+        by_item.setdefault(item, []).append(failure)
+    return by_item
+
+
+def _lag_of(group: str, described: DescribedGroups, by_item: Mapping[object, Sequence[Failure]]) -> GroupLag:
     rows = tuple(described.rows(group))
-    partitions = {TopicPartition(row.topic, row.partition) for row in rows}
-    # The failure of a log offset belongs to a partition, and so to each group that has it.
-    failures = tuple(
-        failure
-        for failure in described.failures
-        if failure.group == group or (failure.group is None and (failure.topic, failure.partition) in partitions)
-    )
+    # The failure of a log offset belongs to each group that has the partition.
+    items = [group, *dict.fromkeys((row.topic, row.partition) for row in rows)]
+    failures = tuple(failure for item in items for failure in by_item.get(item, ()))
     return GroupLag(description=described.descriptions[group], rows=rows, failures=failures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +15,7 @@ from kafka_groups.commands.completion.bash_line import Line, parse_line
 BREAKS = " \t\n\"'@><=;|&(:"
 ODD = [
     *("odd one", "it's", 'a"b', "$HOME", "`x`", "back\\slash", "new\nline", "tab\tx"),
-    *("a:b=c", "~", "#x", "*", "ümlaut"),
+    *("a:b=c", "~", "#x", "*", "ümlaut", "a!!b", '!"', "!#", "c1\x9b31m", "rtl\u202ex"),
 ]
 # What may be open at the cursor: nothing, and each kind of quote.
 OPENINGS = ["", "'", '"', "$'"]
@@ -72,6 +73,15 @@ def test_the_file_of_a_redirection_is_no_value() -> None:
 def test_a_written_value_is_read_back(value: str, opening: str) -> None:
     line = parse(f"kg {opening}")
     assert parse(f"kg {opening}{line.written(value)}").words == ["kg", value]
+
+
+@given(value=st.text(min_size=1), opening=st.sampled_from(OPENINGS))
+def test_a_written_value_has_one_line_and_no_control_characters(value: str, opening: str) -> None:
+    written = parse(f"kg {opening}").written(value)
+    assert len(f"x{written}x".splitlines()) == 1
+    assert not any(
+        unicodedata.category(character) == "Cc" or 0x202A <= ord(character) <= 0x202E for character in written
+    )
 
 
 @pytest.mark.parametrize("opening", OPENINGS)

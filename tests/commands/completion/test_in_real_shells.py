@@ -12,7 +12,19 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 IDS = [
     *("orders", "odd one", "it's", 'dq"x', "pay$me", "back\\slash", "new\nline"),
-    *("a:b:c", "eq=val", "x,y", "ümlaut", "-x"),
+    *(
+        "end'",
+        'stop"',
+        "a:b:c",
+        "eq=val",
+        "x,y",
+        "ümlaut",
+        "-x",
+        "run!!this",
+        "bad;touch pwned;: #!#",
+        "quoted\nid",
+        "quoted2",
+    ),
 ]
 pytestmark = pytest.mark.timed  # what comes too late is not offered
 TOPICS = {"t:x": {0: 1}, "payments": {0: 2}}
@@ -59,6 +71,15 @@ def terminal(shell: str, program: Callable[[str], str], tmp_path_factory: pytest
         ("x,", "x,y"),
         ("ü", "ümlaut"),
         ("-- -", "-x"),
+        ("'end", "end'"),
+        ('"stop', 'stop"'),
+        ("run", "run!!this"),
+        ('"run', "run!!this"),
+        ("'run", "run!!this"),
+        ("bad", "bad;touch pwned;: #!#"),
+        ('"bad', "bad;touch pwned;: #!#"),
+        ("'new", "new\nline"),
+        ('"new', "new\nline"),
     ],
 )
 def test_an_id_arrives_as_it_is(terminal: Terminal, typed: str, name: str) -> None:

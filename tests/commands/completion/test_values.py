@@ -55,6 +55,29 @@ def test_an_id_that_looks_like_an_option_is_offered_where_it_is_read_as_an_id(cl
     assert offered("describe", "-g", "") == ["-x"]
 
 
+def test_only_list_offers_groups_of_other_kinds(cluster: ScriptedCluster) -> None:
+    cluster.groups = {
+        "consumer": Group(),
+        "connect": Group(protocol_type="connect"),
+        "share": Group(type="Share", protocol_type="share"),
+    }
+    assert offered("describe", "") == ["consumer"]
+    assert offered("offsets", "-g", "") == ["consumer"]
+    assert offered("list", "") == ["connect", "consumer", "share"]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_command_that_reads_tables_offers_no_groups_of_a_cluster() -> None:
+    assert offered("pipeline", "report", "") == []
+
+
+def test_a_dollar_sign_in_a_property_is_not_expanded(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VALUE", "expanded")
+    assert offered("describe", "-X", "client.id=a$VALUE", "b") == ["billing"]
+    assert offered("describe", "-Xclient.id=b$VALUE", "-b", str(cluster.brokers[2].endpoint), "b") == ["billing"]
+    assert {request.client_id for request in cluster.requests_of("ListGroups")} >= {"a$VALUE"}
+
+
 def test_the_options_of_the_line_name_the_cluster_before_the_environment(
     cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:

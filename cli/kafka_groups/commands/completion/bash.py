@@ -53,7 +53,11 @@ class BashShell(Shell):
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return the text that replaces the end of the line."""
-        return self._line.written(item.value)
+        text, quote = self._line.written(item.value), self._line.quote
+        # readline takes a quote at the start of the text for the open one, and one at its end for the closing one.
+        if quote and text.startswith(quote):
+            text = f"{quote}{text}"
+        return f"{text}{quote}" if quote and text.endswith(quote) else text
 
     def join(self, texts: Sequence[str]) -> str:
         """Return a line for each text."""

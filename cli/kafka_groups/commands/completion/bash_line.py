@@ -13,10 +13,13 @@ _REDIRECTIONS: Final = "<>"
 _ANSI: Final = "$'"
 # Characters that need no quotes. Letters and digits of all scripts are among them.
 _PLAIN: Final = re.compile(r"[\w@%+=:,./\-]")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# Characters that change the terminal or the order of the text on it: C0, C1, line separators, bidirectional controls.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _ANSI_NAMES: Final = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e"}
+_ANSI_DIGITS: Final = re.compile(r"x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}")
 _ANSI_CODES: Final = {**{code: character for character, code in _ANSI_NAMES.items()}, "E": "\x1b"}
 # Behind a backslash in double quotes, other characters keep the backslash.
+_FIRST_NOT_ASCII: Final = 0x80
 _SPECIAL_IN_DOUBLE: Final = '"\\$`'
 
 
@@ -35,12 +38,15 @@ class Line(NamedTuple):
     def written(self, value: str) -> str:
         """Return a value that begins with the incomplete word, from `replaced_from` on, as bash reads it."""
         rest = value[self.replaced_from :]
+        if self.quote == _ANSI:
+            return _in_ansi_quotes(rest)
+        # A newline would end the value, and in double quotes bash replaces `!` by the history, whatever precedes it.
+        if self.quote and (_CONTROL.search(rest) or (self.quote == '"' and "!" in rest)):
+            return f"{self.quote}{_ANSI}{_in_ansi_quotes(rest)}'{self.quote}"
         if self.quote == "'":
             return rest.replace("'", r"'\''")
         if self.quote == '"':
             return re.sub(r'["\\$`]', r"\\\g<0>", rest)
-        if self.quote == _ANSI:
-            return _in_ansi_quotes(rest)
         if _CONTROL.search(rest):
             return f"{_ANSI}{_in_ansi_quotes(rest)}'"
         return "".join(character if _PLAIN.match(character) else f"\\{character}" for character in rest)
@@ -102,9 +108,9 @@ class _Scanner:
     def _escaped(self, quote: str) -> str:
         following = self._take()
         if quote == _ANSI:
-            if digits := re.compile(r"x[0-9A-Fa-f]{1,2}|[0-7]{1,3}").match(self._text, self._at - 1):
+            if digits := _ANSI_DIGITS.match(self._text, self._at - 1):
                 self._at = digits.end()
-                return chr(int(digits[0].lstrip("x"), 16 if following == "x" else 8))
+                return chr(int(digits[0].lstrip("xu"), 16 if following in "xu" else 8))
             return _ANSI_CODES.get(following, following)
         return following if following in _SPECIAL_IN_DOUBLE else f"\\{following}"
 
@@ -129,6 +135,7 @@ def _in_ansi_quotes(text: str) -> str:
         character = match[0]
         if character in "'\\":
             return f"\\{character}"
-        return f"\\{_ANSI_NAMES.get(character) or f'x{ord(character):02x}'}"
+        code = ord(character)
+        return f"\\{_ANSI_NAMES.get(character) or (f'x{code:02x}' if code < _FIRST_NOT_ASCII else f'u{code:04x}')}"
 
-    return re.sub(r"[\x00-\x1f\x7f'\\]", escape, text)
+    return re.sub(rf"{_CONTROL.pattern}|['\\]", escape, text)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands.completion.name_cache import NameCache
 from kafka_groups.errors import AdminError
+from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 # Seconds since the start of the process: until when a broker must have responded, and until when all must be done.
@@ -26,8 +27,9 @@ _MOST_SERVERS: Final = 3
 
 
 def find_names(kind: str, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the names of `groups` or `topics`, from the cache or from the cluster. Empty if no broker responds.
+    """Return the names of `groups`, `consumer_groups` or `topics`, from the cache or from the cluster.
 
+    There are none if no broker responds.
     Raises KafkaGroupsError for settings that cannot be used, and if the request fails.
     """
     settings = resolve_settings(
@@ -56,8 +58,14 @@ def _request(kind: str, settings: ConnectionSettings) -> tuple[Sequence[str], bo
         return (), False
     with admin:
         timeout = end - time.monotonic()
-        found = admin.list_topics(timeout=timeout) if kind == "topics" else admin.list_groups(timeout=timeout)
-    return sorted(found.succeeded), not found.failed
+        if kind == "topics":
+            topics = admin.list_topics(timeout=timeout)
+            return sorted(topics.succeeded), not topics.failed
+        groups = admin.list_groups(timeout=timeout)
+    if kind == "groups":
+        return sorted(groups.succeeded), not groups.failed
+    names = [name for name, listing in groups.succeeded.items() if supports(listing, Operation.DESCRIBE)]
+    return sorted(names), not groups.failed
 
 
 def _connect(settings: ConnectionSettings, *, silence_s: float, end: float) -> GroupAdmin | None:

@@ -14,7 +14,8 @@ def completion(context: click.Context, *, shell: str) -> None:
     """Print the completion script of bash, zsh or fish.
 
     It completes commands, options and values. Ids of groups and topics come from the cluster that the line and the
-    environment name. They are kept for ten seconds, and nothing is offered if no broker responds at once.
+    environment name, and are kept for ten seconds. Nothing is offered if no broker responds within a quarter of a
+    second. Variables that are set on the line itself, before the command, are not seen.
 
     The wheel installs the scripts in share/ of its environment. If your shell does not look there, save the script in a
     directory where it looks, as below: bash with the package bash-completion, zsh in the directories of $fpath, to

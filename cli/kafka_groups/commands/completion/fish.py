@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from kafka_groups.commands.completion.shell import Shell
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+# fish writes the controls of C1 and bidirectional ones as they are, and the terminal would obey.
+_UNWRITABLE: Final = re.compile(r"[\t\x80-\x9f\u2028-\u202e\u2066-\u2069]")
 _SCRIPT = """\
 function %(complete_func)s
     set -l words (commandline -opc)
@@ -43,5 +46,6 @@ class FishShell(Shell):
     source_template: ClassVar[str] = _SCRIPT
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
-        """Return the completions of a word. To fish, a tab ends the value, so that no value can have one."""
-        return [item for item in super().get_completions(args, incomplete) if "\t" not in item.value]
+        """Return the completions of a word, without those that fish cannot write: a tab ends a value there."""
+        items = super().get_completions(args, incomplete)
+        return [item for item in items if not _UNWRITABLE.search(str(item.value))]

@@ -25,7 +25,12 @@ class NameCache:
         # The import takes some milliseconds.
         from platformdirs import user_cache_path
 
-        self.path = user_cache_path("kafka-groups") / "completion" / f"{_fingerprint(kind, settings)}.json"
+        try:
+            directory = user_cache_path("kafka-groups") / "completion"
+        except RuntimeError:
+            # This user has no home directory: nothing can be read there, and nothing written.
+            directory = Path(os.devnull)
+        self.path = directory / f"{_fingerprint(kind, settings)}.json"
 
     def read(self) -> Sequence[str] | None:
         """Return the names; None if there are none, they are old, or the file is not the user's own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from click.shell_completion import CompletionItem, ShellComplete
@@ -33,8 +34,7 @@ class Shell(ShellComplete):
         if option and not option.startswith("--"):
             # `-g=orders` names a group `=orders`.
             return []
-        # The shell would do that to paths and addresses before it runs the command.
-        words = [os.path.expandvars(os.path.expanduser(word)) for word in args]  # noqa: PTH111 - few are paths
+        words = [_expanded(word, before) for before, word in pairwise(("", *args))]
         self.ctx_args["obj"] = tuple(words)
         items = super().get_completions(words, incomplete)
         return [_prefixed(option, item) for item in items]
@@ -52,6 +52,16 @@ class Shell(ShellComplete):
     def join(self, texts: Sequence[str]) -> str:
         """Return the texts as the script reads them."""
         return "".join(f"{text}\0" for text in texts)
+
+
+def _expanded(word: str, before: str) -> str:
+    """Return a word as the shell passes it to the command, as far as that is known without its quotes.
+
+    A property may be a password with a `$`, which is in quotes.
+    """
+    if before == "-X" or word.startswith("-X"):
+        return word
+    return os.path.expandvars(os.path.expanduser(word))  # noqa: PTH111 - few are paths
 
 
 def kind_of(items: Sequence[CompletionItem[Any]]) -> str:

@@ -15,10 +15,14 @@ Items: TypeAlias = list[CompletionItem[Any]]
 
 
 def groups(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Return the ids of groups that are not on the line yet."""
+    """Return the ids of groups that are not on the line yet; none for a command that reads tables and no cluster."""
+    if not any(each.name == "bootstrap_server" for each in ctx.command.params):
+        return []
     # Without `--`, an argument that begins with a hyphen is read as an option.
     is_option_like = isinstance(param, click.Argument) and "--" not in ctx.obj
-    names = (name for name in _cluster_names(ctx, "groups") if not (is_option_like and name.startswith("-")))
+    # Only `list` takes groups of every kind.
+    kind = "groups" if ctx.command.name == "list" else "consumer_groups"
+    names = (name for name in _cluster_names(ctx, kind) if not (is_option_like and name.startswith("-")))
     return [CompletionItem(name) for name in _unused(ctx, names, incomplete)]
 
 
