@@ -96,6 +96,19 @@ def test_a_throttled_connection_without_a_request_waits_for_nothing() -> None:
         connection.close(ConnectionFailedError("closed"))
 
 
+def test_a_connection_is_idle_once_nothing_was_received_for_longer_than_the_time() -> None:
+    with ScriptedBroker(lambda _request: LISTED) as broker:
+        broker.hold("ListGroups", until=2)
+        connection = _connect(broker.endpoint)
+        _advance(connection, responses=0)
+        now = time.monotonic()
+        assert not connection.is_idle(now + 9.0, 1.0)
+        connection.submit(_listing(for_any_broker=True), now)
+        assert (connection.is_idle(now + 0.5, 1.0), connection.is_idle(now + 1.5, 1.0)) == (False, True)
+        assert (connection.may_release(now + 0.5, 1.0), connection.may_release(now + 1.5, 1.0)) == (False, True)
+        connection.close(ConnectionFailedError("closed"))
+
+
 def test_the_late_response_to_a_released_request_is_ignored() -> None:
     with ScriptedBroker(lambda _request: LISTED) as broker:
         broker.hold("ListGroups", until=2)
