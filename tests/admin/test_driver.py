@@ -167,11 +167,12 @@ def test_the_keys_of_a_broker_whose_name_has_no_address_are_looked_up_again() ->
     assert _ready(driver, 0.2) == [(None, ("a",))]
 
 
-def test_a_key_without_a_lookup_fails_if_the_name_of_its_broker_has_no_address() -> None:
-    driver: ApiDriver[str, str] = ApiDriver("a", handler=SilentHandler(), lookup=None, known={"a": 1})
+@pytest.mark.parametrize("broker", [0, 1])
+def test_a_key_without_a_lookup_fails_if_the_name_of_its_broker_has_no_address(broker: int) -> None:
+    driver: ApiDriver[str, str] = ApiDriver("a", handler=SilentHandler(), lookup=None, known={"a": broker})
     spec = only(driver.ready(0.0))
     driver.on_failure(spec, ("a",), NameNotResolvedError("cannot resolve b1"), 0.0)
-    assert _failures(driver) == {"a": (1, "NAME_NOT_RESOLVED")}
+    assert _failures(driver) == {"a": (broker, "NAME_NOT_RESOLVED")}
 
 
 def test_the_keys_of_a_lost_connection_are_looked_up_again() -> None:
