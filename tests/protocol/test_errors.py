@@ -6,6 +6,7 @@ import pytest
 from kio.schema.errors import ErrorCode as KioErrorCode
 
 from kafka_groups.errors import BrokerError
+from kafka_groups.protocol import errors
 from kafka_groups.protocol.errors import ErrorCode, broker_error, error_code, error_name
 
 
@@ -13,6 +14,12 @@ from kafka_groups.protocol.errors import ErrorCode, broker_error, error_code, er
 def test_a_code_has_the_name_and_the_retriability_of_kafka(kafka_code: KioErrorCode) -> None:
     code = error_code(int(kafka_code))
     assert (code.number, code.name, code.retriable) == (int(kafka_code), kafka_code.name.upper(), kafka_code.retriable)
+
+
+def test_each_constant_has_the_number_of_its_name() -> None:
+    constants = {name: value for name, value in vars(errors).items() if isinstance(value, int)}
+    assert len(constants) > 15
+    assert {name: error_name(value) for name, value in constants.items()} == {name: name for name in constants}
 
 
 @pytest.mark.parametrize(
