@@ -32,7 +32,7 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     failed checks are also errors of the JSON document, warnings are not. Without a cluster, only this machine and the
     tables are checked.
 
-    Needs Kafka 2.5 or newer. Rights: those of ingest and sample, and DESCRIBE_CONFIGS on the topic __consumer_offsets
+    Needs Kafka 0.11 or newer. Rights: those of ingest and sample, and DESCRIBE_CONFIGS on the topic __consumer_offsets
     and on the cluster; a missing right is a failed check or a warning.
 
     \b
