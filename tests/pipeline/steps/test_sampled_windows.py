@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.pipeline.steps.burrow_rules import Commit, seen
 from kafka_groups.pipeline.steps.commits import commit_points
 from kafka_groups.pipeline.steps.horizon import seen_by
 from kafka_groups.pipeline.steps.lag import lag, lag_at_commits
@@ -15,7 +16,7 @@ from kafka_groups.pipeline.steps.observations import observations
 from kafka_groups.pipeline.steps.status import partition_status
 from kafka_groups.pipeline.steps.windows import last_commits, last_ends
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
-from kafka_groups.verdicts import Commit, Rules, seen
+from kafka_groups.verdicts import Rules
 from tests.pipeline.steps.making import NOON, Row, commit, ends, new_storage, put_all
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from kafka_groups.verdicts import Commit, Rules, Verdict, Window, judge, judge_group, seen, thin
+from kafka_groups.pipeline.steps.burrow_rules import Commit, Verdict, Window, judge, judge_group, seen, thin
+from kafka_groups.verdicts import Rules
 from tests.pipeline.steps.verdict_cases import CASES
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_groups.verdicts import Commit, Rules, Window
+from kafka_groups.pipeline.steps.burrow_rules import Commit, Window
+from kafka_groups.verdicts import Rules
 
 FOUR = Rules(intervals=4)
 

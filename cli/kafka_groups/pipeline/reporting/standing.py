@@ -11,8 +11,8 @@ from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, Key, Tables,
 from kafka_groups.pipeline.reporting.course import turns
 from kafka_groups.pipeline.reporting.gone import Gone, gone, state_seen
 from kafka_groups.pipeline.reporting.spans import spans
+from kafka_groups.pipeline.steps.burrow_rules import VERDICTS
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY
-from kafka_groups.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

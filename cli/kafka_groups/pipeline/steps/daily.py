@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from kafka_groups.pipeline.steps.burrow_rules import VERDICTS
 from kafka_groups.pipeline.steps.horizon import CLUSTER_KEY, DAY_MS, midnight, surely
 from kafka_groups.pipeline.steps.members import GROUP
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
-from kafka_groups.verdicts import VERDICTS
 
 _GROUP_KEY: Final = ("day", "cluster_id", "group")
 _TOPIC_KEY: Final = ("day", "cluster_id", "topic")

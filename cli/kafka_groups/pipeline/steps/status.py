@@ -1,4 +1,4 @@
-"""Burrow's verdicts as expressions on windows: the same rules, in the same order, as `kafka_groups.verdicts`."""
+"""Burrow's verdicts as expressions on windows: the same rules, in the same order, as `burrow_rules`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from kafka_groups.pipeline.steps.burrow_rules import VERDICTS
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, DAY_MS, PARTITION_KEY, surely
-from kafka_groups.verdicts import VERDICTS, Rules
+from kafka_groups.verdicts import Rules
 
 _GROUP: Final = ("day", "cluster_id", "group")
 _GROUP_KEY: Final = (*_GROUP, "evaluated_at")

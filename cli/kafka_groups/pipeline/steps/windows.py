@@ -11,9 +11,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from kafka_groups.pipeline.steps.burrow_rules import UNMOVED_MS
 from kafka_groups.pipeline.steps.commits import order_of
 from kafka_groups.pipeline.steps.horizon import COMMIT_KEY, PARTITION_KEY, surely
-from kafka_groups.verdicts import UNMOVED_MS, Rules
+from kafka_groups.verdicts import Rules
 
 _ORIGINS: Final = ("topic", "sample")
 # Further than that no two clocks of a cluster should be apart.
@@ -33,7 +34,7 @@ def last_ends(observed: DataFrame, rules: Rules) -> DataFrame:
 
 
 def last_commits(lags: DataFrame, points: DataFrame, rules: Rules) -> DataFrame:
-    """`lags` with `window`: of the last `intervals` commits until then, as `verdicts.thin` and `verdicts.seen` have it.
+    """`lags` with `window`: of the last `intervals` commits until then, as `burrow_rules` has it.
 
     They are what was read from the topic, and samples where the topic told nothing, or nothing since samples saw
     another offset (ingest may be behind); a removal begins a new window.

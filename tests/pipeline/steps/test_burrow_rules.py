@@ -1,4 +1,4 @@
-"""The rules of verdicts, without Spark."""
+"""Burrow's rules, without Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.verdicts import VERDICTS, Commit, Rules, Verdict, Window, judge, judge_group, thin
+from kafka_groups.pipeline.steps.burrow_rules import VERDICTS, Commit, Verdict, Window, judge, judge_group, thin
+from kafka_groups.verdicts import Rules
 from tests.pipeline.steps.verdict_cases import CASES, Case
 
 commits = st.lists(
