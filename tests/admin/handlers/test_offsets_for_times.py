@@ -76,6 +76,13 @@ def test_leaders_that_are_known_are_not_looked_up() -> None:
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 5}
 
 
+def test_leaders_that_a_look_up_of_times_found_are_known_to_later_calls() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.offsets_for_times([("payments", 0, 0)])
+        admin.offsets_for_times([("payments", 0, 1)])
+        assert cluster.requests() == {"Metadata": 1, "ListOffsets": 2}
+
+
 @pytest.mark.parametrize(("code", "lookups"), [(6, 2), (78, 1)])
 def test_a_request_to_a_leader_that_moved_or_is_not_ready_is_retried(code: int, lookups: int) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
