@@ -1,67 +1,118 @@
-"""Verdicts on groups from their last commits: Burrow's rules, in Burrow's order (evaluator/caching.go). Pure.
+"""Verdicts on consumer groups: Burrow's rules (evaluator/caching.go) on commits, and a rule of our own for slow readers.
 
-| rule | verdict | it holds when |
+A partition is judged at each observation of its log end. The first rule that holds gives the verdict:
+
+| rule | verdict | when it holds |
 |---|---|---|
+| no_commits | UNKNOWN | the window has no commit |
+| lag_unknown | UNKNOWN | the log end offset is unknown |
 | no_lag | OK | the current lag is at most `allowed_lag` |
-| no_commits | OK | there is no commit to judge |
-| incomplete | OK | fewer slots of the window are filled than `minimum_complete` requires |
-| stopped | STOP | the last commit is longer ago than the window is long, and is below all log end offsets of it |
+| incomplete | UNKNOWN | the window is filled by less than `minimum_complete` |
+| stopped | STOP | the last commit is longer ago than the window is long, and below all of the last log ends; if the window is not full, it is also more than ten minutes ago |
 | rewound | REWIND | an offset is below the previous one, and no later offset has reached the previous one again |
-| stalled | STALL | every commit had lag, and all have the same offset |
-| falling_behind | WARN | every commit had lag, and the lag never decreased from one commit to the next |
-| keeping_up | OK | none of the above |
+| stalled | STALL | two commits or more, all with the same offset and with a known lag above `allowed_lag` |
+| falling_behind | WARN | the mean lag of the last three points is above `allowed_lag`, it exceeds that of the first three by more than 5 % of what was produced between them, and the current lag is not below the lowest of the three points from the middle on |
+| keeping_up | OK | there are enough points for `falling_behind`, and it does not hold |
+| incomplete | UNKNOWN | the window has one commit only |
+| lag_unknown | UNKNOWN | there are too few points |
 
-The first rule that holds gives the verdict. A group has the verdict of its worst partition, with ERR for STOP, STALL
-and REWIND. `pipeline/steps/status.py` has the same rules in Spark; `tests/pipeline/steps/verdict_cases.py` tests both.
-"""
+The window has the last `intervals` commits, one per slot of `min_distance_ms`. A point is a log end whose lag is known:
+an observed log end with commits before and after it, between which the committed offset is interpolated (`lag_points`);
+without commits from `__consumer_offsets`, a sample that shows another offset than the sample before (`moves`).
+`falling_behind` takes the last 5 points of commits, or the last 10 of samples.
+
+A group has the verdict of its worst partition: OK < UNKNOWN < WARN < STOP < STALL < REWIND.
+"""  # noqa: E501  (a row of a table is one line)
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 
-# From the best to the worst; the worst of Burrow's three errors is the one with the highest number.
+# From the best to the worst.
 VERDICTS: Final = MappingProxyType(
     {
-        "no_commits": "OK",
-        "incomplete": "OK",
         "no_lag": "OK",
         "keeping_up": "OK",
+        "no_commits": "UNKNOWN",
+        "incomplete": "UNKNOWN",
+        "lag_unknown": "UNKNOWN",
         "falling_behind": "WARN",
         "stopped": "STOP",
         "stalled": "STALL",
         "rewound": "REWIND",
     }
 )
-# The offset of the first sample counts as a commit once it has not changed for this long.
-UNMOVED_MS: Final = 600_000
+# A window that is not full is no measure of how often the group commits: compaction may have left one commit of many.
+SILENT_MS: Final = 600_000
+# Interpolated lags vary little. Sampled ones vary by what is produced between two commits, so they need more points.
+COMMIT_POINTS: Final = 5
+SAMPLE_POINTS: Final = 10
+# The lags of this many points are compared: one alone may be that of a late commit.
+_COMPARED: Final = 3
+# A lag that grows by more than one twentieth of what is produced grows.
+_GROWTH_DIVISOR: Final = 20
+# One commit shows neither progress nor a standstill.
+_LEAST_COMMITS: Final = 2
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
-_OF_A_GROUP: Final = MappingProxyType({"OK": "OK", "WARN": "WARN", "STOP": "ERR", "STALL": "ERR", "REWIND": "ERR"})
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its offset, its time, and the lag after it (None: the log end offset was unknown)."""
+    """A commit: its offset, its time, and the lag after it (None: no log end offset was known yet)."""
 
     offset: int
     at_ms: int
-    lag: int | None
+    lag: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """A log end offset and when it was observed."""
+
+    offset: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A committed offset and the log end offset that were observed together."""
+
+    offset: int
+    end: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A log end offset, the lag of the group at the time of its observation, and from when on that lag is known."""
+
+    end: int
+    lag: int
+    known_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The last commits and the last log end offsets of a partition until now, both ascending in time.
+    """The evidence on a partition at a time, everything ascending in time and of one log.
 
-    `current_lag` is None if the log end offset is unknown; then the rule `no_lag` does not hold.
+    `commits` are the last `intervals` ones, thinned. `ends` are the last `intervals` log end offsets until now.
+    `current_lag` is the last log end offset minus the last committed offset (None: unknown). `points` are the last ones
+    known by now; `is_sampled` if they and the commits come from samples alone.
     """
 
     commits: Sequence[Commit]
     ends: Sequence[int]
+    points: Sequence[Point]
     now_ms: int
     current_lag: int | None
+    is_sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +131,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict: its status, its rule, and which share of the window (for a group: of its partitions) was complete."""
+    """A verdict: its status, its rule, and the filled share of the window (of a group: the share of full windows)."""
 
     status: str
     rule: str
@@ -95,13 +146,18 @@ def judge(window: Window, rules: Rules) -> Verdict:
 
 
 def judge_group(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst verdict as OK, WARN or ERR, with its rule and the share of partitions that are complete."""
+    """Return the worst verdict on a partition, with the share of partitions whose windows are full."""
     found = tuple(verdicts)
     if not found:
-        return Verdict("OK", "no_commits", 0.0)
+        return Verdict(VERDICTS["no_commits"], "no_commits", 0.0)
     worst = max(found, key=lambda verdict: _RANK[verdict.rule])
-    complete = sum(verdict.complete >= 1 for verdict in found) / len(found)
-    return Verdict(_OF_A_GROUP[worst.status], worst.rule, complete)
+    return Verdict(worst.status, worst.rule, sum(verdict.complete >= 1 for verdict in found) / len(found))
+
+
+def commit_lag(offset: int, at_ms: int, ends: Sequence[LogEnd]) -> int | None:
+    """Return the lag after a commit, against the last log end observed by then, as Burrow does."""
+    seen = bisect_right(ends, at_ms, key=attrgetter("at_ms"))
+    return max(0, ends[seen - 1].offset - offset) if seen else None
 
 
 def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
@@ -115,45 +171,111 @@ def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
     return [Commit(slot[-1].offset, slot[0].at_ms, slot[-1].lag) for slot in slots]
 
 
-def seen(samples: Iterable[Commit], now_ms: int) -> list[Commit]:
-    """Return the commits that samples show: one for each change of the offset.
+def lag_points(commits: Sequence[Commit], ends: Iterable[LogEnd]) -> list[Point]:
+    """Return the points of a group: observed log ends with a commit before (or at) them and one at or after them.
+
+    The lag at a log end is known from the second commit on. Of several log ends between the same two commits the last
+    one counts: between two commits far apart the interpolated offset is a straight line, and production is not.
+    `commits` are all commits, not thinned; both ascend in time.
+    """
+    points: dict[int, Point] = {}
+    for end in ends:
+        following = bisect_left(commits, end.at_ms, key=attrgetter("at_ms"))
+        if following < len(commits):
+            offset = _offset_at(end.at_ms, commits, following)
+            if offset is not None:
+                points[following] = Point(end.offset, max(0, end.offset - offset), commits[following].at_ms)
+    return list(points.values())
+
+
+def moves(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples that show a commit: the first one of each committed offset.
 
     A sample has the committed offset, but not the time of the commit: of samples with the same offset, the first one
-    is the closest to that time. The commit of the very first sample may be as old as the group. Without any change, it
-    is returned only after it has not changed for ten minutes. Samples ascend in time.
+    is the closest to that time. The commit of the very first sample may be as old as the group. Samples ascend in time.
     """
-    moves = [next(equal) for _, equal in groupby(samples, key=lambda sample: sample.offset)]
-    return moves if len(moves) > 1 or any(now_ms - move.at_ms > UNMOVED_MS for move in moves) else []
+    return [next(equal) for _, equal in groupby(samples, key=attrgetter("offset"))]
+
+
+def sampled_window(samples: Sequence[Sample], rules: Rules) -> Window:
+    """Return the evidence at the last one of a partition's samples, which ascend in time; there must be one."""
+    last, changes = samples[-1], moves(samples)
+    lags = [max(0, sample.end - sample.offset) for sample in changes]
+    commits = [Commit(sample.offset, sample.at_ms, lag) for sample, lag in zip(changes, lags, strict=True)]
+    points = [Point(sample.end, lag, sample.at_ms) for sample, lag in zip(changes, lags, strict=True)]
+    return Window(
+        commits=thin(commits, rules.min_distance_ms)[-rules.intervals :],
+        ends=[sample.end for sample in samples[-rules.intervals :]],
+        points=points[-SAMPLE_POINTS:],
+        now_ms=last.at_ms,
+        current_lag=last.end - last.offset,
+        is_sampled=True,
+    )
 
 
 def _rule_of(window: Window, rules: Rules, complete: float) -> str:
-    if window.current_lag is not None and window.current_lag <= rules.allowed_lag:
+    lag = window.current_lag
+    if not window.commits or lag is None:
+        return "lag_unknown" if window.commits else "no_commits"
+    if lag <= rules.allowed_lag:
         return "no_lag"
-    if not window.commits:
-        return "no_commits"
     if complete < rules.minimum_complete:
         return "incomplete"
-    if _has_stopped(window):
+    return _error_of(window, rules) or _pace_of(window, lag, rules)
+
+
+def _error_of(window: Window, rules: Rules) -> str | None:
+    if _has_stopped(window, rules):
         return "stopped"
-    return "rewound" if _was_rewound(window.commits) else _pace_of(window.commits, rules)
+    if _was_rewound(window.commits):
+        return "rewound"
+    return "stalled" if _has_stalled(window.commits, rules) else None
 
 
-def _pace_of(commits: Sequence[Commit], rules: Rules) -> str:
-    lags = [commit.lag for commit in commits if commit.lag is not None]
-    if all(lag > rules.allowed_lag for lag in lags):
-        if all(commit.offset == commits[0].offset for commit in commits):
-            return "stalled"
-        if all(after >= before for before, after in pairwise(lags)):
-            return "falling_behind"
-    return "keeping_up"
-
-
-def _has_stopped(window: Window) -> bool:
+def _has_stopped(window: Window, rules: Rules) -> bool:
     first, last = window.commits[0], window.commits[-1]
-    is_silent = window.now_ms - last.at_ms > last.at_ms - first.at_ms
-    return is_silent and not any(end <= last.offset for end in window.ends)
+    length_ms = last.at_ms - first.at_ms
+    usual_ms = length_ms if len(window.commits) >= rules.intervals else max(length_ms, SILENT_MS)
+    is_silent = window.now_ms - last.at_ms > usual_ms
+    return is_silent and min(window.ends, default=last.offset) > last.offset
 
 
 def _was_rewound(commits: Sequence[Commit]) -> bool:
     fall = next((at for at in range(1, len(commits)) if commits[at].offset < commits[at - 1].offset), None)
     return fall is not None and all(commit.offset < commits[fall - 1].offset for commit in commits[fall:])
+
+
+def _has_stalled(commits: Sequence[Commit], rules: Rules) -> bool:
+    return len(commits) >= _LEAST_COMMITS and all(
+        commit.offset == commits[0].offset and commit.lag is not None and commit.lag > rules.allowed_lag
+        for commit in commits
+    )
+
+
+def _pace_of(window: Window, current_lag: int, rules: Rules) -> str:
+    count = SAMPLE_POINTS if window.is_sampled else COMMIT_POINTS
+    points = window.points[-count:]
+    if len(points) < count:
+        return "incomplete" if len(window.commits) < _LEAST_COMMITS else "lag_unknown"
+    first, last = points[:_COMPARED], points[-_COMPARED:]
+    growth = sum(point.lag for point in last) - sum(point.lag for point in first)
+    produced = sum(point.end for point in last) - sum(point.end for point in first)
+    # The division comes first, so that no product is larger than an offset.
+    has_grown = growth > max(0, produced) // _GROWTH_DIVISOR
+    is_behind = sum(point.lag for point in last) > _COMPARED * rules.allowed_lag
+    middle = points[count // 2 : count // 2 + _COMPARED]
+    has_fallen_since = current_lag < min(point.lag for point in middle)
+    return "falling_behind" if has_grown and is_behind and not has_fallen_since else "keeping_up"
+
+
+def _offset_at(at_ms: int, commits: Sequence[Commit], following: int) -> int | None:
+    """Return the committed offset at a time; `following` is the first commit at or after it."""
+    after = commits[following]
+    if after.at_ms == at_ms:
+        # Of commits of the same time the last one counts.
+        return commits[bisect_right(commits, at_ms, lo=following, key=attrgetter("at_ms")) - 1].offset
+    if following == 0:
+        return None
+    before = commits[following - 1]
+    share = (at_ms - before.at_ms) / (after.at_ms - before.at_ms)
+    return before.offset + math.floor((after.offset - before.offset) * share)

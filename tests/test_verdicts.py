@@ -1,0 +1,298 @@
+"""The rules of verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_groups.verdicts import (
+    COMMIT_POINTS,
+    SAMPLE_POINTS,
+    VERDICTS,
+    Commit,
+    LogEnd,
+    Point,
+    Rules,
+    Sample,
+    Verdict,
+    Window,
+    commit_lag,
+    judge,
+    judge_group,
+    lag_points,
+    moves,
+    sampled_window,
+    thin,
+)
+from tests.verdict_cases import BURROW, CASES, GROWING, Case
+from tests.verdict_streams import (
+    History,
+    Scenario,
+    commit_windows,
+    measure,
+    old_verdicts,
+    share_of,
+    simulate,
+    verdicts,
+)
+
+commits = st.lists(
+    st.builds(Commit, st.integers(0, 50), st.integers(0, 20_000), st.none() | st.integers(0, 9)), max_size=30
+).map(lambda drawn: sorted(drawn, key=lambda commit: commit.at_ms))
+ends = st.lists(st.builds(LogEnd, st.integers(0, 90), st.integers(0, 20_000)), max_size=20).map(
+    lambda drawn: sorted(drawn, key=lambda end: end.at_ms)
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_window_gets_the_verdict_of_the_table(case: Case) -> None:
+    complete = min(1.0, len(case.window.commits) / case.rules.intervals)
+
+    assert judge(case.window, case.rules) == Verdict(VERDICTS[case.rule], case.rule, complete)
+
+
+def test_the_table_has_a_case_for_every_rule() -> None:
+    assert {case.rule for case in CASES} == set(VERDICTS)
+
+
+def test_every_difference_from_burrow_has_a_reason() -> None:
+    assert [case.name for case in BURROW] == [f"Burrow's test {number}" for number in range(16)]
+    assert all((VERDICTS[case.rule] == case.burrow) == (case.reason is None) for case in BURROW)
+
+
+@given(commits, st.none() | st.integers(-5, 50))
+def test_a_stopped_window_is_still_stopped_later(history: list[Commit], lag: int | None) -> None:
+    now = max((commit.at_ms for commit in history), default=0) + 700_000
+    window = Window(tuple(history[-10:]), (30, 40), (), now, lag)
+
+    if judge(window, Rules()).rule == "stopped":
+        assert judge(replace(window, now_ms=now + 1_000_000), Rules()).rule == "stopped"
+
+
+@given(commits, st.integers(1, 50))
+def test_commits_without_a_known_lag_are_neither_stalled_nor_falling_behind(history: list[Commit], lag: int) -> None:
+    unknown = [replace(commit, lag=None) for commit in history]
+    window = Window(unknown[-10:], (60,), (), unknown[-1].at_ms if unknown else 0, lag)
+
+    assert judge(window, Rules()).rule in {"no_commits", "incomplete", "lag_unknown", "rewound"}
+
+
+def test_a_group_has_the_verdict_of_its_worst_partition() -> None:
+    fine, unknown, slow, stopped, stalled, rewound = (
+        Verdict(VERDICTS[rule], rule, complete)
+        for rule, complete in (
+            ("no_lag", 1.0),
+            ("lag_unknown", 0.3),
+            ("falling_behind", 0.9),
+            ("stopped", 1.0),
+            ("stalled", 1.0),
+            ("rewound", 1.0),
+        )
+    )
+
+    assert judge_group([fine, fine]) == Verdict("OK", "no_lag", 1.0)
+    assert judge_group([fine, unknown]) == Verdict("UNKNOWN", "lag_unknown", 0.5)
+    assert judge_group([unknown, slow]) == Verdict("WARN", "falling_behind", 0.0)
+    assert judge_group([slow, stopped, fine, fine]) == Verdict("STOP", "stopped", 0.75)
+    assert judge_group([stalled, stopped]) == Verdict("STALL", "stalled", 1.0)
+    assert judge_group([rewound, stalled]) == Verdict("REWIND", "rewound", 1.0)
+    assert judge_group([]) == Verdict("UNKNOWN", "no_commits", 0.0)
+
+
+def test_the_lag_of_a_commit_is_against_the_last_log_end_that_was_known_then() -> None:
+    observed = [LogEnd(100, 1_000), LogEnd(160, 2_000)]
+
+    assert [commit_lag(90, at_ms, observed) for at_ms in (999, 1_000, 1_999, 2_000)] == [None, 10, 10, 70]
+    assert commit_lag(170, 3_000, observed) == 0
+
+
+def test_a_slot_has_the_time_of_its_first_and_the_offset_and_lag_of_its_last_commit() -> None:
+    history = [Commit(1, 999, 9), Commit(2, 1_000, 8), Commit(3, 1_999, None), Commit(4, 2_000, 6)]
+
+    assert thin(history, 1_000) == [Commit(1, 999, 9), Commit(3, 1_000, None), Commit(4, 2_000, 6)]
+
+
+@given(commits, st.integers(0, 20_000), st.integers(1, 5_000))
+def test_earlier_commits_do_not_change_which_later_ones_are_kept(
+    history: list[Commit], since: int, distance: int
+) -> None:
+    since -= since % distance
+    later = [commit for commit in history if commit.at_ms >= since]
+
+    assert thin(later, distance) == [commit for commit in thin(history, distance) if commit.at_ms >= since]
+
+
+@given(commits, st.integers(1, 5_000))
+def test_thinning_twice_changes_nothing(history: list[Commit], distance: int) -> None:
+    once = thin(history, distance)
+
+    assert thin(once, distance) == once
+
+
+def test_the_committed_offset_at_a_log_end_is_between_the_commits_around_it() -> None:
+    history = [Commit(100, 1_000), Commit(131, 4_000), Commit(131, 5_000)]
+    observed = [LogEnd(150, 2_000), LogEnd(170, 4_500), LogEnd(125, 4_800)]
+
+    # Offset 110, rounded down, at 2,000; at 4,800 the group has read more than the log had when it was observed.
+    assert lag_points(history, observed) == [Point(150, 40, 4_000), Point(125, 0, 5_000)]
+
+
+def test_log_ends_without_a_commit_on_both_sides_are_no_points() -> None:
+    history = [Commit(10, 1_000), Commit(20, 2_000)]
+
+    assert lag_points(history, [LogEnd(30, 999), LogEnd(40, 2_001)]) == []
+    assert lag_points([], [LogEnd(30, 999)]) == []
+
+
+def test_the_offset_at_the_time_of_a_commit_is_its_own_and_of_several_that_of_the_last() -> None:
+    history = [Commit(10, 1_000), Commit(20, 2_000), Commit(25, 2_000), Commit(40, 3_000)]
+
+    assert lag_points(history, [LogEnd(30, 1_000), LogEnd(30, 2_000)]) == [Point(30, 20, 1_000), Point(30, 5, 2_000)]
+
+
+def test_the_offset_falls_between_two_commits_when_the_group_is_rewound() -> None:
+    assert lag_points([Commit(30, 0), Commit(1, 4)], [LogEnd(50, 1)]) == [Point(50, 28, 4)]
+
+
+def test_offsets_as_large_as_kafka_allows_are_interpolated() -> None:
+    largest = 2**63 - 1
+
+    assert lag_points([Commit(0, 0), Commit(largest, 3)], [LogEnd(largest, 1)]) == [
+        Point(largest, largest - 3_074_457_345_618_258_432, 3)
+    ]
+
+
+@given(commits, ends)
+def test_points_ascend_and_are_known_when_the_second_commit_is(history: list[Commit], observed: list[LogEnd]) -> None:
+    points = lag_points(history, observed)
+
+    known = [point.known_ms for point in points]
+    assert known == sorted(set(known))
+    for until in known:
+        earlier = [commit for commit in history if commit.at_ms <= until]
+        assert lag_points(earlier, observed) == [point for point in points if point.known_ms <= until]
+
+
+def test_samples_show_a_commit_when_they_first_show_its_offset() -> None:
+    samples = [Sample(offset, 10, at_ms) for at_ms, offset in enumerate((7, 7, 8, 8, 7, 9))]
+
+    assert [(each.offset, each.at_ms) for each in moves(samples)] == [(7, 0), (8, 2), (7, 4), (9, 5)]
+
+
+def test_a_window_of_samples_has_the_lags_at_which_offsets_were_first_seen() -> None:
+    samples = [Sample(5, 9, 0), Sample(5, 12, 60_000), Sample(20, 18, 120_000), Sample(20, 26, 180_000)]
+
+    assert sampled_window(samples, Rules(intervals=3)) == Window(
+        commits=[Commit(5, 0, 4), Commit(20, 120_000, 0)],
+        ends=[12, 18, 26],
+        points=[Point(9, 4, 0), Point(18, 0, 120_000)],
+        now_ms=180_000,
+        current_lag=6,
+        is_sampled=True,
+    )
+
+
+def test_a_window_of_samples_is_as_long_as_the_rules_say() -> None:
+    samples = [Sample(place, 100, 60_000 * place) for place in range(30)]
+
+    window = sampled_window(samples, Rules(intervals=4))
+
+    assert [commit.offset for commit in window.commits] == [26, 27, 28, 29]
+    assert [point.lag for point in window.points] == list(range(80, 70, -1))
+    assert len(window.points) == SAMPLE_POINTS
+
+
+def test_one_sample_of_a_group_that_is_behind_says_nothing() -> None:
+    assert judge(sampled_window([Sample(5, 9, 0)], Rules()), Rules()).rule == "incomplete"
+
+
+def test_an_offset_that_does_not_move_is_stopped_after_ten_minutes_of_samples() -> None:
+    samples = [Sample(5, 9, 60_000 * minute) for minute in range(13)]
+
+    found = [judge(sampled_window(samples[: minute + 1], Rules()), Rules()).rule for minute in range(13)]
+
+    assert found == ["incomplete"] * 11 + ["stopped"] * 2
+
+
+def test_the_kind_of_window_decides_how_many_points_are_enough() -> None:
+    of_commits = Window([Commit(1, 0, 9), Commit(2, 1, 9)], (99,), GROWING, 2, 900)
+
+    assert judge(of_commits, Rules()).rule == "falling_behind"
+    assert judge(replace(of_commits, is_sampled=True), Rules()).rule == "lag_unknown"
+
+
+BARS = [
+    Scenario(stream=stream, rate=rate, commit_s=commit_s, sample_s=sample_s, jitter_s=jitter_s, evaluations=200)
+    for stream, rate, commit_s, sample_s, jitter_s in (
+        ("constant", 10, 1, 60, 0),
+        ("constant", 100, 5, 15, 0.2),
+        ("wave", 100, 1, 60, 0),
+        ("wave", 10, 5, 15, 0.2),
+        ("daily wave", 100, 1, 15, 0),
+        ("daily wave", 10, 5, 60, 0.2),
+        ("poisson", 10, 0.5, 15, 0.2),
+        ("poisson", 10, 5, 60, 0.2),
+        ("poisson", 100, 5, 15, 0.02),
+    )
+]
+
+
+@pytest.mark.parametrize("scenario", BARS, ids=str)
+def test_a_healthy_group_is_no_warning_and_one_that_reads_nine_of_ten_records_is(scenario: Scenario) -> None:
+    _, of_commits, of_samples = measure(scenario)
+
+    for found, points in ((of_commits, COMMIT_POINTS), (of_samples, SAMPLE_POINTS)):
+        assert found.healthy <= 0.01
+        assert found.slow >= 0.99
+        assert found.first <= 2 * points
+
+
+@pytest.mark.parametrize(
+    ("stream", "commit_s", "sample_s", "false_alarms"),
+    [("constant", 1, 60, 1), ("constant", 5, 60, 1), ("wave", 1, 60, 0.5)],
+)
+def test_the_old_rules_warned_of_healthy_groups(
+    stream: str, commit_s: float, sample_s: int, false_alarms: float
+) -> None:
+    history = simulate(Scenario(stream=stream, commit_s=commit_s, sample_s=sample_s, jitter_s=0, evaluations=200))
+
+    assert share_of("WARN", old_verdicts(history)) >= false_alarms
+    assert share_of("WARN", verdicts(commit_windows(history))) == 0
+
+
+def test_burrows_own_rule_misses_a_group_that_reads_nine_of_ten_records() -> None:
+    """Against the last known log end, the lag falls with every commit until the next log end is known."""
+    history = simulate(Scenario(reads=0.9))
+
+    assert share_of("WARN", old_verdicts(history, is_interpolated=False)[1:]) == 0
+    assert share_of("WARN", verdicts(commit_windows(history))[2 * COMMIT_POINTS :]) == 1
+
+
+def test_commits_that_are_further_apart_than_samples_are_no_false_alarm() -> None:
+    """Log ends between two commits are compared with a straight line, so only one of them is a point."""
+    history = simulate(Scenario(stream="wave", commit_s=120, sample_s=15, evaluations=400))
+
+    assert share_of("WARN", verdicts(commit_windows(history))) == 0
+
+
+def test_one_ingest_and_one_sample_are_no_evidence() -> None:
+    history = simulate(Scenario(reads=0.9, evaluations=1))
+
+    assert old_verdicts(history) == ["WARN"]
+    assert verdicts(commit_windows(history)) == ["UNKNOWN"]
+
+
+def test_a_group_that_begins_to_fall_behind_is_a_warning_within_two_windows() -> None:
+    healthy = [Commit(100 * second, 1_000 * second, 0) for second in range(600)]
+    slow = [Commit(60_000 + 90 * second, 600_000 + 1_000 * second) for second in range(600)]
+    observed = [LogEnd(1_500 * place + 50, 15_000 * place) for place in range(1, 80)]
+
+    found = verdicts(commit_windows(History([*healthy, *slow], observed, [])))
+
+    onset = 600 // 15
+    assert set(found[5:onset]) == {"OK"}
+    assert found.index("WARN") - onset <= 2 * COMMIT_POINTS
+    assert set(found[found.index("WARN") :]) == {"WARN"}
