@@ -56,7 +56,8 @@ def window(
     return Window(made, ends, at, (made[-1].at_ms if made else 0) + after_ms, lag, is_sampled)
 
 
-TEN_SAMPLES = window(*MOVING, at=points(*range(0, 1_000, 100)), is_sampled=True)
+SAMPLED = window(*MOVING, at=points(*range(0, 1_200, 100)), is_sampled=True)
+CATCHING_UP = replace(SAMPLED, points=points(0, 0, 0, 0, 0, 0, 900, 850, 800, 700, 600, 500), current_lag=500)
 
 OWN = (
     Case("nothing is committed", window(lag=None), "no_commits"),
@@ -100,6 +101,7 @@ OWN = (
     # rewound
     Case("an offset that fell", window((10, 5), (40, 0), (20, 9), (30, 9)), "rewound"),
     Case("rewound to one below where it was", window((10, 5), (40, 5), (20, 9), (39, 9)), "rewound"),
+    Case("two equal offsets, and one that fell", window((10, 5), (10, 5), (5, 9)), "rewound"),
     Case("rewound and back where it was", window((10, 5), (40, 0), (20, 9), (40, 9)), "keeping_up"),
     Case("rewound twice: the first fall decides", window((10, 0), (5, 1), (20, 1), (15, 1)), "keeping_up"),
     Case("rewound although lag was none", window((40, 0), (20, 0), (30, 0), (35, 0)), "rewound"),
@@ -126,13 +128,13 @@ OWN = (
     Case("lag grows, and is higher than allowed", window(*MOVING, lag=6, at=NOT_ALLOWED), "falling_behind", FIVE),
     Case("a late commit in the middle", window(*MOVING, lag=300, at=points(0, 0, 900, 250, 300)), "falling_behind"),
     Case("a burst, and the group catches up", window(*MOVING, lag=700, at=points(0, 0, 900, 850, 800)), "keeping_up"),
-    Case("an earlier point is another window", window(*MOVING, at=(*points(0), *GROWING)), "falling_behind"),
-    Case("an earlier point does not help", window(*MOVING, at=(*points(0), *points(9, 9, 9, 9, 9))), "keeping_up"),
+    Case("an earlier point does not matter", window(*MOVING, at=(*points(5_000), *GROWING)), "falling_behind"),
     Case("four points", window(*MOVING, at=GROWING[1:]), "lag_unknown"),
-    Case("ten samples", TEN_SAMPLES, "falling_behind"),
-    Case("nine samples", replace(TEN_SAMPLES, points=TEN_SAMPLES.points[1:]), "lag_unknown"),
-    Case("lag now as high as at the sixth sample", replace(TEN_SAMPLES, current_lag=500), "falling_behind"),
-    Case("lag now below that of the sixth sample", replace(TEN_SAMPLES, current_lag=499), "keeping_up"),
+    Case("twelve samples", SAMPLED, "falling_behind"),
+    Case("samples of a burst, and the group catches up", CATCHING_UP, "keeping_up"),
+    Case("eleven samples", replace(SAMPLED, points=SAMPLED.points[1:]), "lag_unknown"),
+    Case("lag now as high as at the seventh sample", replace(SAMPLED, current_lag=600), "falling_behind"),
+    Case("lag now below that of the seventh sample", replace(SAMPLED, current_lag=599), "keeping_up"),
 )  # fmt: skip
 
 

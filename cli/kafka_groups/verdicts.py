@@ -19,7 +19,7 @@ A partition is judged at each observation of its log end. The first rule that ho
 The window has the last `intervals` commits, one per slot of `min_distance_ms`. A point is a log end whose lag is known:
 an observed log end with commits before and after it, between which the committed offset is interpolated (`lag_points`);
 without commits from `__consumer_offsets`, a sample that shows another offset than the sample before (`moves`).
-`falling_behind` takes the last 5 points of commits, or the last 10 of samples.
+`falling_behind` takes the last 5 points of commits, or the last 12 of samples.
 
 A group has the verdict of its worst partition: OK < UNKNOWN < WARN < STOP < STALL < REWIND.
 """  # noqa: E501  (a row of a table is one line)
@@ -53,7 +53,7 @@ VERDICTS: Final = MappingProxyType(
 SILENT_MS: Final = 600_000
 # Interpolated lags vary little. Sampled ones vary by what is produced between two commits, so they need more points.
 COMMIT_POINTS: Final = 5
-SAMPLE_POINTS: Final = 10
+SAMPLE_POINTS: Final = 12
 # The lags of this many points are compared: one alone may be that of a late commit.
 _COMPARED: Final = 3
 # A lag that grows by more than one twentieth of what is produced grows.
