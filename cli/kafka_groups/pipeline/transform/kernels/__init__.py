@@ -1,0 +1,1 @@
+"""Pure functions over the facts of one key: numpy, Arrow and plain Python, without Spark."""
