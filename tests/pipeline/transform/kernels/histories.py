@@ -78,7 +78,7 @@ class _Group:
 
     def classic(self) -> Any:
         rng, number = self.rng, max(self.epoch, 0)
-        self.members = {name: 0 for name in self.members}
+        self.members = dict.fromkeys(self.members, 0)
         if rng.random() < 0.5 and not self.members:
             self.write("GroupMetadata", "group_emptied", epoch=0, members=[])
         for _ in range(rng.randrange(1, 9)):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final, NamedTuple
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_groups.pipeline.transform.kernels.classic_rebalances import ClassicDay, follow_generations
 from kafka_groups.pipeline.transform.kernels.consumer_rebalances import consumer_rebalances
@@ -25,6 +23,9 @@ from kafka_groups.pipeline.transform.kernels.memberships import LifeDay, split_l
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
 from kafka_groups.pipeline.transform.kernels.source_logs import in_log_order
 from kafka_groups.pipeline.transform.kernels.subscriptions import subscribe
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _NO_EVENTS: Final = DayEvents([], None, has_no_rebalances=False)
 

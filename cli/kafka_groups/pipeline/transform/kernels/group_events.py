@@ -152,6 +152,16 @@ def _topics(own: list[str] | None, members: list[dict[str, Any]] | None) -> tupl
     return tuple(sorted(name for name in named if name is not None))
 
 
+def _once(
+    times: npt.NDArray[np.int64], states: npt.NDArray[np.int8], members: npt.NDArray[np.int32]
+) -> npt.NDArray[np.intp]:
+    """Return the rows in order of time, of those that are equal the first one."""
+    order = np.lexsort((members, states, times))
+    is_other = np.ones(len(order), bool)
+    is_other[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in (times, states, members)])
+    return order[is_other]
+
+
 def _samples_by_day(
     events: pa.RecordBatch, times: npt.NDArray[np.int64], is_sample: npt.NDArray[np.bool_]
 ) -> dict[int, Samples]:
@@ -163,7 +173,7 @@ def _samples_by_day(
     members = pc.list_value_length(lists).fill_null(UNKNOWN).to_numpy()[rows].astype(np.int32)
     # A sample of a group that has no members has no list of them either.
     members[np.isin(states, [place for place, name in enumerate(names) if name in _NOBODY])] = 0
-    order = np.lexsort((members, states, times[rows]))
+    order = _once(times[rows], states, members)
     at = times[rows][order]
     days, starts = np.unique(at // DAY_US, return_index=True)
     found = {}

@@ -33,7 +33,7 @@ class Membership(NamedTuple):
     has_changed: bool = False  # some member joined, left, or was there, in this life
     was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
-    left: tuple[str, ...] = ()  # members that left on this date
+    left: tuple[str, ...] = ()  # members that left on the last date with records
 
 
 class Change(NamedTuple):

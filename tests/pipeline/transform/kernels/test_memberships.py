@@ -1,0 +1,227 @@
+"""Members of KIP-848 groups whose joins are not among the records, and when their number is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from tests.pipeline.transform.kernels.stories import (
+    DAY,
+    Row,
+    at,
+    build,
+    epoch,
+    generation,
+    joined,
+    left,
+    microseconds,
+    on,
+    placed,
+    removed,
+    sample,
+    stable,
+)
+
+EVENING = DAY / 2 - 10
+
+
+def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
+    """A member joins and reaches the epoch at once; the others do half a minute later, one after the other."""
+    reached = [stable(seconds + 30 + late, number, other, since=number - 1) for late, other in enumerate(others)]
+    return [joined(seconds, name), epoch(seconds, number), stable(seconds + 1, number, name), *reached]
+
+
+OLD = [row for late, name in enumerate("abc") for row in joins(-10 * DAY + late, late + 1, name)]
+NEW = [*joins(0, 4, "d", "a", "b", "c"), *joins(100, 5, "e", "a", "b", "c", "d")]
+# What remains of groups that had members before.
+STORIES: Mapping[str, Sequence[Row]] = {
+    "joined": NEW,
+    "no other member yet": joins(0, 4, "d"),
+    "overtaken, and no other member": [*joins(0, 4, "d"), *joins(10, 5, "e")],
+    "alone for long": [*joins(0, 4, "d"), epoch(3_600, 5), stable(3_600, 5, "d", since=4)],
+    "left": [left(0, "d"), epoch(0, 4), *(stable(30, 4, name, since=3) for name in "abc")],
+    "all left": [left(0, "a"), left(0, "b"), epoch(0, 4)],
+    "away": [*joins(0, 4, "d"), stable(30, -2, "a") | {"meaning": "static_member_away"}],
+    "other subscription": [joined(0, "a"), epoch(0, 4), stable(0, 4, "a", since=3), stable(30, 4, "b", since=3)],
+    "known in part": [joined(-3_600, "b"), *joins(0, 4, "d", "a", "b")],
+    "after midnight": joins(EVENING, 4, "d", "a", "b", "c"),
+    "a day too late": [*joins(0, 4, "d"), stable(2 * DAY, 4, "a", since=3)],
+    "deleted and created": [
+        *(joined(0, "m"), epoch(0, 1), stable(1, 1, "m"), left(10, "m"), epoch(10, 2), removed(20)),
+        *(joined(30, "m"), epoch(30, 1), stable(34, 1, "m")),
+    ],
+    "upgraded": [
+        *(generation(0, 1, "m"), generation(10, 2)),
+        *(removed(40, "GroupMetadata"), joined(40, "n"), epoch(40, 1), stable(41, 1, "n")),
+    ],
+    "sampled": [sample(-5, "Stable", "a", "b", "c"), *joins(0, 4, "d"), sample(20, "Reconciling", "a", "b", "c", "d")],
+    "sampled without members": [*joins(0, 4, "d", "a"), sample(60, "Stable")],
+    "of another protocol before": [
+        *(joined(0, "s") | {"type": "ShareGroupMemberMetadata"}, left(10, "s") | {"type": "ShareGroupMemberMetadata"}),
+        left(10, "t") | {"type": "ShareGroupMemberMetadata"},
+        removed(20, "ShareGroupMetadata"),
+        *joins(30, 1, "m"),
+    ],
+    "left, and back": [*joins(0, 1, "m"), left(10, "m"), epoch(10, 2), *joins(20, 3, "m"), *joins(90, 4, "n", "m")],
+}
+
+
+def found(story: str, number: int, *, second: int = 0) -> Rebalance:
+    """The rebalance of an epoch that began at a second of its minute."""
+    days = build(placed(STORIES[story]), range(-1, 3))
+    rows = [row for day in days for row in day.rebalances if row.generation == number]
+    (row,) = [row for row in rows if row.started_at // 1_000_000 % 60 == second]
+    return row
+
+
+def who(row: Rebalance) -> tuple[Any, ...]:
+    joined_, left_ = (None if names is None else [*names] for names in (row.joined, row.left))
+    return row.members_before, row.members_after, joined_, left_
+
+
+def took(row: Rebalance) -> tuple[str, int | None]:
+    return row.duration_quality, row.duration_ms
+
+
+def test_members_that_write_at_an_epoch_were_there_before_it() -> None:
+    assert who(found("joined", 4)) == (3, 4, ["d"], [])
+    assert who(found("joined", 5, second=40)) == (4, 5, ["e"], [])
+    assert who(found("away", 4)) == (1, 2, ["d"], [])
+
+
+def test_a_rebalance_ends_when_members_have_reached_it_whose_join_is_not_among_the_records() -> None:
+    assert took(found("joined", 4)) == ("exact", 32_000)
+    assert took(found("joined", 5, second=40)) == ("exact", 33_000)
+    assert took(found("away", 4)) == ("open", None)
+
+
+def test_a_member_that_leaves_was_there_though_it_never_wrote() -> None:
+    assert who(found("left", 4)) == (4, 3, [], ["d"])
+    assert who(found("all left", 4)) == (2, 0, [], ["a", "b"])
+
+
+def test_if_no_other_member_has_written_yet_neither_number_nor_duration_is_known() -> None:
+    row = found("no other member yet", 4)
+
+    assert who(row) == (None, None, None, None)
+    assert took(row) == ("unknown", None)
+
+
+def test_if_it_is_not_known_which_members_must_reach_an_epoch_the_next_epoch_is_a_bound() -> None:
+    row = found("overtaken, and no other member", 4)
+
+    assert who(row) == (None, None, None, None)
+    assert took(row) == ("bound", 10_000)
+
+
+def test_members_that_are_silent_while_the_group_writes_are_not_there() -> None:
+    """A minute is longer than a broker waits for them. How many there were when the epoch began is lost."""
+    assert who(found("alone for long", 4)) == (None, 1, None, None)
+    assert took(found("alone for long", 4)) == ("exact", 1_000)
+    assert who(found("alone for long", 5)) == (1, 1, [], [])
+
+
+def test_a_member_that_writes_its_subscription_again_has_not_joined() -> None:
+    assert who(found("other subscription", 4)) == (2, 2, [], [])
+    assert who(found("known in part", 4)) == (2, 3, ["d"], [])
+
+
+def test_records_after_midnight_count_for_the_evening_before_but_not_for_days_before() -> None:
+    assert who(found("after midnight", 4, second=50)) == (3, 4, ["d"], [])
+    assert took(found("after midnight", 4, second=50)) == ("exact", 32_000)
+    assert who(found("a day too late", 4)) == (None, None, None, None)
+
+
+def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_epoch_again() -> None:
+    assert took(found("deleted and created", 1)) == ("exact", 1_000)
+    assert took(found("deleted and created", 1, second=30)) == ("exact", 4_000)
+
+
+def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group() -> None:
+    assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
+
+
+def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> None:
+    assert who(found("left, and back", 3, second=20)) == (0, 1, ["m"], [])
+    assert took(found("left, and back", 4, second=30)) == ("exact", 30_000)
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted"),
+    [
+        ("joined", {-1: (None, None), 1: (None, 4), 120: (None, 5)}),
+        ("no other member yet", {10: (None, None)}),
+        ("all left", {10: ("Empty", 0)}),
+        # A date follows from what was written until its end.
+        ("after midnight", {EVENING + 5: (None, None), EVENING + 60: (None, 4)}),
+        ("deleted and created", {5: (None, 1), 15: ("Empty", 0), 25: ("Dead", 0), 40: (None, 1)}),
+        ("upgraded", {5: ("Stable", 1), 20: ("Empty", 0), 50: (None, 1)}),
+        ("sampled", {-1: ("Stable", 3), 10: (None, None), 25: ("Reconciling", 4)}),
+        ("sampled without members", {10: (None, 2), 70: ("Stable", 2)}),
+    ],
+)
+def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hold(
+    story: str, wanted: dict[float, tuple[str | None, int | None]]
+) -> None:
+    days = build(placed(STORIES[story]), range(3))
+
+    assert {seconds: at_time(days, seconds) for seconds in wanted} == wanted
+
+
+def at_time(days: Sequence[GroupDay], seconds: float) -> tuple[str | None, int | None]:
+    (day,) = [day for day in days if day.date == at(seconds).date()]
+    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
+    return states[0].as_py(), members[0].as_py()
+
+
+def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members() -> None:
+    most = {
+        name: [(day.timeline.members_max, day.timeline.has_members) for day in build(placed(story), (0, 1))]
+        for name, story in STORIES.items()
+    }
+
+    assert most["joined"] == [(5, True), (5, True)]
+    assert most["no other member yet"] == [(None, True), (None, True)]
+    assert most["all left"] == [(2, True), (0, False)]
+
+
+def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
+    (day,) = build([])
+
+    assert (day.timeline.members_max, day.timeline.has_members) == (None, False)
+    assert at_time([day], 0) == (None, None)
+
+
+def test_old_records_that_retention_removed_do_not_change_later_dates() -> None:
+    """Three members joined ten days ago; a fourth and a fifth join when that date is removed."""
+    rows = placed([*OLD, *NEW])
+    (whole,) = build(rows)
+    (cut,) = build(rows[len(OLD) :])
+
+    assert whole.rebalances == cut.rebalances
+    assert [at_time([whole], seconds) for seconds in (60, 200)] == [(None, 4), (None, 5)]
+    assert [at_time([cut], seconds) for seconds in (60, 200)] == [(None, 4), (None, 5)]
+
+
+def test_a_rebalance_of_the_evening_is_built_again_with_the_next_date() -> None:
+    rows = placed(STORIES["after midnight"])
+    evening = [row for row in rows if row["record_time"].date() == on(0)]
+    (early,) = build(evening)
+    (late,) = build(rows)
+
+    assert [who(row) for row in early.rebalances] == [(None, None, None, None)]
+    assert [who(row) for row in late.rebalances] == [(3, 4, ["d"], [])]
+    assert early.state == late.state
+
+
+def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records() -> None:
+    story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
+    days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
+
+    assert [len(day.state.membership.left) for day in days] == [50, 50, 0]
+    assert list(days[2].state.membership.members) == ["later"]

@@ -1,0 +1,154 @@
+"""Groups that change their protocol, with their members and without, and groups that are deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from tests.pipeline.transform.kernels.stories import (
+    DAY,
+    Row,
+    at,
+    build,
+    epoch,
+    generation,
+    joined,
+    left,
+    microseconds,
+    placed,
+    removed,
+    sample,
+)
+
+HOUR = 3_600
+MIDNIGHT = DAY / 2
+# One member stays while its group is upgraded, and downgraded again; each move is one batch.
+THERE_AND_BACK = placed(
+    [
+        *(generation(0, 0), generation(1, 1, "stays")),
+        *(removed(10, "GroupMetadata"), joined(10, "stays"), epoch(10, 1), joined(10, "newer"), epoch(10, 2)),
+        *(left(20, "newer"), left(20, "stays"), removed(20), generation(20, 3, "stays")),
+    ]
+)
+
+
+def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
+    """Rebalances by protocol and generation, if compaction removed the records at some places before."""
+    (day,) = build([row for place, row in enumerate(THERE_AND_BACK) if place not in lost])
+    return {(row.protocol, row.generation): row for row in day.rebalances}
+
+
+def who(row: Rebalance) -> tuple[Any, ...]:
+    return row.members_before, row.members_after, row.joined, row.left
+
+
+def test_a_group_that_was_just_created_has_not_rebalanced() -> None:
+    rows = [row for (protocol, _), row in moves().items() if protocol == "classic"]
+
+    assert [row.generation for row in rows] == [1, 3]
+    assert who(rows[0]) == (0, 1, ("stays",), ())
+    assert (rows[0].started_at, rows[0].duration_ms) == (microseconds(at(0)), 1_000)  # since it was created
+
+
+def test_a_member_that_stays_while_its_group_moves_has_not_joined() -> None:
+    rows = moves()
+
+    assert who(rows["consumer", 1]) == (1, 1, (), ())
+    assert who(rows["consumer", 2]) == (1, 2, ("newer",), ())
+    assert who(rows["classic", 3]) == (2, 1, (), ("newer",))
+
+
+def test_it_is_not_known_who_joined_if_the_classic_group_that_moved_is_lost() -> None:
+    """Compaction leaves the removal alone."""
+    rows = moves(0, 1)
+
+    assert who(rows["consumer", 1]) == (None, 1, None, None)
+    assert who(rows["consumer", 2]) == (1, 2, ("newer",), ())
+
+
+def test_the_first_epoch_that_remains_does_not_show_who_joined_with_it() -> None:
+    assert who(moves(0, 1, 2, 4)["consumer", 2]) == (None, 2, None, None)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_first_epoch_of_a_new_group_has_no_members_before(number: int) -> None:
+    """Groups begin with epoch 1, and since Kafka 4.3 with 2."""
+    (day,) = build(placed([joined(1, "first"), epoch(1, number)]))
+
+    assert [who(row) for row in day.rebalances] == [(0, 1, ("first",), ())]
+
+
+def known(days: list[GroupDay], seconds: float) -> tuple[str | None, int | None]:
+    (day,) = [day for day in days if day.date == at(seconds).date()]
+    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
+    return states[0].as_py(), members[0].as_py()
+
+
+def test_members_are_those_of_the_last_record_of_a_batch() -> None:
+    """The state of the classic group is not that of the KIP-848 group that it became."""
+    days = build(THERE_AND_BACK)
+
+    assert [known(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "state"),
+    [
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable"),
+        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], "Stable"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead"),
+        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None),
+    ],
+)
+def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
+    rows: list[Row], state: str | None
+) -> None:
+    assert known(build(placed(rows)), 11)[0] == state
+
+
+@pytest.mark.parametrize(
+    ("after_s", "samples", "wanted"),
+    [
+        (0.3, [], ("Stable", 1)),
+        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance")], ("PreparingRebalance", 1)),
+        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance", "m", "n")], ("PreparingRebalance", 2)),
+        (70, [], ("Dead", 0)),
+    ],
+)
+def test_a_removal_just_before_midnight_turns_out_to_be_a_move_on_the_next_date(
+    after_s: float, samples: list[Row], wanted: tuple[str, int]
+) -> None:
+    rows = [generation(0, 1, "m"), removed(MIDNIGHT - 0.2, "GroupMetadata"), *samples, epoch(MIDNIGHT + after_s, 1)]
+    days = build(placed(rows), (0, 1))
+
+    assert known(days, MIDNIGHT - 0.15) == ("Dead", 0)
+    assert known(days, MIDNIGHT + after_s) == wanted
+
+
+@pytest.mark.parametrize("state", ["Empty", "Dead"])
+def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
+    days = build([sample(0, "Stable", "a", "b"), sample(60, state)])
+
+    assert [known(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        (joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, True),
+        (joined(0, "m") | {"type": "StreamsGroupMemberMetadata"}, True),
+        (sample(0, "Stable", group_type="Share"), True),
+        (sample(0, "Stable", group_type="Consumer"), False),
+        (joined(0, "m"), False),
+    ],
+)
+def test_records_of_share_and_streams_groups_show_no_rebalances_from_that_date_on(row: Row, wanted: bool) -> None:
+    before, today, later = build(placed([row]), (-1, 0, 5))
+
+    assert [day.has_no_rebalances for day in (before, today, later)] == [False, wanted, wanted]
