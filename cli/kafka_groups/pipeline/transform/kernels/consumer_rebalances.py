@@ -22,6 +22,7 @@ def consumer_rebalances(day: EpochDay, following: EpochDay | None) -> Iterator[R
     """
     following = following or _NOTHING
     ends = [epoch.record.time for epoch in (*day.epochs[1:], *following.epochs[:1])]
+    known_from: dict[int, int | None] = {}
     for at, epoch in enumerate(day.epochs):
         later = tuple(life for life in following.lives[:1] if life.before.life == epoch.life.before.life)
         arrivals = dict(epoch.arrivals)
@@ -29,14 +30,20 @@ def consumer_rebalances(day: EpochDay, following: EpochDay | None) -> Iterator[R
             for record in following.before_first:
                 if record.epoch == epoch.record.epoch and record.member_id not in epoch.newcomers:
                     arrivals.setdefault(record.member_id or "", record.time)
-        yield _rebalance(epoch, ends[at] if at < len(ends) else None, arrivals, later)
+        if epoch.life.start not in known_from:
+            known_from[epoch.life.start] = epoch.life.known_from(*later)
+        members = _members_after(epoch, later, known_from[epoch.life.start])
+        yield _rebalance(epoch, ends[at] if at < len(ends) else None, arrivals, later, members)
 
 
 def _rebalance(
-    epoch: Epoch, overtaken_at: int | None, arrivals: dict[str, int], later: tuple[LifeDay, ...]
+    epoch: Epoch,
+    overtaken_at: int | None,
+    arrivals: dict[str, int],
+    later: tuple[LifeDay, ...],
+    members: int | None,
 ) -> Rebalance:
     started_at = epoch.record.time
-    members = _members_after(epoch, later)
     reached_at = max(arrivals.values(), default=started_at)
     ended_at = None
     if members is not None and len(arrivals) >= members and midnights(started_at, reached_at) <= 1:
@@ -62,10 +69,9 @@ def _rebalance(
     )
 
 
-def _members_after(epoch: Epoch, later: tuple[LifeDay, ...]) -> int | None:
+def _members_after(epoch: Epoch, later: tuple[LifeDay, ...], known_from: int | None) -> int | None:
     """Return the number of members at the epoch; None if only those that joined are known."""
     life = epoch.life
-    known_from = life.known_from(*later)
     is_known = known_from is not None and known_from <= epoch.at
     if not is_known and (epoch.joined_at is None or epoch.joined_at >= epoch.record.time):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,21 +84,23 @@ def split_days(events: pa.RecordBatch) -> dict[int, DayEvents]:
         return {}
     times = events.column("record_time").cast(pa.int64()).to_numpy()
     is_record = pc.equal(events.column("origin"), "topic").to_numpy(zero_copy_only=False)
-    is_other_kind = _has_no_rebalances(events)
     records = _records_by_day(events.filter(pa.array(is_record)), times[is_record]) if is_record.any() else {}
-    samples = {} if is_record.all() else _samples_by_day(events, times, ~is_record)
-    others = {int(day) for day in np.unique(times[is_other_kind] // DAY_US)} if is_other_kind.any() else ()
+    samples = {} if is_record.all() else _samples_by_day(events, times, np.flatnonzero(~is_record))
+    others = _days_without_rebalances(events, times)
     return {
         day: DayEvents(records.get(day, []), samples.get(day), day in others) for day in sorted({*records, *samples})
     }
 
 
-def _has_no_rebalances(events: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    """Return a mask of the events of share and streams groups: their records are kept, and no rebalances are found."""
-    kind = pc.coalesce(events.column("group_type"), events.column("type"))
-    share, streams = (pc.starts_with(kind, name) for name in _WITHOUT_REBALANCES)
-    mask: npt.NDArray[np.bool_] = pc.fill_null(pc.or_(share, streams), fill_value=False).to_numpy(zero_copy_only=False)
-    return mask
+def _days_without_rebalances(events: pa.RecordBatch, times: npt.NDArray[np.int64]) -> set[int]:
+    """Return the days with events of a share or streams group."""
+    columns = events.column("group_type"), events.column("type")
+    kinds = {kind for column in columns for kind in column.unique().to_pylist() if kind is not None}
+    others = [kind for kind in kinds if kind.startswith(_WITHOUT_REBALANCES)]
+    if not others:
+        return set()
+    is_other = pc.is_in(pc.coalesce(*columns), pa.array(others)).to_numpy(zero_copy_only=False)
+    return set((times[is_other] // DAY_US).tolist())
 
 
 def _records_by_day(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> dict[int, list[Record]]:
@@ -116,70 +118,98 @@ def _records(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> Iterator[Rec
     named = ("source_partition", "source_offset", "type", "meaning", "epoch", "previous_epoch", "member_id")
     columns = [rows.column(name).to_pylist() for name in (*named, "member_state")]
     state_times = rows.column("state_time").cast(pa.int64()).to_pylist()
-    meanings = columns[3]
     expressions = (
         text if meaning.startswith("regex") else None
-        for text, meaning in zip(rows.column("expression").to_pylist(), meanings, strict=True)
+        for text, meaning in zip(rows.column("expression").to_pylist(), columns[3], strict=True)
     )
-    lists = rows.column("members").to_pylist()
-    topics = (
-        () if is_removed else _topics(own, members)
-        for is_removed, own, members in zip(
-            rows.column("tombstone").to_pylist(), rows.column("topics").to_pylist(), lists, strict=True
-        )
-    )
-    ids = (None if members is None else tuple(sorted(one["member_id"] for one in members)) for members in lists)
-    timeouts = map(_join_timeout, lists)
-    fields = zip(times.tolist(), *columns, state_times, expressions, ids, timeouts, topics, strict=True)
+    ids, timeouts = _members(rows.column("members"))
+    fields = zip(times.tolist(), *columns, state_times, expressions, ids, timeouts, _topics(rows), strict=True)
     return map(Record._make, fields)
 
 
-def _join_timeout(members: list[dict[str, Any]] | None) -> int | None:
-    """Return how long a rebalance of a classic group waits for these members; None where static ones may exceed it."""
-    if not members or any(one["group_instance_id"] is not None for one in members):
-        return None
-    return max(
-        (one["rebalance_timeout_ms"] for one in members if one["rebalance_timeout_ms"] is not None), default=None
-    )
+def _members(lists: pa.ListArray) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
+    """Return the members' ids and the longest rebalance timeout of each list; None where static ones may exceed it."""
+    lengths = pc.list_value_length(lists).to_pylist()
+    ids: list[tuple[str, ...] | None] = [None if length is None else () for length in lengths]
+    timeouts: list[int | None] = [None] * len(lengths)
+    if not any(lengths):
+        return ids, timeouts
+    flat = lists.flatten()
+    names, instances, waits = (pc.struct_field(flat, name).to_pylist() for name in MEMBER_FIELDS[:3])
+    start = 0
+    for row, length in enumerate(lengths):
+        if length:
+            end = start + length
+            ids[row] = tuple(sorted(names[start:end]))
+            if instances[start:end].count(None) == length:
+                timeouts[row] = max((wait for wait in waits[start:end] if wait is not None), default=None)
+            start = end
+    return ids, timeouts
 
 
-def _topics(own: list[str] | None, members: list[dict[str, Any]] | None) -> tuple[str, ...]:
-    named: set[str | None] = set(own or ())
-    for member in members or ():
-        named.update(member["topics"] or ())
-        named.update(part["topic"] for part in member["assignment"] or ())
+def _topics(rows: pa.RecordBatch) -> list[tuple[str, ...]]:
+    """Return the topics that each row names: its own, and those that its members subscribe to or have."""
+    own, lists = rows.column("topics"), rows.column("members")
+    places = np.arange(rows.num_rows)
+    members, flat = _repeat(places, lists), lists.flatten()
+    subscribed, assigned = (pc.struct_field(flat, name) for name in MEMBER_FIELDS[3:])
     # Brokers that write ids of topics have no names.
-    return tuple(sorted(name for name in named if name is not None))
+    parts = pc.struct_field(assigned.flatten(), "topic")
+    names = pa.concat_arrays([own.flatten(), subscribed.flatten(), parts]).dictionary_encode()
+    if not len(names):
+        return [()] * rows.num_rows
+    found = np.concatenate([_repeat(places, own), _repeat(members, subscribed), _repeat(members, assigned)])
+    is_kept = names.is_valid().to_numpy(zero_copy_only=False)
+    is_kept &= ~rows.column("tombstone").fill_null(False).to_numpy(zero_copy_only=False)[found]  # noqa: FBT003
+    known = names.dictionary.to_pylist()
+    pairs = np.unique(found[is_kept] * len(known) + names.indices.fill_null(0).to_numpy()[is_kept])
+    topics: list[tuple[str, ...]] = [()] * rows.num_rows
+    for place, name in zip((pairs // len(known)).tolist(), (pairs % len(known)).tolist(), strict=True):
+        topics[place] = (*topics[place], known[name])
+    return [tuple(sorted(each)) for each in topics]
 
 
-def _once(
-    times: npt.NDArray[np.int64], states: npt.NDArray[np.int8], members: npt.NDArray[np.int32]
-) -> npt.NDArray[np.intp]:
-    """Return the rows in order of time, of those that are equal the first one."""
-    order = np.lexsort((members, states, times))
-    is_other = np.ones(len(order), bool)
-    is_other[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in (times, states, members)])
-    return order[is_other]
+def _repeat(places: npt.NDArray[np.int64], lists: pa.ListArray) -> npt.NDArray[np.int64]:
+    """Return the place of each list for each of its elements."""
+    return np.repeat(places, pc.list_value_length(lists).fill_null(0).to_numpy())
 
 
 def _samples_by_day(
-    events: pa.RecordBatch, times: npt.NDArray[np.int64], is_sample: npt.NDArray[np.bool_]
+    events: pa.RecordBatch, times: npt.NDArray[np.int64], rows: npt.NDArray[np.intp]
 ) -> dict[int, Samples]:
-    rows = np.flatnonzero(is_sample)
     encoded = events.column("state").dictionary_encode()
     names = tuple(encoded.dictionary.to_pylist())
-    states = encoded.indices.fill_null(-1).to_numpy()[rows].astype(np.int8)
     lists = events.column("members")
-    members = pc.list_value_length(lists).fill_null(UNKNOWN).to_numpy()[rows].astype(np.int32)
+    states = encoded.indices.fill_null(-1).to_numpy().astype(np.int8)
+    members = pc.list_value_length(lists).fill_null(UNKNOWN).to_numpy()
     # A sample of a group that has no members has no list of them either.
-    members[np.isin(states, [place for place, name in enumerate(names) if name in _NOBODY])] = 0
-    order = _once(times[rows], states, members)
-    at = times[rows][order]
-    days, starts = np.unique(at // DAY_US, return_index=True)
+    empty = [place for place, name in enumerate(names) if name in _NOBODY]
+    if empty:
+        members = np.where(np.isin(states, empty), 0, members)
+    rows = _once(rows, times, states, members)
+    at = times[rows]
+    first, last = int(at[0]) // DAY_US, int(at[-1]) // DAY_US
     found = {}
-    for day, start, end in zip(days.tolist(), starts, [*starts[1:], len(at)], strict=True):
-        own = order[start:end]
-        last = rows[own][at[start:end] == at[end - 1]]
-        topics = frozenset(topic for row in last for topic in _topics(None, lists[int(row)].as_py()))
-        found[day] = Samples(at[start:end], states[own], names, members[own], topics)
+    ends = np.searchsorted(at, [day * DAY_US for day in range(first, last + 2)]).tolist()
+    for day, start, end in zip(range(first, last + 1), ends, ends[1:], strict=False):
+        if start < end:
+            own = rows[start:end]
+            newest = own[int(np.searchsorted(at[start:end], at[end - 1])) :]
+            topics = frozenset().union(*_topics(events.take(pa.array(newest))))
+            found[day] = Samples(at[start:end], states[own], names, members[own], topics)
     return found
+
+
+def _once(
+    rows: npt.NDArray[np.intp],
+    times: npt.NDArray[np.int64],
+    states: npt.NDArray[np.int8],
+    members: npt.NDArray[np.int32],
+) -> npt.NDArray[np.intp]:
+    """Return the rows in order of time, of equal ones the first."""
+    if (np.diff(times[rows]) > 0).all():
+        return rows
+    rows = rows[np.lexsort((members[rows], states[rows], times[rows]))]
+    is_other = np.ones(len(rows), bool)
+    is_other[1:] = np.logical_or.reduce([np.diff(column[rows]) != 0 for column in (times, states, members)])
+    return rows[is_other]
