@@ -84,8 +84,12 @@ def split_days(events: pa.RecordBatch) -> dict[int, DayEvents]:
         return {}
     times = events.column("record_time").cast(pa.int64()).to_numpy()
     is_record = pc.equal(events.column("origin"), "topic").to_numpy(zero_copy_only=False)
-    records = _records_by_day(events.filter(pa.array(is_record)), times[is_record]) if is_record.any() else {}
-    samples = {} if is_record.all() else _samples_by_day(events, times, np.flatnonzero(~is_record))
+    has_samples = not is_record.all()
+    records = {}
+    if is_record.any():
+        rows = events.filter(pa.array(is_record)) if has_samples else events
+        records = _records_by_day(rows, times[is_record])
+    samples = _samples_by_day(events, times, np.flatnonzero(~is_record)) if has_samples else {}
     others = _days_without_rebalances(events, times)
     return {
         day: DayEvents(records.get(day, []), samples.get(day), day in others) for day in sorted({*records, *samples})
@@ -149,18 +153,20 @@ def _members(lists: pa.ListArray) -> tuple[list[tuple[str, ...] | None], list[in
 
 def _topics(rows: pa.RecordBatch) -> list[tuple[str, ...]]:
     """Return the topics that each row names: its own, and those that its members subscribe to or have."""
-    own, lists = rows.column("topics"), rows.column("members")
+    own, lists, tombstones = rows.column("topics"), rows.column("members"), rows.column("tombstone")
+    flat = lists.flatten()
+    if not len(flat):
+        named = zip(own.to_pylist(), tombstones.to_pylist(), strict=True)
+        return [() if is_removed else tuple(sorted(set(topics or ()))) for topics, is_removed in named]
     places = np.arange(rows.num_rows)
-    members, flat = _repeat(places, lists), lists.flatten()
+    members = _repeat(places, lists)
     subscribed, assigned = (pc.struct_field(flat, name) for name in MEMBER_FIELDS[3:])
     # Brokers that write ids of topics have no names.
     parts = pc.struct_field(assigned.flatten(), "topic")
     names = pa.concat_arrays([own.flatten(), subscribed.flatten(), parts]).dictionary_encode()
-    if not len(names):
-        return [()] * rows.num_rows
     found = np.concatenate([_repeat(places, own), _repeat(members, subscribed), _repeat(members, assigned)])
     is_kept = names.is_valid().to_numpy(zero_copy_only=False)
-    is_kept &= ~rows.column("tombstone").fill_null(False).to_numpy(zero_copy_only=False)[found]  # noqa: FBT003
+    is_kept &= ~tombstones.fill_null(False).to_numpy(zero_copy_only=False)[found]  # noqa: FBT003
     known = names.dictionary.to_pylist()
     pairs = np.unique(found[is_kept] * len(known) + names.indices.fill_null(0).to_numpy()[is_kept])
     topics: list[tuple[str, ...]] = [()] * rows.num_rows
@@ -195,9 +201,16 @@ def _samples_by_day(
         if start < end:
             own = rows[start:end]
             newest = own[int(np.searchsorted(at[start:end], at[end - 1])) :]
-            topics = frozenset().union(*_topics(events.take(pa.array(newest))))
-            found[day] = Samples(at[start:end], states[own], names, members[own], topics)
+            topics = (topic for row in newest for topic in _assigned(lists[int(row)]))
+            found[day] = Samples(at[start:end], states[own], names, members[own], frozenset(topics))
     return found
+
+
+def _assigned(members: pa.ListScalar) -> Iterator[str]:
+    """Return the topics of the members of one sample."""
+    for member in members.as_py() or ():
+        yield from member["topics"] or ()
+        yield from (part["topic"] for part in member["assignment"] or () if part["topic"] is not None)
 
 
 def _once(
