@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kafka_groups.pipeline.transform.kernels.epochs import Span
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
 from tests.pipeline.transform.kernels.stories import (
@@ -67,6 +68,17 @@ STORIES: Mapping[str, Sequence[Row]] = {
         removed(20, "ShareGroupMetadata"),
         *joins(30, 1, "m"),
     ],
+    "whose leave was lost": [left(0, "x"), removed(10, "StreamsGroupMetadata"), *joins(30, 1, "m")],
+    "created after a removal": [removed(0), *joins(30, 3, "m")],
+    "upgraded before": [removed(0, "GroupMetadata"), *joins(1, 3, "m")],
+    "upgraded the day before": [removed(0, "GroupMetadata"), *joins(DAY, 3, "m")],
+    "began the day before": [epoch(0, 1), *joins(DAY, 3, "m")],
+    "soon removed": [*joins(0, 3, "m"), left(10, "m"), removed(20)],
+    "joined the day before": [*joins(0, 4, "d"), *joins(DAY, 5, "e")],
+    "there the day before": [stable(0, 3, "a"), *joins(DAY, 4, "d")],
+    "left twice": [*joins(0, 1, "m"), left(10, "m"), left(11, "m")],
+    "there, left, and back": [stable(0, 4, "a"), left(10, "a"), stable(20, 4, "a"), stable(70, 4, "a")],
+    "stable before the epoch": [stable(-10, 4, "a"), *joins(0, 4, "d", "a")],
     "left, and back": [*joins(0, 1, "m"), left(10, "m"), epoch(10, 2), *joins(20, 3, "m"), *joins(90, 4, "n", "m")],
 }
 
@@ -143,7 +155,22 @@ def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_ep
 
 
 def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group() -> None:
+    (early,) = build(placed(STORIES["of another protocol before"][:3]))
+
     assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
+    assert early.state.span == Span()
+
+
+def test_an_open_span_ends_with_the_life_of_the_group() -> None:
+    assert who(found("whose leave was lost", 1, second=30)) == (0, 1, ["m"], [])
+
+
+def test_members_that_were_there_the_day_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
+    assert who(found("there the day before", 4)) == (1, 2, ["d"], [])
+
+
+def test_a_member_that_was_stable_at_the_epoch_before_its_record_does_not_reach_it_again() -> None:
+    assert took(found("stable before the epoch", 4)) == ("open", None)
 
 
 def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> None:
@@ -154,6 +181,15 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
 @pytest.mark.parametrize(
     ("story", "wanted"),
     [
+        ("overtaken, and no other member", {5: (None, None), 12: (None, 2)}),
+        ("created after a removal", {31: (None, 1)}),
+        ("upgraded before", {2: (None, 1)}),
+        ("upgraded the day before", {DAY + 1: (None, 1)}),
+        ("began the day before", {DAY + 1: (None, 1)}),
+        ("soon removed", {1: (None, 1)}),
+        ("joined the day before", {1: (None, None), DAY + 1: (None, 2)}),
+        ("left twice", {12: ("Empty", 0)}),
+        ("there, left, and back", {1: (None, 1), 11: ("Empty", 0), 21: (None, 1)}),
         ("joined", {-1: (None, None), 1: (None, 4), 120: (None, 5)}),
         ("no other member yet", {10: (None, None)}),
         ("all left", {10: ("Empty", 0)}),

@@ -58,10 +58,17 @@ STORIES: Mapping[str, Sequence[Row]] = {
         *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
         *(joined(15, "m2 again"), stable(15, 3, "m2 again")),
     ],
+    "replaced, and stable after midnight": [
+        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
+        *(joined(15, "m2 again"), stable(DAY, 3, "m2 again")),
+    ],
     "replaced after midnight": [
         *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
         *(joined(DAY / 2 + 15, "m2 again"), stable(DAY / 2 + 15, 3, "m2 again")),
     ],
+    "epoch written again": [*TWO_MEMBERS, epoch(20, 2), stable(30, 2, "m1")],
+    "removed": [*TWO_MEMBERS, removed(20), stable(30, 2, "m1")],
+    "removed the next day": [*TWO_MEMBERS, removed(DAY), stable(DAY + 1, 2, "m1")],
     "deleted and created": [
         *(joined(0, "m1"), epoch(0, 1), stable(1, 1, "m1"), left(10, "m1"), epoch(10, 2), removed(20)),
         *(joined(30, "m2"), epoch(30, 1), stable(34, 1, "m2")),
@@ -122,6 +129,8 @@ def test_a_rebalance_without_a_usable_time_before_it_has_no_duration(story: str,
 
 def test_a_generation_that_is_written_again_is_no_other_rebalance() -> None:
     assert [row.generation for row in of("written again")] == [1]
+    assert [row.generation for row in of("epoch written again")] == [1, 2]
+    assert took("epoch written again", 2) == ("exact", 20_000)
 
 
 def test_the_last_phase_is_the_time_from_the_last_join_to_the_record() -> None:
@@ -150,7 +159,7 @@ def test_a_member_that_joins_with_the_next_epoch_has_not_reached_the_one_before(
     assert took("newcomer", 4) == ("exact", 20_000)
 
 
-@pytest.mark.parametrize("story", ["replaced", "replaced after midnight"])
+@pytest.mark.parametrize("story", ["replaced", "replaced after midnight", "replaced, and stable after midnight"])
 def test_a_member_that_replaces_another_is_not_counted_beside_it(story: str) -> None:
     """A static member that starts again has another id; m1 never reached the epoch."""
     assert took(story, 3) == ("open", None)
@@ -174,5 +183,6 @@ def test_a_group_that_is_created_again_counts_from_the_beginning() -> None:
 def test_a_rebalance_is_followed_until_the_end_of_the_next_day_and_no_further() -> None:
     assert took("reached the next day", 2) == ("exact", (DAY - 10) * 1_000)
     assert took("reached two days later", 2) == ("open", None)
+    assert took("removed the next day", 2) == took("removed", 2) == ("open", None)
     assert took("overtaken the next day", 2) == ("overtaken", (DAY - 10) * 1_000)
     assert took("overtaken two days later", 2) == ("open", None)

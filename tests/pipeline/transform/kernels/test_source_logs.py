@@ -66,12 +66,14 @@ def test_a_topic_recreated_with_other_partitions_is_another_log() -> None:
     assert result(rows) == result(placed([*BEFORE, *AFTER]))
 
 
-def test_a_log_that_lost_its_end_gives_what_the_same_records_give_in_one_log() -> None:
-    """The records from the third on were lost, and others have their offsets."""
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_log_that_lost_its_end_gives_what_the_same_records_give_in_one_log(first: int) -> None:
+    """The last records were lost, and others have their offsets."""
     after = moved(CLASSIC_AFTER, 100)
-    again = [row | {"source_offset": 1 + place} for place, row in enumerate(after)]
+    again = [row | {"source_offset": first + place} for place, row in enumerate(after)]
 
     assert result([*placed(CLASSIC), *again]) == result(placed([*CLASSIC, *after]))
+    assert [log.number for log in build([*placed(CLASSIC), *again])[0].state.logs.values()] == [1]
 
 
 def test_records_of_one_log_whose_times_go_back_stay_in_its_order() -> None:

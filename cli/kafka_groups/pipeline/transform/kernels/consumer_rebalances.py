@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_groups.pipeline.transform.kernels.epochs import UPGRADE, Epoch, EpochDay, Span
 from kafka_groups.pipeline.transform.kernels.memberships import FIRST_EPOCH, JOIN, OF_MEMBERS, Change, LifeDay
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, midnights, milliseconds
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, milliseconds
 
 _NOTHING: Final = EpochDay((), (), (), {}, Span())
 
@@ -46,9 +46,9 @@ def _rebalance(
     started_at = epoch.record.time
     reached_at = max(arrivals.values(), default=started_at)
     ended_at = None
-    if members is not None and len(arrivals) >= members and midnights(started_at, reached_at) <= 1:
+    if members is not None and len(arrivals) >= members:
         quality, ended_at = "exact", max(started_at, reached_at)
-    elif overtaken_at is not None and midnights(started_at, overtaken_at) <= 1:
+    elif overtaken_at is not None:
         quality, ended_at = "bound" if members is None else "overtaken", overtaken_at
     else:
         quality = "unknown" if members is None else "open"

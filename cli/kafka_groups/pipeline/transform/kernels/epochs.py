@@ -38,7 +38,7 @@ class Epoch:
     change: int  # of the number of members, on this date and in this life
     joined_at: int | None  # the first join, as far as that
     arrivals: dict[str, int] = field(default_factory=dict)  # when members that were there before it reached it
-    newcomers: set[str] = field(default_factory=set)  # members that joined for the first time after it
+    newcomers: set[str] = field(default_factory=set)  # members that joined after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,11 @@ class _Walk:
     def follow(self, life: LifeDay) -> None:
         changes = {change.at: change for change in life.changes}
         total, joined_at = 0, None
-        known: set[str] = set()
         for at, record in enumerate(life.records):
             if (change := changes.get(at)) is not None:
                 total += change.number
                 if change.number > 0:
                     joined_at = record.time if joined_at is None else min(joined_at, record.time)
-                name = record.member_id or ""
-                if name in life.newcomers and name not in known:
-                    self._newcomers.add(name)
-                known.add(name)
                 self._count(change)
             if at in life.arrivals:
                 self._arrive(life, record)
@@ -111,6 +106,8 @@ class _Walk:
 
     def _count(self, change: Change) -> None:
         name = change.record.member_id or ""
+        if change.number > 0:
+            self._newcomers.add(name)
         if not change.record.type.startswith(_OURS):
             return
         if change.number < 0:

@@ -52,7 +52,6 @@ class LifeDay:
     records: Sequence[Record]
     before: Membership
     changes: Sequence[Change]
-    newcomers: AbstractSet[str]  # members whose first record is a join on this date
     there: AbstractSet[str]  # members that were there before their first record on this date
     arrivals: AbstractSet[int]  # places where a member became STABLE at another epoch than before
 
@@ -119,7 +118,6 @@ def _follow(start: int, records: Sequence[Record], before: Membership) -> tuple[
     """Return the life on the date, and its members at the end."""
     members, left = dict(before.members), set(before.left)
     changes: list[Change] = []
-    newcomers: set[str] = set()
     there: set[str] = set()
     arrivals: set[int] = set()
     for at, record in enumerate(records):
@@ -128,8 +126,8 @@ def _follow(start: int, records: Sequence[Record], before: Membership) -> tuple[
             continue
         is_member, is_leave = name in members, record.meaning == _LEAVE
         is_new = not is_member and name not in left
-        if is_new:
-            (newcomers if record.meaning == JOIN else there).add(name)
+        if is_new and record.meaning != JOIN:
+            there.add(name)
         if is_leave:
             if is_member or is_new:
                 changes.append(Change(at, record, -1))
@@ -143,7 +141,7 @@ def _follow(start: int, records: Sequence[Record], before: Membership) -> tuple[
         if _is_arrival(record) and members[name] != record.epoch:
             members[name] = record.epoch
             arrivals.add(at)
-    return LifeDay(start, records, before, changes, newcomers, there, arrivals), members
+    return LifeDay(start, records, before, changes, there, arrivals), members
 
 
 def _after(day: LifeDay, members: Mapping[str, int | None]) -> Membership:
