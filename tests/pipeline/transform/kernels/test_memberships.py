@@ -76,6 +76,9 @@ STORIES: Mapping[str, Sequence[Row]] = {
     "soon removed": [*joins(0, 3, "m"), left(10, "m"), removed(20)],
     "joined the day before": [*joins(0, 4, "d"), *joins(DAY, 5, "e")],
     "there the day before": [stable(0, 3, "a"), *joins(DAY, 4, "d")],
+    "joined before its epoch": [joined(0, "d"), epoch(5, 4), stable(6, 4, "d")],
+    "joined in another batch": [joined(-10, "x"), *joins(0, 4, "d", "a")],
+    "of a clock that is behind": [joined(0, "d"), epoch(0, 1), stable(-1, 1, "d")],
     "left twice": [*joins(0, 1, "m"), left(10, "m"), left(11, "m")],
     "there, left, and back": [stable(0, 4, "a"), left(10, "a"), stable(20, 4, "a"), stable(70, 4, "a")],
     "stable before the epoch": [stable(-10, 4, "a"), *joins(0, 4, "d", "a")],
@@ -167,6 +170,18 @@ def test_an_open_span_ends_with_the_life_of_the_group() -> None:
 
 def test_members_that_were_there_the_day_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
     assert who(found("there the day before", 4)) == (1, 2, ["d"], [])
+
+
+def test_members_that_joined_in_another_batch_than_the_first_epoch_that_remains_did_not_join_with_it() -> None:
+    assert who(found("joined in another batch", 4)) == (2, 3, ["d"], [])
+
+
+def test_if_a_member_joined_before_the_epoch_the_others_have_shown_themselves() -> None:
+    assert who(found("joined before its epoch", 4, second=5)) == (None, 1, None, None)
+
+
+def test_no_rebalance_ends_before_it_began() -> None:
+    assert took(found("of a clock that is behind", 1)) == ("exact", 0)
 
 
 def test_a_member_that_was_stable_at_the_epoch_before_its_record_does_not_reach_it_again() -> None:
