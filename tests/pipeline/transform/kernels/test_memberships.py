@@ -75,7 +75,7 @@ STORIES: Mapping[str, Sequence[Row]] = {
     "began the day before": [epoch(0, 1), *joins(DAY, 3, "m")],
     "soon removed": [*joins(0, 3, "m"), left(10, "m"), removed(20)],
     "joined the day before": [*joins(0, 4, "d"), *joins(DAY, 5, "e")],
-    "there the day before": [stable(0, 3, "a"), *joins(DAY, 4, "d")],
+    "there two days before": [stable(-DAY, 3, "a"), stable(0, 3, "a"), *joins(DAY, 4, "d")],
     "joined before its epoch": [joined(0, "d"), epoch(5, 4), stable(6, 4, "d")],
     "joined in another batch": [joined(-10, "x"), *joins(0, 4, "d", "a")],
     "of a clock that is behind": [joined(0, "d"), epoch(0, 1), stable(-1, 1, "d")],
@@ -168,8 +168,8 @@ def test_an_open_span_ends_with_the_life_of_the_group() -> None:
     assert who(found("whose leave was lost", 1, second=30)) == (0, 1, ["m"], [])
 
 
-def test_members_that_were_there_the_day_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
-    assert who(found("there the day before", 4)) == (1, 2, ["d"], [])
+def test_members_that_were_there_days_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
+    assert who(found("there two days before", 4)) == (1, 2, ["d"], [])
 
 
 def test_members_that_joined_in_another_batch_than_the_first_epoch_that_remains_did_not_join_with_it() -> None:
@@ -203,7 +203,7 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
         ("began the day before", {DAY + 1: (None, 1)}),
         ("soon removed", {1: (None, 1)}),
         ("joined the day before", {1: (None, None), DAY + 1: (None, 2)}),
-        ("left twice", {12: ("Empty", 0)}),
+        ("left twice", {5: (None, 1), 12: ("Empty", 0)}),
         ("there, left, and back", {1: (None, 1), 11: ("Empty", 0), 21: (None, 1)}),
         ("joined", {-1: (None, None), 1: (None, 4), 120: (None, 5)}),
         ("no other member yet", {10: (None, None)}),
