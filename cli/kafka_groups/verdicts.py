@@ -55,11 +55,11 @@ SILENT_MS: Final = 600_000
 COMMIT_POINTS: Final = 5
 SAMPLE_POINTS: Final = 12
 # The lags of this many points are compared: one alone may be that of a late commit.
-_COMPARED: Final = 3
+COMPARED_POINTS: Final = 3
 # A lag that grows by more than one twentieth of what is produced grows.
-_GROWTH_DIVISOR: Final = 20
+GROWTH_DIVISOR: Final = 20
 # One commit shows neither progress nor a standstill.
-_LEAST_COMMITS: Final = 2
+LEAST_COMMITS: Final = 2
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
 
 
@@ -246,7 +246,7 @@ def _was_rewound(commits: Sequence[Commit]) -> bool:
 
 
 def _has_stalled(commits: Sequence[Commit], rules: Rules) -> bool:
-    return len(commits) >= _LEAST_COMMITS and all(
+    return len(commits) >= LEAST_COMMITS and all(
         commit.offset == commits[0].offset and commit.lag is not None and commit.lag > rules.allowed_lag
         for commit in commits
     )
@@ -256,14 +256,14 @@ def _pace_of(window: Window, current_lag: int, rules: Rules) -> str:
     count = SAMPLE_POINTS if window.is_sampled else COMMIT_POINTS
     points = window.points[-count:]
     if len(points) < count:
-        return "incomplete" if len(window.commits) < _LEAST_COMMITS else "lag_unknown"
-    first, last = points[:_COMPARED], points[-_COMPARED:]
+        return "incomplete" if len(window.commits) < LEAST_COMMITS else "lag_unknown"
+    first, last = points[:COMPARED_POINTS], points[-COMPARED_POINTS:]
     growth = sum(point.lag for point in last) - sum(point.lag for point in first)
     produced = sum(point.end for point in last) - sum(point.end for point in first)
     # The division comes first, so that no product is larger than an offset.
-    has_grown = growth > max(0, produced) // _GROWTH_DIVISOR
-    is_behind = sum(point.lag for point in last) > _COMPARED * rules.allowed_lag
-    middle = points[count // 2 : count // 2 + _COMPARED]
+    has_grown = growth > max(0, produced) // GROWTH_DIVISOR
+    is_behind = sum(point.lag for point in last) > COMPARED_POINTS * rules.allowed_lag
+    middle = points[count // 2 : count // 2 + COMPARED_POINTS]
     has_fallen_since = current_lag < min(point.lag for point in middle)
     return "falling_behind" if has_grown and is_behind and not has_fallen_since else "keeping_up"
 

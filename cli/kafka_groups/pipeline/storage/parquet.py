@@ -10,7 +10,7 @@ from kafka_groups.pipeline.storage.formats import DataFile
 from kafka_groups.pipeline.storage.layout import date_path, dates_of, files_by_batch
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.staging import StagedFile
-from kafka_groups.pipeline.tables import TABLES, Table
+from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ class ParquetFormat:
     def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str, *, batch: str) -> None:
         """Date by date, each in one step."""
         for date, paths in sorted(found.items()):
-            spark_tables.replace_date(self._place, TABLES[table], date, paths, staging, batch)
+            spark_tables.replace_date(self._place, table, date, paths, staging, batch)
 
     def check_swap(self) -> None:
         """It needs directories that can be exchanged."""

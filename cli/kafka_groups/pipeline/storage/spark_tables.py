@@ -91,12 +91,12 @@ def check_dates(table: Table, found: Collection[str], dates: Sequence[dt.date]) 
         raise ValueError(message)
 
 
-def replace_date(place: Place, table: Table, date: str, files: Sequence[str], staging: str, batch: str) -> None:
+def replace_date(place: Place, table: str, date: str, files: Sequence[str], staging: str, batch: str) -> None:
     """The date holds these files and no others, in one step. The caller holds the lock."""
-    target = date_path(place, table.name, date)
+    target = date_path(place, table, date)
     if not files:
         remove_directory(place, target, staging)
         return
-    place.make(place.join(table.name))
+    place.make(place.join(table))
     arrange(place, f"{staging}/new/date={date}/batch={batch}", files)
     put_in(place, f"{staging}/new/date={date}", target, staging)

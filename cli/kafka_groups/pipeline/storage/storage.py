@@ -126,6 +126,22 @@ class Storage:
         finally:
             place.delete(staging)
 
+    def replace_files(self, table: Table, dates: Sequence[dt.date], files: Sequence[StagedFile]) -> None:
+        """Replace those dates of a derived table by the staged files; a date without one has no rows afterwards.
+
+        Each date changes in one step.
+        """
+        staging = new_staging(self.place)
+        wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
+        for file in files:
+            if file.table == table.name:
+                wanted[file.date].append(self.place.inside(file.path))
+        try:
+            with self.changing():
+                self.format.replace(table.name, wanted, staging, batch=BUILD)
+        finally:
+            self.place.delete(staging)
+
     def thin_date(
         self, table: Table, date: str, files: Sequence[DataFile], mask: Callable[[pa.Table], Sequence[bool]]
     ) -> bool:

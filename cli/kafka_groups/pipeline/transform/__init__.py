@@ -1,1 +1,1 @@
-"""Derived tables from facts: pure kernels, the state that one date leaves to the next, and the Spark stages."""
+"""The derived tables: pure kernels, and the stages in which Spark runs them."""

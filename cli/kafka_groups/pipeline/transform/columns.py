@@ -1,0 +1,55 @@
+"""Arrow columns as arrays of numbers and back: what a kernel takes, and what a stage hands to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints
+
+
+def to_ints(column: Any) -> Ints:
+    """Return a column of integers or times as 64-bit numbers, NULL where it has none."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).view(pa.int64())
+    return np.asarray(pc.fill_null(column.cast(pa.int64()), NULL))
+
+
+def to_flags(column: Any) -> Flags:
+    """Return a column of booleans, false where it has none."""
+    return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
+
+
+def to_codes(*columns: Any) -> tuple[tuple[Ints, ...], list[str]]:
+    """Return columns of texts as places in one sorted list of texts, NULL where a row has none; and that list."""
+    texts = sorted(
+        set(pc.unique(pa.chunked_array([c for column in columns for c in _chunks(column)])).to_pylist()) - {None}
+    )
+    known = pa.array(texts, pa.string())
+    return tuple(to_ints(pc.index_in(column, known)) for column in columns), texts
+
+
+def _chunks(column: Any) -> list[Any]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def nullable(values: Ints, kind: Any = None) -> Any:
+    """Return numbers as an Arrow column; NULL is null."""
+    found = pa.array(values, pa.int64(), mask=values == NULL)
+    return found if kind is None else found.cast(kind) if not pa.types.is_timestamp(kind) else found.view(kind)
+
+
+def texts_of(codes: Ints, texts: Sequence[str]) -> Any:
+    """Return codes as the column of texts that they are of."""
+    return pa.array(texts, pa.string()).take(nullable(codes))
+
+
+def to_lists(values: Any, owner: Ints, size: int) -> Any:
+    """Return values, ordered by owner, as one list for each of `size` owners."""
+    counts = np.bincount(owner, minlength=size) if len(owner) else np.zeros(size, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)

@@ -1,0 +1,182 @@
+"""What the stage of groups takes: rows of the first stage, events, and the state before them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.transform.columns import nullable
+from kafka_groups.pipeline.transform.kernels.retention import find_worst
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints
+from kafka_groups.pipeline.transform.packing import pack
+from kafka_groups.pipeline.transform.partition_batch import Names
+from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
+from kafka_groups.pipeline.transform.partition_rows import name_columns
+from kafka_groups.pipeline.transform.partition_stage import PartitionDay
+
+STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
+# Numbers of a KEY row and of a TOPIC row, in the order of their payload.
+KEY_NUMBERS: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us")
+KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
+KEY_WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
+TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
+# `name` is a group, or a topic where the row is of a topic. The numbers are of STATUS rows; without a rank the commit
+# was removed. The payload is packed numbers, a state as JSON, or a file as JSON.
+OUTPUT: Final = pa.schema(
+    [
+        ("cluster_id", pa.string()),
+        ("name", pa.string()),
+        ("kind", pa.int8()),
+        ("day", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("at_us", pa.int64()),
+        ("rank", pa.int64()),
+        ("complete", pa.float64()),
+        ("window_start_ms", pa.int64()),
+        ("window_end_ms", pa.int64()),
+        ("lag", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+# What the kernels of groups read of an event (group_events.COLUMNS), `members` as JSON.
+EVENT_TYPE: Final = pa.struct(
+    [
+        ("origin", pa.string()),
+        ("source_partition", pa.int32()),
+        ("source_offset", pa.int64()),
+        ("record_time", pa.timestamp("us", tz="UTC")),
+        ("tombstone", pa.bool_()),
+        ("type", pa.string()),
+        ("meaning", pa.string()),
+        ("epoch", pa.int32()),
+        ("previous_epoch", pa.int32()),
+        ("member_id", pa.string()),
+        ("member_state", pa.string()),
+        ("state_time", pa.timestamp("us", tz="UTC")),
+        ("topics", pa.list_(pa.string())),
+        ("members", pa.string()),
+        ("group_type", pa.string()),
+        ("state", pa.string()),
+        ("expression", pa.string()),
+    ]
+)
+MEMBERS: Final = pa.list_(
+    pa.struct(
+        [
+            ("member_id", pa.string()),
+            ("group_instance_id", pa.string()),
+            ("rebalance_timeout_ms", pa.int32()),
+            ("topics", pa.list_(pa.string())),
+            ("assignment", pa.list_(pa.struct([("topic", pa.string())]))),
+        ]
+    )
+)
+GROUP_INPUT: Final = pa.schema([*OUTPUT, ("event", EVENT_TYPE)])
+
+
+def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Any, with_logs: Any) -> Any:
+    """Yield record batches of OUTPUT from a day of partitions.
+
+    `is_read` says of which partitions' clusters anything was read on the day: the others have no day. `with_logs` says
+    for which partitions the log's own rows are wanted: for one that comes in parts, once.
+    """
+    yield _batch(_statuses(names, found))
+    present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
+    yield _batch(_keys(names, found, present))
+    yield _batch(_topics(names, found.logs, found.day, np.flatnonzero(with_logs & is_read)))
+
+
+def file_rows(files: Any) -> Any:
+    """Return a record batch of OUTPUT with the files that a task wrote (StagedFile)."""
+    rows = [json.dumps({"table": f.table, "date": f.date, "path": f.path, "rows": f.rows}).encode() for f in files]
+    return _batch({"kind": pa.array([FILE] * len(rows), pa.int8()), "payload": pa.array(rows, pa.binary())})
+
+
+def read_events(column: Any) -> Any:
+    """Return events (EVENT_TYPE) as a record batch of the columns that the kernels of groups take."""
+    rows = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    # Samples say the same again and again.
+    texts = rows.field("members").dictionary_encode()
+    known = pa.array([json.loads(text) for text in texts.dictionary.to_pylist()], MEMBERS)
+    columns = [known.take(texts.indices) if one.name == "members" else rows.field(one.name) for one in EVENT_TYPE]
+    return pa.RecordBatch.from_arrays(columns, names=[one.name for one in EVENT_TYPE])
+
+
+def _batch(columns: dict[str, Any]) -> Any:
+    size = len(columns["kind"])
+    arrays = [columns[one.name] if one.name in columns else pa.nulls(size, one.type) for one in OUTPUT]
+    return pa.RecordBatch.from_arrays(arrays, schema=OUTPUT)
+
+
+def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
+    """Verdicts of the day, the last ones of the evening before, and removals."""
+    rows, verdicts, carried, removed = found.keys.lags, found.verdicts, found.carried, found.keys.removals
+    keys = np.concatenate([carried.key, rows.key, removed.key])
+    nothing = np.full(len(removed), NULL)
+
+    def joined(before: Ints, own: Ints) -> Any:
+        return nullable(np.concatenate([before, own, nothing]))
+
+    complete = np.concatenate([carried.is_complete.astype(np.float64), verdicts.complete, np.zeros(len(removed))])
+    named = name_columns(names, keys)
+    at = np.concatenate([carried.at_us, rows.at_us, removed.at_us])
+    return {
+        "cluster_id": named["cluster_id"],
+        "name": named["group"],
+        "topic": named["topic"],
+        "partition": named["partition"],
+        "kind": pa.array(np.full(len(keys), STATUS, np.int8)),
+        "day": pa.array(np.full(len(keys), found.day, np.int32)),
+        "at_us": pa.array(at),
+        "rank": joined(carried.rank, verdicts.rank),
+        "complete": pa.array(complete),
+        "window_start_ms": joined(carried.window_start_ms, verdicts.window_start_ms),
+        "window_end_ms": joined(carried.window_end_ms, verdicts.window_end_ms),
+        "lag": joined(carried.lag, rows.lag),
+    }
+
+
+def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:
+    keys, logs = found.keys, found.logs
+    worst = _worst(keys, logs)
+    grown = logs.grown[names.partition_of]
+    flags = {"has_records": keys.days.has_records, "lives": keys.lives, "is_orphaned": keys.is_orphaned}
+    flags["is_quiet"] = grown == 0
+    columns = [
+        *(getattr(keys.days, name)[present] for name in KEY_NUMBERS),
+        *(flags[name][present] for name in KEY_FLAGS),
+        *(getattr(worst, name)[present] for name in KEY_WORST),
+    ]
+    named = name_columns(names, present)
+    size = len(present)
+    return {
+        "cluster_id": named["cluster_id"],
+        "name": named["group"],
+        "topic": named["topic"],
+        "partition": named["partition"],
+        "kind": pa.array(np.full(size, KEY, np.int8)),
+        "day": pa.array(np.full(size, found.day, np.int32)),
+        "payload": pack(columns, (), size),
+    }
+
+
+def _worst(keys: KeyDay, logs: LogDay) -> Any:
+    start = logs.ends.rows.log_start[keys.lags.observation]
+    return find_worst(keys.lags, start, keys.time_lags.time_lag_ms, len(keys.lives))
+
+
+def _topics(names: Names, logs: LogDay, day: int, chosen: Ints) -> dict[str, Any]:
+    observed = chosen[logs.is_observed[chosen]]
+    columns = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
+    place = pa.array(observed)
+    return {
+        "cluster_id": names.cluster_id.take(place),
+        "name": names.topic.take(place),
+        "kind": pa.array(np.full(len(observed), TOPIC, np.int8)),
+        "day": pa.array(np.full(len(observed), day, np.int32)),
+        "payload": pack(columns, (), len(observed)),
+    }

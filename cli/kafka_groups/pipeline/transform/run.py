@@ -1,0 +1,127 @@
+"""A build: the two stages over the dates that are wanted, and what they wrote put in place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.tables import (
+    GROUP_DAILY,
+    GROUP_STATUS,
+    LAG_HISTORY,
+    OFFSETS_TOPIC,
+    REBALANCES,
+    TOPIC_DAILY,
+)
+from kafka_groups.pipeline.transform.columns import nullable, to_flags, to_ints
+from kafka_groups.pipeline.transform.group_input import FILE, OUTPUT
+from kafka_groups.pipeline.transform.group_stage import GroupSettings
+from kafka_groups.pipeline.transform.inputs import group_input, partition_facts, schema_of, with_partition_state
+from kafka_groups.pipeline.transform.kernels.segments import NULL
+from kafka_groups.pipeline.transform.partition_stage import Settings
+from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
+from kafka_groups.pipeline.transform.summary import Summary, summarise
+from kafka_groups.pipeline.transform.tasks import DAY_US, RESULT, Task, run_groups, run_partitions
+from kafka_groups.verdicts import Rules
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EPOCH: Final = date(1970, 1, 1)
+_TIME: Final = pa.timestamp("us", tz="UTC")
+
+
+def transform(
+    spark: SparkSession, storage: Storage, dates: Sequence[date], *, rules: Rules, lookback_days: int, tasks: int
+) -> Mapping[str, int]:
+    """Make the derived tables of `dates`, ascending, from their facts and the state before them; return their rows."""
+    states = StateTables(storage)
+    day_before = dates[0] - timedelta(days=1)
+    numbers = [(day - _EPOCH).days for day in dates]
+    summary = summarise(spark, storage, [day_before, *dates])
+    stage = storage.stage()
+    task = Task(
+        stage,
+        Settings(numbers, rules, lookback_days),
+        GroupSettings(numbers, numbers[0] - 1),
+        summary,
+        frozenset(day for day in numbers if day >= numbers[-1] - lookback_days),
+    )
+    before = states.read(spark, PARTITION_STATE, states.newest_before(PARTITION_STATE, dates[0]))
+    facts = with_partition_state(partition_facts(spark, storage, dates), before, numbers[0], tasks)
+    first = facts.mapInArrow(partial(run_partitions, task), schema_of(OUTPUT))
+    of_groups = states.read(spark, GROUP_STATE, states.newest_before(GROUP_STATE, day_before))
+    rows = group_input(spark, storage, [day_before, *dates], first, of_groups, tasks)
+    found = rows.mapInArrow(partial(run_groups, task), schema_of(RESULT)).toArrow()
+    files = _files(found)
+    files += _write_topics(stage, found, summary, numbers, lookback_days)
+    for table in (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY):
+        wanted = [day_before, *dates] if table is REBALANCES else dates
+        storage.replace_files(table, wanted, files)
+    oldest = dates[-1] - timedelta(days=lookback_days + 1)
+    for state in (PARTITION_STATE, GROUP_STATE):
+        states.replace(state, [_EPOCH + timedelta(days=day) for day in sorted(task.state_days)], files, oldest=oldest)
+    count: dict[str, int] = {}
+    for file in files:
+        count[file.table] = count.get(file.table, 0) + file.rows
+    return count
+
+
+def _files(found: Any) -> list[StagedFile]:
+    rows = found.filter(pa.compute.equal(found["kind"], FILE))["file"].to_pylist()
+    return [StagedFile(**json.loads(row)) for row in rows]
+
+
+def _write_topics(
+    stage: str, found: Any, summary: Summary, days: Sequence[int], lookback_days: int
+) -> list[StagedFile]:
+    writer = StagedWriter(stage)
+    parts = found.filter(pa.compute.not_equal(found["kind"], FILE))
+    sums = [(name, "sum") for name in ("readers", "committed", "partitions", "grown")]
+    whole = parts.group_by(["cluster_id", "topic", "day"]).aggregate(
+        [*sums, ("is_named", "max"), ("sampled_us", "max")]
+    )
+    writer.write(TOPIC_DAILY, _topic_rows(whole, summary, days, lookback_days))
+    return writer.close()
+
+
+def _topic_rows(whole: Any, summary: Summary, days: Sequence[int], lookback_days: int) -> Any:
+    """Return rows of topic_daily: of each topic that was observed on the day, or has a commit at its end.
+
+    A topic is unread only if the day's last sample saw it, or without samples if records were read that day.
+    """
+    clusters, day = whole["cluster_id"].to_pylist(), to_ints(whole["day"].combine_chunks())
+    read = [summary.days.get((cluster, int(one))) for cluster, one in zip(clusters, day, strict=True)]
+    record = np.array([NULL if one is None else one.record_us for one in read], np.int64)
+    sample = np.array([NULL if one is None else one.sample_us for one in read], np.int64)
+    numbers = {
+        name: to_ints(whole[f"{name}_sum"].combine_chunks()) for name in ("readers", "committed", "partitions", "grown")
+    }
+    committed, partitions = np.maximum(numbers["committed"], 0), numbers["partitions"]
+    named, sampled = to_flags(whole["is_named_max"].combine_chunks()), to_ints(whole["sampled_us_max"].combine_chunks())
+    is_there = np.where(sample != NULL, sampled == sample, record != NULL)
+    is_internal = np.asarray(pa.compute.equal(whole["topic"], OFFSETS_TOPIC)) & (committed == 0)
+    # The topic of the offsets is sampled for its coordinators.
+    chosen = np.flatnonzero(((partitions != NULL) | (committed > 0)) & np.isin(day, days) & ~is_internal)
+    place = pa.array(chosen)
+    columns = {
+        "cluster_id": whole["cluster_id"].combine_chunks().take(place),
+        "topic": whole["topic"].combine_chunks().take(place),
+        "day": pa.array(day[chosen] * DAY_US).view(_TIME),
+        "partitions": pa.array(np.maximum(partitions, 0)[chosen].astype(np.int32)),
+        "messages_produced": nullable(numbers["grown"][chosen]),
+        "readers": pa.array(np.maximum(numbers["readers"], 0)[chosen].astype(np.int32)),
+        "committed": pa.array(committed[chosen].astype(np.int32)),
+        "is_unread": pa.array(((committed == 0) & ~named & is_there)[chosen]),
+        "lookback_days": pa.array(np.full(len(chosen), lookback_days, np.int32)),
+    }
+    schema = TOPIC_DAILY.arrow()
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

@@ -1,0 +1,83 @@
+"""The tables of states: plain Parquet files beside the documented tables, for the next build alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from kafka_groups.pipeline.records.columns import TIME
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.layout import BUILD, new_staging
+from kafka_groups.pipeline.storage.parquet import ParquetFormat
+from kafka_groups.pipeline.storage.spark_tables import read_table
+from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.tables import Column, Table
+from kafka_groups.pipeline.tables.shape import CLUSTER, GROUP, PARTITION, TEXT, TOPIC
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DAY: Final = Column("day", TIME, "the day at whose end it holds")
+PARTITION_STATE: Final = Table(
+    "partition_state",
+    "What a build hands from day to day: of topic partitions (group null), and of groups on them.",
+    ("cluster_id", "topic", "partition", "group", "day"),
+    "day",
+    (
+        CLUSTER,
+        TOPIC,
+        PARTITION,
+        GROUP,
+        _DAY,
+        Column("state", pa.binary(), "numbers, as transform/state.py and packing.py have them"),
+    ),
+    derived=True,
+)
+GROUP_STATE: Final = Table(
+    "group_state",
+    "What a build hands from day to day: of groups.",
+    ("cluster_id", "group", "day"),
+    "day",
+    (CLUSTER, GROUP, _DAY, Column("state", TEXT, "members, epochs and subscriptions, as JSON")),
+    derived=True,
+)
+
+
+class StateTables:
+    """The states of a data directory."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._format = ParquetFormat(storage.place)
+
+    def newest_before(self, table: Table, day: date) -> date | None:
+        """Return the newest date before `day` that has a state."""
+        dates = [date.fromisoformat(each) for each in self._format.dates(table.name)]
+        return max((each for each in dates if each < day), default=None)
+
+    def read(self, spark: SparkSession, table: Table, day: date | None) -> DataFrame:
+        """Return the state at the end of a date; no rows for None."""
+        from pyspark.sql import functions as F
+
+        if day is None:
+            return spark.createDataFrame([], table.ddl())
+        return read_table(spark, self._storage.place, table).where(F.col("date") == day)
+
+    def replace(self, table: Table, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
+        """Replace the states of those dates, and remove those before `oldest`."""
+        place, staging = self._storage.place, new_staging(self._storage.place)
+        wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
+        for file in files:
+            if file.table == table.name:
+                wanted[file.date].append(place.inside(file.path))
+        try:
+            with self._storage.changing():
+                self._format.replace(table.name, wanted, staging, batch=BUILD)
+                for day in self._format.dates(table.name):
+                    if day < oldest.isoformat():
+                        self._format.remove(table.name, day, staging)
+        finally:
+            place.delete(staging)

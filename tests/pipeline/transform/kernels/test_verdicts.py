@@ -1,0 +1,95 @@
+"""The rules on many windows at once give the verdicts of `kafka_groups.verdicts` on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_groups.pipeline.transform.kernels.lag import LagRows
+from kafka_groups.pipeline.transform.kernels.segments import NULL
+from kafka_groups.pipeline.transform.kernels.verdicts import RULES, Evidence, judge_windows
+from kafka_groups.pipeline.transform.kernels.windows import Windows
+from kafka_groups.pipeline.transform.partition_batch import PartitionBatch
+from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
+from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
+from tests.pipeline.transform.facts import context_of, rows_of, table_of
+from tests.verdict_cases import CASES, Case
+from tests.verdict_streams import RULES as STREAM_RULES
+from tests.verdict_streams import Scenario, commit_windows, simulate
+
+MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def evidence_of(window: Window, rules: Rules) -> Evidence:
+    slots = list(window.commits)[-rules.intervals :]
+    missing = rules.intervals - len(slots)
+
+    def matrix(values: Sequence[int | None]) -> Any:
+        return np.array([[NULL] * missing + [NULL if value is None else value for value in values]], np.int64)
+
+    def points(count: int) -> Any:
+        last = [Point(NULL, NULL, 0)] * count + list(window.points)
+        return tuple(np.array([[getattr(p, name) for p in last[-count:]]], np.int64) for name in ("end", "lag"))
+
+    assert window.current_lag is not None
+    one = [np.array([value], np.int64) for value in (0, 0, window.now_ms * 1_000, 0, 0)]
+    rest = [np.array([value], np.int64) for value in (0, 0, 0, window.current_lag, 0)]
+    rows = LagRows(one[0], one[1], one[2], one[3], one[4], np.array([True]), *rest)
+    least = min(window.ends, default=NULL)
+    columns = (matrix([c.at_ms for c in slots]), matrix([c.offset for c in slots]), matrix([c.lag for c in slots]))
+    windows = Windows(*columns, np.array([len(slots)]), np.array([window.is_sampled]))
+    return Evidence(rows, windows, np.array([least]), points(COMMIT_POINTS), points(SAMPLE_POINTS))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.window.current_lag is not None], ids=lambda c: c.name)
+def test_a_window_gets_the_rule_of_the_table(case: Case) -> None:
+    found = judge_windows(evidence_of(case.window, case.rules), case.rules)
+    assert RULES[found.rank[0]] == case.rule
+    assert found.complete[0] == judge(case.window, case.rules).complete
+
+
+def judged_by_the_stage(facts: Any) -> list[str]:
+    rows = rows_of(facts)
+    days = sorted({row["day"] for row in rows})
+    batch = PartitionBatch.of(table_of(rows))
+    found = transform_days(batch, Settings(days, STREAM_RULES, 7), context_of(facts))
+    return [RULES[rank] for day in found for rank in day.verdicts.rank]
+
+
+def facts_of(scenario: Scenario, *, is_sampled: bool) -> Any:
+    history = simulate(scenario)
+    same = {"cluster_id": "c", "topic": "t", "partition": 0}
+
+    def at(ms: int) -> datetime:
+        return MIDNIGHT + timedelta(milliseconds=ms)
+
+    offsets: list[tuple[int, int, int | None]]
+    if is_sampled:
+        offsets = [(each.at_ms, each.offset, None) for each in history.samples]
+    else:
+        offsets = [(each.at_ms, each.offset, place) for place, each in enumerate(history.commits)]
+    commits = [
+        same
+        | {"group": "g", "commit_time": at(ms), "committed_offset": offset, "tombstone": False, "source_offset": source}
+        | {"origin": "topic" if source is not None else "sample"}
+        for ms, offset, source in offsets
+    ]
+    ends = [same | {"origin": "sample", "observed_at": at(e.at_ms), "log_end_offset": e.offset} for e in history.ends]
+    return {"offset_commits": commits, "partition_offsets": ends}
+
+
+@pytest.mark.parametrize("reads", [1.0, 0.9])
+@pytest.mark.parametrize("stream", ["constant", "wave", "poisson"])
+@pytest.mark.parametrize(("commit_s", "sample_s"), [(1, 60), (5, 15), (37, 15)])
+def test_the_stage_judges_a_stream_as_the_rules_do(stream: str, commit_s: int, sample_s: int, reads: float) -> None:
+    scenario = Scenario(stream=stream, commit_s=commit_s, sample_s=sample_s, reads=reads, evaluations=1_500 // sample_s)
+    history = simulate(scenario)
+    wanted = [judge(window, STREAM_RULES).rule for window in commit_windows(history) if window.commits]
+    assert judged_by_the_stage(facts_of(scenario, is_sampled=False)) == wanted
+    windows = (sampled_window(history.samples[:until], STREAM_RULES) for until in range(1, len(history.samples) + 1))
+    sampled = [judge(window, STREAM_RULES).rule for window in windows]
+    assert judged_by_the_stage(facts_of(scenario, is_sampled=True)) == sampled
