@@ -71,6 +71,7 @@ STORIES: Mapping[str, Sequence[Row]] = {
     "whose leave was lost": [left(0, "x"), removed(10, "StreamsGroupMetadata"), *joins(30, 1, "m")],
     "created after a removal": [removed(0), *joins(30, 3, "m")],
     "upgraded before": [removed(0, "GroupMetadata"), *joins(1, 3, "m")],
+    "upgraded, and there": [removed(0, "GroupMetadata"), epoch(20, 1), stable(40, 1, "n")],
     "upgraded the day before": [removed(0, "GroupMetadata"), *joins(DAY, 3, "m")],
     "began the day before": [epoch(0, 1), *joins(DAY, 3, "m")],
     "soon removed": [*joins(0, 3, "m"), left(10, "m"), removed(20)],
@@ -198,6 +199,7 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
     [
         ("overtaken, and no other member", {5: (None, None), 12: (None, 2)}),
         ("created after a removal", {31: (None, 1)}),
+        ("upgraded, and there", {10: (None, None), 21: (None, 1)}),
         ("upgraded before", {2: (None, 1)}),
         ("upgraded the day before", {DAY + 1: (None, 1)}),
         ("began the day before", {DAY + 1: (None, 1)}),

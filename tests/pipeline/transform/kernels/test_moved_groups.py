@@ -109,7 +109,10 @@ def test_members_are_those_of_the_last_record_of_a_batch() -> None:
 def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
     rows: list[Row], state: str | None
 ) -> None:
-    assert known(build(placed(rows)), 11)[0] == state
+    days = build(placed(rows))
+
+    assert known(days, 10.5)[0] == state
+    assert days[0].state.removal is None
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,9 @@ _LATE_MS: Final = 1_000
 class Generation(NamedTuple):
     """The last record of a classic group, or the downgrade that began one."""
 
-    epoch: int | None
+    epoch: int | None  # None: the group was removed, or downgraded, so any generation after it is another one
     members: tuple[str, ...] | None
     time: int
-    is_end: bool  # the group was removed, or downgraded, so any generation after it is another one
     join_timeout_ms: int | None
 
 
@@ -49,7 +48,7 @@ def follow_generations(
     rebalances: list[Rebalance] = []
     for at, record in enumerate(records):
         if at in downgrades:
-            before = Generation(None, downgrades[at], record.time, is_end=True, join_timeout_ms=None)
+            before = Generation(None, downgrades[at], record.time, join_timeout_ms=None)
         elif record.type == CLASSIC:
             rebalances.extend(_rebalance(record, before))
             before = _generation(record)
@@ -59,9 +58,9 @@ def follow_generations(
 
 def _generation(record: Record) -> Generation:
     if record.meaning == "generation":
-        return Generation(record.epoch, record.ids, record.time, is_end=False, join_timeout_ms=record.join_timeout_ms)
+        return Generation(record.epoch, record.ids, record.time, record.join_timeout_ms)
     # A rebalance waits no time for a group without members.
-    return Generation(record.epoch, (), record.time, is_end=record.meaning == "group_removed", join_timeout_ms=0)
+    return Generation(record.epoch, (), record.time, join_timeout_ms=0)
 
 
 def _rebalance(record: Record, before: Generation | None) -> Iterator[Rebalance]:
@@ -69,11 +68,11 @@ def _rebalance(record: Record, before: Generation | None) -> Iterator[Rebalance]
     # Generation 0 is a group that was just created (brokers since 4.0 write it).
     if record.meaning == "group_removed" or record.epoch is None or record.epoch <= 0:
         return
-    if before is not None and not before.is_end and before.epoch == record.epoch:
+    if before is not None and before.epoch == record.epoch:
         return
     # A group's first generation is 1, and had no members before; any other first record had others before it.
     if before is None and record.epoch == 1:
-        before = Generation(0, (), record.time, is_end=False, join_timeout_ms=0)
+        before = Generation(0, (), record.time, join_timeout_ms=0)
         earliest = _join_since(record, before)
     else:
         bounds = (None, None) if before is None else (before.time, _join_since(record, before))
