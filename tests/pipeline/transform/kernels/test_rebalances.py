@@ -186,3 +186,10 @@ def test_a_rebalance_is_followed_until_the_end_of_the_next_day_and_no_further() 
     assert took("removed the next day", 2) == took("removed", 2) == ("open", None)
     assert took("overtaken the next day", 2) == ("overtaken", (DAY - 10) * 1_000)
     assert took("overtaken two days later", 2) == ("open", None)
+
+
+@pytest.mark.parametrize("story", ["reached two days later", "overtaken two days later"])
+def test_the_date_after_a_date_without_events_is_not_the_next_day(story: str) -> None:
+    (today,) = build(placed(STORIES[story]), (0,))
+
+    assert today.rebalances[-1].duration_quality == "open"
