@@ -9,6 +9,7 @@ import pytest
 
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState
+from kafka_groups.pipeline.transform.kernels.memberships import Membership
 from tests.pipeline.transform.kernels.histories import DAYS, history
 from tests.pipeline.transform.kernels.stories import Row, batch, build, on, sample
 
@@ -62,6 +63,12 @@ def test_a_date_depends_on_nothing_later_and_its_rebalances_on_the_next_date_alo
 
         assert described(early)[2:] == described(whole)[2:]
         assert described(late) == described(whole)
+
+
+def test_equal_states_have_equal_lines_in_whatever_order_members_joined() -> None:
+    states = [GroupState(membership=Membership(members=dict.fromkeys(names, 1))) for names in ("ab", "ba")]
+
+    assert states[0].to_json() == states[1].to_json()
 
 
 def test_dates_without_events_have_what_was_known_before() -> None:

@@ -19,7 +19,6 @@ COLUMNS: Final = (
     "source_partition",
     "source_offset",
     "record_time",
-    "tombstone",
     "type",
     "meaning",
     "epoch",
@@ -152,12 +151,14 @@ def _members(lists: pa.ListArray) -> tuple[list[tuple[str, ...] | None], list[in
 
 
 def _topics(rows: pa.RecordBatch) -> list[tuple[str, ...]]:
-    """Return the topics that each row names: its own, and those that its members subscribe to or have."""
-    own, lists, tombstones = rows.column("topics"), rows.column("members"), rows.column("tombstone")
+    """Return the topics that each row names: its own, and those that its members subscribe to or have.
+
+    A tombstone has no value, so it names none.
+    """
+    own, lists = rows.column("topics"), rows.column("members")
     flat = lists.flatten()
     if not len(flat):
-        named = zip(own.to_pylist(), tombstones.to_pylist(), strict=True)
-        return [() if is_removed else tuple(sorted(set(topics or ()))) for topics, is_removed in named]
+        return [tuple(sorted(set(topics or ()))) for topics in own.to_pylist()]
     places = np.arange(rows.num_rows)
     members = _repeat(places, lists)
     subscribed, assigned = (pc.struct_field(flat, name) for name in MEMBER_FIELDS[3:])
@@ -166,7 +167,6 @@ def _topics(rows: pa.RecordBatch) -> list[tuple[str, ...]]:
     names = pa.concat_arrays([own.flatten(), subscribed.flatten(), parts]).dictionary_encode()
     found = np.concatenate([_repeat(places, own), _repeat(members, subscribed), _repeat(members, assigned)])
     is_kept = names.is_valid().to_numpy(zero_copy_only=False)
-    is_kept &= ~tombstones.fill_null(False).to_numpy(zero_copy_only=False)[found]  # noqa: FBT003
     known = names.dictionary.to_pylist()
     pairs = np.unique(found[is_kept] * len(known) + names.indices.fill_null(0).to_numpy()[is_kept])
     topics: list[tuple[str, ...]] = [()] * rows.num_rows
