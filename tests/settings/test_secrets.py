@@ -193,3 +193,15 @@ def test_an_error_of_a_jaas_text_shows_no_part_of_its_options(source: str, jaas:
             resolve(**sources)
         assert "sasl.jaas.config: " in str(caught.value)
         assert SECRET not in repr(caught.value)
+
+
+def test_every_property_that_may_hold_a_secret_is_marked() -> None:
+    marked = {each.name for each in PROPERTIES if each.is_secret}
+    assert {each.name for each in PROPERTIES if re.search(r"password|secret|jaas|keystore\.key", each.name)} <= marked
+    # A shell command, free text for a callback, and PEM text that may hold a key.
+    assert {
+        "sasl.kerberos.kinit.cmd",
+        "sasl.oauthbearer.config",
+        "ssl.keystore.certificate.chain",
+        "ssl.truststore.certificates",
+    } <= marked
