@@ -32,13 +32,13 @@ from kafka_groups.pipeline.transform.kernels.windows import (
     windows_at,
 )
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch
+from kafka_groups.pipeline.transform.partition_commits import day_commits
 from kafka_groups.pipeline.transform.partition_day import (
     DAY_US,
     ClusterDay,
     GroupDays,
     KeyDay,
     LogDay,
-    day_commits,
     key_totals,
     last_commits,
     last_recent,

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
 
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.columns import to_ints
+from kafka_groups.pipeline.transform.inputs import schema_of
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_day import ClusterDay
 from kafka_groups.pipeline.transform.partition_stage import Context
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from kafka_groups.pipeline.storage import Storage
 
-_COLUMNS: Final = ("what", "cluster_id", "name", "day", "at", "is_complete", "is_coordinator")
+# What tasks return: `at` is the last time of the rows that are added up, or the time of a sampling run.
+PART: Final = pa.schema(
+    [
+        ("what", pa.string()),
+        ("cluster_id", pa.string()),
+        ("name", pa.string()),
+        ("partition", pa.int32()),
+        ("day", pa.int32()),
+        ("at", pa.int64()),
+        ("is_complete", pa.bool_()),
+        ("is_coordinator", pa.bool_()),
+        ("least_end", pa.int64()),
+        ("most_end", pa.int64()),
+        ("least_at", pa.int64()),
+        ("most_at", pa.int64()),
+    ]
+)
+_MOST_ROWS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,97 +64,146 @@ class Summary:
 
 
 def summarise(spark: SparkSession, storage: Storage, dates: Sequence[date]) -> Summary:
-    """Return the summary of the facts of those dates."""
-    from functools import reduce
-
-    from pyspark.sql import DataFrame
-    from pyspark.sql import functions as F
-
-    def facts(table: Any) -> DataFrame:
-        return storage.read(spark, table).where(F.col("date").isin(list(dates)))
-
-    parts = [_commits(facts(OFFSET_COMMITS)), *_observations(facts(PARTITION_OFFSETS)), _events(facts(GROUP_EVENTS))]
-    return _summary_of(reduce(DataFrame.unionByName, parts).toArrow())
-
-
-def _row(what: str | Column, at: Column, name: Column, **others: Column) -> list[Column]:
-    from pyspark.sql import functions as F
-
-    word = F.lit(what) if isinstance(what, str) else what
-    nothing = F.lit(None).cast("boolean")
-    flags = [others.get(flag, nothing).alias(flag) for flag in _COLUMNS[5:]]
-    return [
-        word.alias("what"),
-        F.col("cluster_id"),
-        name.alias("name"),
-        F.unix_date("date").alias("day"),
-        at.alias("at"),
-        *flags,
+    """Return the summary of the facts of those dates: tasks read the files, and add up what is in them."""
+    wanted = {day.isoformat() for day in dates}
+    files = [
+        (table.name, (date.fromisoformat(file.date) - date(1970, 1, 1)).days, storage.place.uri(file.path))
+        for table in (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
+        for file in storage.format.files(table.name, wanted)
     ]
+    if not files:
+        return _summary_of(pa.Table.from_batches([], PART), {})
+    rows = spark.createDataFrame(files, "table string, day int, path string")
+    parts = rows.mapInArrow(read_parts, schema_of(PART)).toArrow()
+    quiet = _add_up(parts.filter(pc.equal(parts["what"], "partition")))
+    return _summary_of(parts.filter(pc.not_equal(parts["what"], "partition")), _count_quiet(quiet))
 
 
-def _commits(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
+def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows of PART from (table, day, path) of files; those of partitions are added up over all files."""
+    partitions: list[Any] = []
+    rows = 0
+    for piece in pieces:
+        for table, day, path in zip(*(piece[name].to_pylist() for name in ("table", "day", "path")), strict=True):
+            found = _READERS[table](path)
+            for what, part in found:
+                columns = [_column(part, field, what, day) for field in PART]
+                made = pa.Table.from_arrays(columns, schema=PART)
+                if what == "partition":
+                    partitions.append(made)
+                    rows += made.num_rows
+                else:
+                    yield from made.to_batches()
+        if rows > _MOST_ROWS:
+            partitions = [_add_up(pa.concat_tables(partitions))]
+            rows = partitions[0].num_rows
+    if partitions:
+        yield from _add_up(pa.concat_tables(partitions)).to_batches()
 
-    word = F.when(F.col("origin") == "topic", "commit").otherwise("answered")
-    last = rows.groupBy("cluster_id", "date", "group", "origin").agg(F.max(F.unix_micros("commit_time")).alias("at_us"))
-    return last.select(*_row(word, F.col("at_us"), F.col("group")))
+
+def _column(part: Mapping[str, Any], field: Any, what: str, day: int) -> Any:
+    size = len(part["cluster_id"])
+    if field.name in part:
+        return part[field.name].cast(field.type)
+    constant = {"what": what, "day": day}.get(field.name)
+    return pa.repeat(pa.scalar(constant, field.type), size)
 
 
-def _observations(rows: DataFrame) -> list[DataFrame]:
-    from pyspark.sql import functions as F
+def _read(path: str, columns: Sequence[str]) -> Any:
+    files, inner = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+    return pq.ParquetFile(inner, filesystem=files).read(columns=list(columns))
 
-    known = F.col("log_end_offset").isNotNull()
-    is_coordinator = (F.col("topic") == OFFSETS_TOPIC).alias("is_coordinator")
-    runs = rows.groupBy("cluster_id", "date", "origin", "observed_at", is_coordinator).agg(
-        F.min(known).alias("is_complete")
+
+def _last(rows: Any, keys: Sequence[str], time: str) -> dict[str, Any]:
+    found = rows.group_by(list(keys)).aggregate([(time, "max")])
+    at = found[f"{time}_max"].combine_chunks().cast(pa.timestamp("us", "UTC")).view(pa.int64())
+    return {"cluster_id": found["cluster_id"], "at": at} | ({"name": found["group"]} if "group" in keys else {})
+
+
+def _read_commits(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = _read(path, ("cluster_id", "origin", "group", "commit_time"))
+    is_record = pc.equal(rows["origin"], "topic")
+    yield "commit", _last(rows.filter(is_record), ("cluster_id",), "commit_time")
+    yield "answered", _last(rows.filter(pc.invert(is_record)), ("cluster_id", "group"), "commit_time")
+
+
+def _read_events(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = _read(path, ("cluster_id", "origin", "group", "meaning", "record_time"))
+    is_record = pc.equal(rows["origin"], "topic")
+    is_seen = pc.and_(pc.invert(is_record), pc.equal(rows["meaning"], "state_seen"))
+    yield "event", _last(rows.filter(is_record), ("cluster_id",), "record_time")
+    yield "listed", _last(rows.filter(is_seen), ("cluster_id", "group"), "record_time")
+
+
+def _read_observations(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = _read(path, ("cluster_id", "origin", "topic", "partition", "observed_at", "log_end_offset"))
+    at = rows["observed_at"].combine_chunks().cast(pa.timestamp("us", "UTC")).view(pa.int64())
+    known = pc.is_valid(rows["log_end_offset"])
+    table = pa.table(
+        {
+            "cluster_id": rows["cluster_id"],
+            "name": rows["topic"],
+            "partition": rows["partition"],
+            "is_sample": pc.equal(rows["origin"], "sample"),
+            "is_coordinator": pc.equal(rows["topic"], OFFSETS_TOPIC),
+            "at": at,
+            "is_complete": known,
+            "end": rows["log_end_offset"],
+        }
     )
-    of_runs = runs.select(
-        *_row(
-            F.when(F.col("origin") == "sample", "run").otherwise("backfill"),
-            F.unix_micros("observed_at"),
-            F.lit(None).cast("string"),
-            is_complete=F.col("is_complete"),
-            is_coordinator=F.col("is_coordinator"),
-        )
-    )
-    end, at = F.col("log_end_offset"), F.when(known, F.col("observed_at"))
-    is_quiet = (F.min(end) == F.max(end)) & (F.min(at) < F.max(at))
-    partitions = rows.groupBy("cluster_id", "date", "topic", "partition").agg(is_quiet.alias("is_quiet"))
-    quiet = partitions.where("is_quiet").groupBy("cluster_id", "date", "topic").agg(F.count("*").alias("count"))
-    return [of_runs, quiet.select(*_row("quiet", F.col("count"), F.col("topic")))]
+    keys = ["cluster_id", "is_sample", "is_coordinator", "at"]
+    runs = table.group_by(keys).aggregate([("is_complete", "min")]).rename_columns([*keys, "is_complete"])
+    for what, chosen in (("run", runs["is_sample"]), ("backfill", pc.invert(runs["is_sample"]))):
+        mine = runs.filter(chosen)
+        yield what, {name: mine[name] for name in ("cluster_id", "at", "is_complete", "is_coordinator")}
+    ended = table.filter(known)
+    both = {f"{edge}_{name}": ended[name] for edge in ("least", "most") for name in ("end", "at")}
+    yield "partition", {name: ended[name] for name in ("cluster_id", "name", "partition", "at")} | both
 
 
-def _events(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
+def _add_up(rows: Any) -> Any:
+    """Return rows of partitions, one for each partition and day: its least and its largest log end, and their times."""
+    keys = ["what", "cluster_id", "name", "partition", "day"]
+    edges = [("least_end", "min"), ("most_end", "max"), ("least_at", "min"), ("most_at", "max")]
+    found = rows.group_by(keys).aggregate(edges).rename_columns([*keys, *(name for name, _ in edges)])
+    columns = [
+        found[field.name] if field.name in found.column_names else pa.nulls(len(found), field.type) for field in PART
+    ]
+    return pa.Table.from_arrays(columns, schema=PART)
 
-    is_seen = (F.col("origin") == "sample") & (F.col("meaning") == "state_seen")
-    word = F.when(is_seen, "listed").when(F.col("origin") == "topic", "event").otherwise("backfill")
-    last = rows.groupBy("cluster_id", "date", "group", word.alias("what")).agg(
-        F.max(F.unix_micros("record_time")).alias("at_us")
-    )
-    return last.select(*_row(F.col("what"), F.col("at_us"), F.col("group")))
+
+def _count_quiet(rows: Any) -> dict[tuple[str, str, int], int]:
+    """Return how many partitions of each topic were observed more than once on the day, and did not grow."""
+    is_quiet = pc.and_(pc.equal(rows["least_end"], rows["most_end"]), pc.less(rows["least_at"], rows["most_at"]))
+    mine = rows.filter(is_quiet).group_by(["cluster_id", "name", "day"]).aggregate([([], "count_all")])
+    columns = (mine[name].to_pylist() for name in ("cluster_id", "name", "day", "count_all"))
+    return {(cluster, topic, day): count for cluster, topic, day, count in zip(*columns, strict=True)}
 
 
-def _summary_of(table: Any) -> Summary:
-    words, clusters, names = (table[name].to_pylist() for name in _COLUMNS[:3])
+_READERS: Final = {
+    OFFSET_COMMITS.name: _read_commits,
+    PARTITION_OFFSETS.name: _read_observations,
+    GROUP_EVENTS.name: _read_events,
+}
+
+
+def _summary_of(table: Any, quiet: dict[tuple[str, str, int], int]) -> Summary:
+    words, clusters, names = (table[name].to_pylist() for name in ("what", "cluster_id", "name"))
     numbers = (to_ints(table[name].combine_chunks()).tolist() for name in ("day", "at"))
-    flags = (table[name].to_pylist() for name in _COLUMNS[5:])
+    flags = (table[name].to_pylist() for name in ("is_complete", "is_coordinator"))
     last: dict[str, dict[Any, int]] = defaultdict(dict)
     runs: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
-    quiet: dict[tuple[str, str, int], int] = {}
     for word, cluster, name, day, at, is_complete, is_coordinator in zip(
         words, clusters, names, *numbers, *flags, strict=True
     ):
-        if word == "quiet":
-            quiet[cluster, name, day] = at
-            continue
         of_cluster = last[word]
         of_cluster[cluster, day] = max(at, of_cluster.get((cluster, day), NULL))
         if word in {"listed", "answered"}:
-            last[f"group-{word}"][cluster, name, day] = at
+            of_group = last[f"group-{word}"]
+            of_group[cluster, name, day] = max(at, of_group.get((cluster, name, day), NULL))
         if word == "run":
-            runs[cluster, day][at][is_coordinator] = is_complete
+            told = runs[cluster, day][at]
+            told[is_coordinator] = told.get(is_coordinator, True) and is_complete
     keys = {key for word in ("commit", "answered", "run", "backfill", "event", "listed") for key in last[word]}
     complete = {
         key: [at for at, told in found.items() if told.get(True, told.get(False))] for key, found in runs.items()
