@@ -1,10 +1,9 @@
-"""The two stages on Spark: the rows that the steps before them made, and the same whether days are built at once."""
+"""A build: the same rows on Spark and in this process, at once and date by date, whatever is among the facts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,96 +11,122 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
+from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
 from kafka_groups.pipeline.transform.run import transform
+from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.verdicts import Rules
+from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.steps.making import new_storage, put_all
-from tests.pipeline.transform.histories import histories, joined
+from tests.pipeline.transform.histories import FIRST, histories, joined
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
-DERIVED: Final = ("lag_history", "rebalances", "group_status", "topic_daily", "group_daily")
-# Verdicts have other rules. The index of time lag is thinned from day to day.
-OTHERS: Final[Mapping[str, frozenset[str]]] = {
-    "group_status": frozenset({"verdict", "rule", "window_start", "window_end", "complete"}),
-    "lag_history": frozenset({"time_lag_ms", "time_lag_quality"}),
-    "group_daily": frozenset({"worst_verdict", "max_time_lag_ms"}),
-}
-Rows = dict[tuple[Any, ...], dict[str, Any]]
-
-
-def rows_of(storage: Storage, name: str) -> Rows:
-    table = TABLES[name]
-    found = [row for path in storage.files(table) for row in _read(path, table.arrow())]
-    keyed = {tuple(row[key] for key in table.identity): row for row in found}
-    assert len(keyed) == len(found)
-    return keyed
-
-
-def _read(path: str, schema: pa.Schema) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.ParquetFile(path).read().select(schema.names).cast(schema).to_pylist()
-    return rows
-
-
-def is_equal(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9)
-    return bool(one == other)
+FACTS: Final = ("offset_commits", "partition_offsets", "group_events")
 
 
 def dates_of(storage: Storage) -> list[date]:
-    facts = ("offset_commits", "partition_offsets", "group_events")
-    return sorted({date.fromisoformat(day) for name in facts for day in storage.format.dates(name)})
+    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.format.dates(name)})
 
 
-def test_rows_are_those_of_the_steps_and_days_can_be_built_one_by_one(spark: SparkSession, tmp_path: Path) -> None:
-    facts = joined(histories(30, 6))
-    old, whole, single = (new_storage(tmp_path / name) for name in ("old", "whole", "single"))
-    for storage in (old, whole, single):
-        put_all(storage, "b", facts)
-    build(spark, old)
-    transform(spark, whole, dates_of(whole), rules=Rules(), lookback_days=7, tasks=2)
-    for day in dates_of(single):
-        transform(spark, single, [day], rules=Rules(), lookback_days=7, tasks=1)
-    for name in DERIVED:
-        before, now = rows_of(old, name), rows_of(whole, name)
-        assert now == rows_of(single, name)
-        assert now.keys() == before.keys()
-        columns = {column.name for column in TABLES[name].columns} - OTHERS.get(name, frozenset())
-        different = [
-            (key, column, before[key][column], now[key][column])
-            for key in now
-            for column in columns
-            if not is_equal(before[key][column], now[key][column])
-        ]
-        assert not different, different[:3]
-    assert len(rows_of(whole, "lag_history")) > 500
+def built(directory: Path, facts: Any, *, engine: Engine | None = None, at_once: bool = True) -> Storage:
+    storage = new_storage(directory)
+    put_all(storage, "b", facts)
+    dates = dates_of(storage)
+    for days in [dates] if at_once else [[day] for day in dates]:
+        build(storage, days, engine)
+    return storage
 
 
-def test_an_absurd_commit_does_not_end_the_build_of_all_groups(spark: SparkSession, tmp_path: Path) -> None:
-    facts = joined(histories(1, 6))
+def build(storage: Storage, days: Sequence[date], engine: Engine | None = None) -> None:
+    transform(engine or LocalEngine(), storage, days, rules=Rules(), lookback_days=7)
+
+
+def all_rows(storage: Storage) -> dict[str, Any]:
+    return {name: rows_of(storage, name) for name in DERIVED}
+
+
+def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(tmp_path: Path) -> None:
+    facts = facts_of(1, 3)
+    whole = all_rows(built(tmp_path / "whole", facts))
+    assert all_rows(built(tmp_path / "single", facts, at_once=False)) == whole
+    assert all(whole.values())
+
+
+@pytest.mark.slow
+def test_a_date_that_is_built_again_has_the_same_rows(tmp_path: Path) -> None:
+    storage = built(tmp_path, facts_of(1, 2), at_once=False)
+    before = all_rows(storage)
+    for first in (3, 1, 0):
+        build(storage, dates_of(storage)[first:])
+        assert all_rows(storage) == before
+
+
+@pytest.mark.slow
+def test_late_facts_give_the_rows_of_facts_in_time(tmp_path: Path) -> None:
+    facts = facts_of(4, 2)
+    second = FIRST + timedelta(days=1)
+    late = {
+        name: [row for row in rows if row["cluster_id"] == "seed-0005" and _time(row) >= second]
+        for name, rows in facts.items()
+    }
+    in_time = {name: [row for row in rows if row not in late[name]] for name, rows in facts.items()}
+    storage = built(tmp_path / "late", in_time)
+    put_all(storage, "c", late)
+    build(storage, [day for day in dates_of(storage) if day >= second.date()])
+    assert all_rows(storage) == all_rows(built(tmp_path / "whole", facts))
+
+
+def _time(row: Any) -> Any:
+    return row.get("commit_time") or row.get("observed_at") or row["record_time"]
+
+
+def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:
+    storage = built(tmp_path, facts_of(1, 2))
+    states, dates = StateTables(storage), dates_of(storage)
+    for table in (PARTITION_STATE, GROUP_STATE):
+        assert states.newest_before(table, dates[-1] + timedelta(days=1)) == dates[-1]
+        states.replace(table, [dates[-1]], [], oldest=dates[2])
+        assert states.newest_before(table, dates[2]) is None
+        assert states.newest_before(table, dates[3]) == dates[2]
+
+
+@pytest.mark.slow
+def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -> None:
+    facts = joined(histories(1, 3))
     commit = next(row for row in facts["offset_commits"] if row["origin"] == "topic")
     absurd = [
         commit | {"committed_offset": offset, "source_offset": 10**6 + place, "partition": place % 2, "group": "absurd"}
         for place, offset in enumerate((0, 0, 2**63 - 1, 2**63 - 1) * 2)
     ]
-    storage = new_storage(tmp_path)
-    put_all(storage, "b", facts | {"offset_commits": facts["offset_commits"] + absurd})
-    transform(spark, storage, dates_of(storage), rules=Rules(), lookback_days=7, tasks=1)
-    rows = rows_of(storage, "group_daily")
-    consumed = {row["messages_consumed"] for row in rows.values() if row["group"] == "absurd"}
+    before = all_rows(built(tmp_path / "before", facts))
+    after = all_rows(built(tmp_path / "after", facts | {"offset_commits": facts["offset_commits"] + absurd}))
+    consumed = {row["messages_consumed"] for row in after["group_daily"].values() if row["group"] == "absurd"}
     assert 2**63 - 1 in consumed
-    assert len({row["cluster_id"] for row in rows.values()}) == 5  # one of them has no commit
+    for name in ("lag_history", "group_status", "group_daily", "rebalances"):
+        others = {key: row for key, row in after[name].items() if row["group"] != "absurd"}
+        assert others == before[name]
 
 
-def test_times_of_derived_tables_have_a_zone(spark: SparkSession, tmp_path: Path) -> None:
-    storage = new_storage(tmp_path)
-    put_all(storage, "b", joined(histories(1, 2)))
-    transform(spark, storage, dates_of(storage), rules=Rules(), lookback_days=7, tasks=1)
+def test_times_of_derived_tables_have_a_zone(tmp_path: Path) -> None:
+    storage = built(tmp_path, facts_of(1, 2))
     for name in DERIVED:
-        for path in storage.files(TABLES[name]):
-            assert pq.ParquetFile(path).schema_arrow.remove_metadata() == TABLES[name].arrow()
+        files = storage.files(TABLES[name])
+        assert files
+        for path in files:
+            schema: pa.Schema = pq.ParquetFile(path).schema_arrow
+            assert schema.remove_metadata() == TABLES[name].arrow()
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_this_process(spark: SparkSession, tmp_path: Path) -> None:
+    facts = facts_of(1, 4)
+    found = all_rows(built(tmp_path / "spark", facts, engine=SparkEngine(spark, 3)))
+    assert found == all_rows(built(tmp_path / "local", facts))
+    # And from the state of a date before.
+    storage = built(tmp_path / "single", facts)
+    for day in dates_of(storage)[1:3]:
+        build(storage, [day], SparkEngine(spark, 2))
+    assert all_rows(storage) == found

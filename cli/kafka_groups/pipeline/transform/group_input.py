@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.transform.columns import nullable
+from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
 from kafka_groups.pipeline.transform.kernels.retention import find_worst
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints
 from kafka_groups.pipeline.transform.packing import pack
@@ -42,28 +43,6 @@ OUTPUT: Final = pa.schema(
         ("payload", pa.binary()),
     ]
 )
-# What the kernels of groups read of an event (group_events.COLUMNS), `members` as JSON.
-EVENT_TYPE: Final = pa.struct(
-    [
-        ("origin", pa.string()),
-        ("source_partition", pa.int32()),
-        ("source_offset", pa.int64()),
-        ("record_time", pa.timestamp("us", tz="UTC")),
-        ("tombstone", pa.bool_()),
-        ("type", pa.string()),
-        ("meaning", pa.string()),
-        ("epoch", pa.int32()),
-        ("previous_epoch", pa.int32()),
-        ("member_id", pa.string()),
-        ("member_state", pa.string()),
-        ("state_time", pa.timestamp("us", tz="UTC")),
-        ("topics", pa.list_(pa.string())),
-        ("members", pa.string()),
-        ("group_type", pa.string()),
-        ("state", pa.string()),
-        ("expression", pa.string()),
-    ]
-)
 MEMBERS: Final = pa.list_(
     pa.struct(
         [
@@ -75,7 +54,28 @@ MEMBERS: Final = pa.list_(
         ]
     )
 )
-GROUP_INPUT: Final = pa.schema([*OUTPUT, ("event", EVENT_TYPE)])
+# And what the kernels of groups read of an event (group_events.COLUMNS); its record time is `at_us`.
+GROUP_INPUT: Final = pa.schema(
+    [
+        *OUTPUT,
+        ("origin", pa.string()),
+        ("source_partition", pa.int32()),
+        ("source_offset", pa.int64()),
+        ("type", pa.string()),
+        ("meaning", pa.string()),
+        ("epoch", pa.int32()),
+        ("previous_epoch", pa.int32()),
+        ("member_id", pa.string()),
+        ("member_state", pa.string()),
+        ("state_us", pa.int64()),
+        ("topics", pa.list_(pa.string())),
+        ("members", MEMBERS),
+        ("group_type", pa.string()),
+        ("state", pa.string()),
+        ("expression", pa.string()),
+    ]
+)
+_TIMES: Final = {"record_time": "at_us", "state_time": "state_us"}
 
 
 def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Any, with_logs: Any) -> Any:
@@ -96,14 +96,14 @@ def file_rows(files: Any) -> Any:
     return _batch({"kind": pa.array([FILE] * len(rows), pa.int8()), "payload": pa.array(rows, pa.binary())})
 
 
-def read_events(column: Any) -> Any:
-    """Return events (EVENT_TYPE) as a record batch of the columns that the kernels of groups take."""
-    rows = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    # Samples say the same again and again.
-    texts = rows.field("members").dictionary_encode()
-    known = pa.array([json.loads(text) for text in texts.dictionary.to_pylist()], MEMBERS)
-    columns = [known.take(texts.indices) if one.name == "members" else rows.field(one.name) for one in EVENT_TYPE]
-    return pa.RecordBatch.from_arrays(columns, names=[one.name for one in EVENT_TYPE])
+def events_of(rows: Any) -> Any:
+    """Return rows of GROUP_INPUT as a record batch of the columns that the kernels of groups take."""
+    time = pa.timestamp("us", tz="UTC")
+    columns = [
+        rows[_TIMES[name]].combine_chunks().view(time) if name in _TIMES else rows[name].combine_chunks()
+        for name in COLUMNS
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
 
 
 def _batch(columns: dict[str, Any]) -> Any:

@@ -15,7 +15,6 @@ from kafka_groups.pipeline.tables import REBALANCES
 from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_ints
 from kafka_groups.pipeline.transform.group_input import (
     EVENT,
-    EVENT_TYPE,
     KEY,
     KEY_FLAGS,
     KEY_NUMBERS,
@@ -24,7 +23,7 @@ from kafka_groups.pipeline.transform.group_input import (
     STATUS,
     TOPIC,
     TOPIC_NUMBERS,
-    read_events,
+    events_of,
 )
 from kafka_groups.pipeline.transform.group_rows import (
     DAY_US,
@@ -121,20 +120,16 @@ def _member_days(batch: GroupBatch, settings: GroupSettings) -> dict[int, dict[i
     found: dict[int, dict[int, GroupDay]] = {}
     wanted = [_EPOCH + timedelta(days=day) for day in (settings.day_before, *settings.days)]
     of_events, of_states = (np.flatnonzero(batch.kind == kind) for kind in (EVENT, STATE))
-    events = read_events(batch.take("event", of_events)) if len(of_events) else None
+    events = events_of(batch.table.take(pa.array(of_events)))
     states = dict(zip(batch.group[of_states].tolist(), batch.take("payload", of_states).to_pylist(), strict=True))
     groups = batch.group[of_events]
     for group in sorted({*np.unique(groups).tolist(), *states}):
         first, last = np.searchsorted(groups, [group, group + 1])
-        mine = _no_events() if events is None or first == last else events.slice(first, last - first)
+        mine = events.slice(first, last - first)
         state = GroupState.from_json(states[group]) if group in states else GroupState()
         for one in build_group_days(state, mine, wanted):
             found.setdefault((one.date - _EPOCH).days, {})[group] = one
     return found
-
-
-def _no_events() -> Any:
-    return read_events(pa.array([], EVENT_TYPE))
 
 
 def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:

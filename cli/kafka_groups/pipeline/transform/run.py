@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,38 +14,41 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
 from kafka_groups.pipeline.tables import (
     GROUP_DAILY,
+    GROUP_EVENTS,
     GROUP_STATUS,
     LAG_HISTORY,
+    OFFSET_COMMITS,
     OFFSETS_TOPIC,
+    PARTITION_OFFSETS,
     REBALANCES,
     TOPIC_DAILY,
+    Table,
 )
 from kafka_groups.pipeline.transform.columns import nullable, to_flags, to_ints
-from kafka_groups.pipeline.transform.group_input import FILE, OUTPUT
+from kafka_groups.pipeline.transform.day_before import count_rebalances_again
+from kafka_groups.pipeline.transform.engine import Engine
+from kafka_groups.pipeline.transform.facts import FactFile
+from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
-from kafka_groups.pipeline.transform.inputs import group_input, partition_facts, schema_of, with_partition_state
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.pipeline.transform.summary import Summary, summarise
-from kafka_groups.pipeline.transform.tasks import DAY_US, RESULT, Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.tasks import DAY_US, Task
 from kafka_groups.verdicts import Rules
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _EPOCH: Final = date(1970, 1, 1)
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 def transform(
-    spark: SparkSession, storage: Storage, dates: Sequence[date], *, rules: Rules, lookback_days: int, tasks: int
+    engine: Engine, storage: Storage, dates: Sequence[date], *, rules: Rules, lookback_days: int
 ) -> Mapping[str, int]:
     """Make the derived tables of `dates`, ascending, from their facts and the state before them; return their rows."""
-    states = StateTables(storage)
     day_before = dates[0] - timedelta(days=1)
-    numbers = [(day - _EPOCH).days for day in dates]
-    summary = summarise(spark, storage, [day_before, *dates])
+    numbers = [_number(day) for day in dates]
+    facts = _fact_files(storage, [day_before, *dates])
+    summary = summarise(engine, facts)
     stage = storage.stage()
     task = Task(
         stage,
@@ -55,24 +57,52 @@ def transform(
         summary,
         frozenset(day for day in numbers if day >= numbers[-1] - lookback_days),
     )
-    before = states.read(spark, PARTITION_STATE, states.newest_before(PARTITION_STATE, dates[0]))
-    facts = with_partition_state(partition_facts(spark, storage, dates), before, numbers[0], tasks)
-    first = facts.mapInArrow(partial(run_partitions, task), schema_of(OUTPUT))
-    of_groups = states.read(spark, GROUP_STATE, states.newest_before(GROUP_STATE, day_before))
-    rows = group_input(spark, storage, [day_before, *dates], first, of_groups, tasks)
-    found = rows.mapInArrow(partial(run_groups, task), schema_of(RESULT)).toArrow()
-    files = _files(found)
-    files += _write_topics(stage, found, summary, numbers, lookback_days)
-    for table in (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY):
-        wanted = [day_before, *dates] if table is REBALANCES else dates
-        storage.replace_files(table, wanted, files)
-    oldest = dates[-1] - timedelta(days=lookback_days + 1)
-    for state in (PARTITION_STATE, GROUP_STATE):
-        states.replace(state, [_EPOCH + timedelta(days=day) for day in sorted(task.state_days)], files, oldest=oldest)
+    states = StateTables(storage)
+    of_partitions = [file for file in facts if file.table != GROUP_EVENTS.name and file.day >= numbers[0]]
+    of_partitions += _state_files(states, PARTITION_STATE, dates[0])
+    of_groups = [file for file in facts if file.table == GROUP_EVENTS.name]
+    of_groups += _state_files(states, GROUP_STATE, day_before)
+    found = engine.run(task, of_partitions, of_groups)
+    files = [*_files(found), *_write_topics(stage, found, summary, numbers, lookback_days)]
+    again = count_rebalances_again(storage, stage, day_before, files)
+    _publish(storage, states, task, dates, files)
+    if again:
+        storage.replace_files(GROUP_DAILY, [day_before], again)
     count: dict[str, int] = {}
     for file in files:
         count[file.table] = count.get(file.table, 0) + file.rows
     return count
+
+
+def _number(day: date) -> int:
+    return (day - _EPOCH).days
+
+
+def _fact_files(storage: Storage, dates: Sequence[date]) -> list[FactFile]:
+    wanted = {day.isoformat() for day in dates}
+    return [
+        FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.uri(file.path))
+        for table in (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
+        for file in storage.format.files(table.name, wanted)
+    ]
+
+
+def _state_files(states: StateTables, table: Table, before: date) -> list[FactFile]:
+    return [
+        FactFile(table.name, _number(before) - 1, path)
+        for path in states.files(table, states.newest_before(table, before))
+    ]
+
+
+def _publish(
+    storage: Storage, states: StateTables, task: Task, dates: Sequence[date], files: Sequence[StagedFile]
+) -> None:
+    for table in (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY):
+        wanted = [dates[0] - timedelta(days=1), *dates] if table is REBALANCES else dates
+        storage.replace_files(table, wanted, files)
+    oldest = dates[-1] - timedelta(days=task.settings.lookback_days + 1)
+    for state in (PARTITION_STATE, GROUP_STATE):
+        states.replace(state, [_EPOCH + timedelta(days=day) for day in sorted(task.state_days)], files, oldest=oldest)
 
 
 def _files(found: Any) -> list[StagedFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -12,13 +12,9 @@ from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BUILD, new_staging
 from kafka_groups.pipeline.storage.parquet import ParquetFormat
-from kafka_groups.pipeline.storage.spark_tables import read_table
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import Column, Table
 from kafka_groups.pipeline.tables.shape import CLUSTER, GROUP, PARTITION, TEXT, TOPIC
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _DAY: Final = Column("day", TIME, "the day at whose end it holds")
 PARTITION_STATE: Final = Table(
@@ -58,13 +54,11 @@ class StateTables:
         dates = [date.fromisoformat(each) for each in self._format.dates(table.name)]
         return max((each for each in dates if each < day), default=None)
 
-    def read(self, spark: SparkSession, table: Table, day: date | None) -> DataFrame:
-        """Return the state at the end of a date; no rows for None."""
-        from pyspark.sql import functions as F
-
+    def files(self, table: Table, day: date | None) -> list[str]:
+        """Return the paths of the state at the end of a date; none for None."""
         if day is None:
-            return spark.createDataFrame([], table.ddl())
-        return read_table(spark, self._storage.place, table).where(F.col("date") == day)
+            return []
+        return [self._storage.place.uri(file.path) for file in self._format.files(table.name, [day.isoformat()])]
 
     def replace(self, table: Table, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
         """Replace the states of those dates, and remove those before `oldest`."""

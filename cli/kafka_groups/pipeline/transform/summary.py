@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import fs
 
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.columns import to_ints
-from kafka_groups.pipeline.transform.inputs import schema_of
+from kafka_groups.pipeline.transform.facts import FactFile, from_batches, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_day import ClusterDay
 from kafka_groups.pipeline.transform.partition_stage import Context
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from kafka_groups.pipeline.storage import Storage
+    from kafka_groups.pipeline.transform.engine import Engine
 
 # What tasks return: `at` is the last time of the rows that are added up, or the time of a sampling run.
 PART: Final = pa.schema(
@@ -63,18 +58,9 @@ class Summary:
     quiet: Mapping[tuple[str, str, int], int]
 
 
-def summarise(spark: SparkSession, storage: Storage, dates: Sequence[date]) -> Summary:
-    """Return the summary of the facts of those dates: tasks read the files, and add up what is in them."""
-    wanted = {day.isoformat() for day in dates}
-    files = [
-        (table.name, (date.fromisoformat(file.date) - date(1970, 1, 1)).days, storage.place.uri(file.path))
-        for table in (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
-        for file in storage.format.files(table.name, wanted)
-    ]
-    if not files:
-        return _summary_of(pa.Table.from_batches([], PART), {})
-    rows = spark.createDataFrame(files, "table string, day int, path string")
-    parts = rows.mapInArrow(read_parts, schema_of(PART)).toArrow()
+def summarise(engine: Engine, files: Sequence[FactFile]) -> Summary:
+    """Return the summary of files of facts: tasks read them, and add up what is in them."""
+    parts = engine.collect(files, read_parts, PART)
     quiet = _add_up(parts.filter(pc.equal(parts["what"], "partition")))
     return _summary_of(parts.filter(pc.not_equal(parts["what"], "partition")), _count_quiet(quiet))
 
@@ -83,17 +69,14 @@ def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of PART from (table, day, path) of files; those of partitions are added up over all files."""
     partitions: list[Any] = []
     rows = 0
-    for piece in pieces:
-        for table, day, path in zip(*(piece[name].to_pylist() for name in ("table", "day", "path")), strict=True):
-            found = _READERS[table](path)
-            for what, part in found:
-                columns = [_column(part, field, what, day) for field in PART]
-                made = pa.Table.from_arrays(columns, schema=PART)
-                if what == "partition":
-                    partitions.append(made)
-                    rows += made.num_rows
-                else:
-                    yield from made.to_batches()
+    for file in from_batches(pieces):
+        for what, part in _READERS[file.table](file.path):
+            made = pa.Table.from_arrays([_column(part, field, what, file.day) for field in PART], schema=PART)
+            if what == "partition":
+                partitions.append(made)
+                rows += made.num_rows
+            else:
+                yield from made.to_batches()
         if rows > _MOST_ROWS:
             partitions = [_add_up(pa.concat_tables(partitions))]
             rows = partitions[0].num_rows
@@ -110,8 +93,7 @@ def _column(part: Mapping[str, Any], field: Any, what: str, day: int) -> Any:
 
 
 def _read(path: str, columns: Sequence[str]) -> Any:
-    files, inner = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
-    return pq.ParquetFile(inner, filesystem=files).read(columns=list(columns))
+    return pa.Table.from_batches(read_columns(path, columns))
 
 
 def _last(rows: Any, keys: Sequence[str], time: str) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""The date before a build: its rebalances may end after midnight, and its group_daily counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.tables import GROUP_DAILY, REBALANCES
+from kafka_groups.pipeline.transform.facts import read_columns
+
+_KEY: Final = ("cluster_id", "group")
+_COUNTED: Final = ("rebalances", "rebalance_ms")
+
+
+def count_rebalances_again(storage: Storage, stage: str, day: date, files: Sequence[StagedFile]) -> list[StagedFile]:
+    """Write the rows of group_daily of a date with the rebalances that `files` have of it; return the new files.
+
+    No file is returned if nothing differs, or if the date has no rows.
+    """
+    name = day.isoformat()
+    found = [
+        rows
+        for file in files
+        if (file.table, file.date) == (REBALANCES.name, name)
+        for rows in read_columns(file.path, (*_KEY, "duration_ms"))
+    ]
+    paths = [storage.place.uri(file.path) for file in storage.format.files(GROUP_DAILY.name, [name])]
+    schema = GROUP_DAILY.arrow()
+    before = [rows for path in paths for rows in read_columns(path, schema.names)]
+    if not found or not before:
+        return []
+    old = pa.Table.from_batches(before).cast(schema)
+    new = _counted(old, pa.Table.from_batches(found))
+    if new.equals(old):
+        return []
+    writer = StagedWriter(stage)
+    for rows in new.to_batches():
+        writer.write(GROUP_DAILY, rows)
+    return writer.close()
+
+
+def _counted(daily: Any, rebalances: Any) -> Any:
+    summed = rebalances.group_by(list(_KEY)).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    columns = (summed[name].to_pylist() for name in (*_KEY, "count_all", "duration_ms_sum"))
+    known = {(cluster, group): numbers for cluster, group, *numbers in zip(*columns, strict=True)}
+    keys = list(zip(*(daily[name].to_pylist() for name in _KEY), strict=True))
+    for place, name in enumerate(_COUNTED):
+        values = [
+            value if (found := known.get(key, (None, None))[place]) is None else found
+            for key, value in zip(keys, daily[name].to_pylist(), strict=True)
+        ]
+        at = daily.schema.get_field_index(name)
+        daily = daily.set_column(at, daily.schema.field(at), pa.array(values, daily.schema.field(at).type))
+    return daily

@@ -1,0 +1,184 @@
+"""The build of today against the old one: `python -m tests.pipeline.proof`, or `make proof-pipeline`.
+
+The old build, that of OLD_COMMIT, runs from a worktree of that commit, on the same facts: seeded random histories, each
+a cluster, some twenty a directory. Rows have to be equal, except for differences that are listed with their reasons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.tables import TABLES
+from kafka_groups.pipeline.transform.engine import LocalEngine
+from kafka_groups.pipeline.transform.run import transform
+from kafka_groups.verdicts import Rules
+from tests.pipeline.steps.making import new_storage, put_all
+from tests.pipeline.transform.histories import Facts, histories, joined
+from tests.pipeline.transform.kernels.histories import history
+
+OLD_COMMIT: Final = "1e4c223"
+ROOT: Final = Path(__file__).parent.parent.parent
+DERIVED: Final = ("lag_history", "rebalances", "group_status", "topic_daily", "group_daily")
+_FACTS: Final = ("offset_commits", "partition_offsets", "group_events")
+_BUILD: Final = """
+import sys
+from pathlib import Path
+from kafka_groups.pipeline.building import build
+from kafka_groups.pipeline.session import start_session
+from kafka_groups.pipeline.storage import open_storage
+with start_session(log=Path(sys.argv[1] + ".log")) as spark:
+    build(spark, open_storage(sys.argv[1]))
+"""
+_MINUTE_MS: Final = 60_000
+Rows = dict[tuple[Any, ...], dict[str, Any]]
+
+
+def _is_thinned(before: Any, now: Any) -> bool:
+    """Return whether the index of earlier days, of which not every point is kept, explains the difference."""
+    return before is not None and now is not None and abs(before - now) <= max(_MINUTE_MS, before // 50)
+
+
+def _always(_before: Any, _now: Any) -> bool:
+    return True
+
+
+# By table and column: when a difference is explained, and by which point of the design.
+EXPLAINED: Final[Mapping[tuple[str, str], tuple[Callable[[Any, Any], bool], str]]] = {
+    **{("group_status", name): (_always, "other rules") for name in ("verdict", "rule", "complete")},
+    **{("group_status", name): (_always, "other rules") for name in ("window_start", "window_end")},
+    ("group_daily", "worst_verdict"): (_always, "other rules"),
+    ("lag_history", "time_lag_ms"): (_is_thinned, "thinned index"),
+    ("lag_history", "time_lag_quality"): (lambda before, _: before in {"exact", "interpolated"}, "thinned index"),
+    ("group_daily", "max_time_lag_ms"): (_is_thinned, "thinned index"),
+}
+
+
+def facts_of(first: int, count: int) -> Facts:
+    """Return the facts of so many seeds: commits and samples, and two days earlier than they are, events of groups."""
+    facts = joined(histories(first, count))
+    names = [column.name for column in TABLES["group_events"].columns]
+    for seed in range(first, first + count):
+        for group in ("group-0", "other"):
+            for row in history(seed * 2 + (group == "other")):
+                moved: dict[str, Any] = {name: row.get(name) for name in names}
+                moved |= {"cluster_id": f"seed-{seed:04}", "group": group}
+                for name in ("record_time", "state_time"):
+                    moved[name] = None if moved[name] is None else moved[name] - timedelta(days=2)
+                if row["expression"]:
+                    moved["details"] = json.dumps({"regular_expression": row["expression"]})
+                facts["group_events"].append(moved)
+    return facts
+
+
+def rows_of(storage: Storage, name: str) -> Rows:
+    """Return the rows of a derived table by their identity."""
+    table = TABLES[name]
+    schema = table.arrow()
+    found = [
+        row
+        for path in storage.files(table)
+        for row in pq.ParquetFile(path).read().select(schema.names).cast(schema).to_pylist()
+    ]
+    return {tuple(row[key] for key in table.identity): row for row in found}
+
+
+def differences(old: Storage, new: Storage) -> Iterator[tuple[str, str, str | None, Any]]:
+    """Yield table, column, the reason if there is one, and the values of each difference."""
+    for name in DERIVED:
+        before, now = rows_of(old, name), rows_of(new, name)
+        for key in before.keys() ^ now.keys():
+            yield (
+                name,
+                "only in the old build" if key in before else "only in this build",
+                None,
+                before.get(key, now.get(key)),
+            )
+        for key in before.keys() & now.keys():
+            for column, value in before[key].items():
+                other = now[key][column]
+                is_equal = math.isclose(value, other, rel_tol=1e-9) if _are_real(value, other) else value == other
+                if not is_equal:
+                    explains, reason = EXPLAINED.get((name, column), (_always, None))
+                    yield name, column, reason if explains(value, other) else None, (key, value, other)
+
+
+def _are_real(*values: Any) -> bool:
+    return all(isinstance(value, float) for value in values)
+
+
+@contextmanager
+def old_tree() -> Iterator[Path]:
+    """A worktree of the old build, for a while."""
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Path(directory) / "old"
+        subprocess.run(["git", "worktree", "add", "--detach", "--quiet", str(tree), OLD_COMMIT], cwd=ROOT, check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=True)
+
+
+def build_old(tree: Path, directory: Path) -> None:
+    """Run the old build on a data directory."""
+    environment = {**os.environ, "PYTHONPATH": str(tree / "cli")}
+    subprocess.run([sys.executable, "-c", _BUILD, str(directory)], cwd=tree, env=environment, check=True)
+
+
+def build_new(storage: Storage) -> None:
+    """Run this build, one date after another."""
+    for day in sorted({date.fromisoformat(day) for name in _FACTS for day in storage.format.dates(name)}):
+        transform(LocalEngine(), storage, [day], rules=Rules(), lookback_days=7)
+
+
+def main() -> None:
+    """Compare, print how often rows differ and why; exit with 1 if a difference has no reason."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--per-directory", type=int, default=20)
+    options = parser.parse_args()
+    found: Counter[tuple[str, str, str | None]] = Counter()
+    compared: Counter[str] = Counter()
+    with old_tree() as tree, tempfile.TemporaryDirectory() as scratch:
+        for first in range(options.first, options.first + options.count, options.per_directory):
+            count = min(options.per_directory, options.first + options.count - first)
+            facts = facts_of(first, count)
+            old, new = (new_storage(Path(scratch) / f"{name}-{first}") for name in ("old", "new"))
+            for storage in (old, new):
+                put_all(storage, "b", facts)
+            start = time.perf_counter()
+            build_old(tree, Path(old.into))
+            middle = time.perf_counter()
+            build_new(new)
+            taken = middle - start, time.perf_counter() - middle
+            compared.update({name: len(rows_of(new, name)) for name in DERIVED})
+            for table, column, reason, values in differences(open_storage(old.into), new):
+                found[table, column, reason] += 1
+                if reason is None and found[table, column, reason] <= 3:
+                    click.echo(f"{table} {column}: {values}")
+            click.echo(f"seeds {first} to {first + count - 1}: old {taken[0]:.0f} s, this {taken[1]:.0f} s")
+    click.echo(f"rows: {dict(compared)}")
+    for (table, column, reason), number in sorted(found.items(), key=str):
+        click.echo(f"{number:7} {table} {column}: {reason or 'NOT EXPLAINED'}")
+    sys.exit(any(reason is None for _, _, reason in found))
+
+
+if __name__ == "__main__":
+    main()
