@@ -270,7 +270,10 @@ def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
     directory = _present_sandbox(tmp_path, processes={"broker-1": ProcessId(pid=1, created=-60.0)}, complete=True)
     lock_file = directory.data("broker-1") / ".lock"
     # Kafka locks this file, as Java does: with a record lock, which other machines see too.
-    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, 2); print(flush=True); sys.stdin.read()"  # LOCK_EX
+    hold = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); "
+        "print(flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen([sys.executable, "-c", hold, lock_file], stdin=PIPE, stdout=PIPE) as broker:
         assert broker.stdout is not None
         broker.stdout.readline()

@@ -83,6 +83,15 @@ def _time(row: Any) -> Any:
     return row.get("commit_time") or row.get("observed_at") or row["record_time"]
 
 
+def test_a_date_whose_state_before_was_removed_is_built_with_the_dates_before_it(tmp_path: Path) -> None:
+    storage = built(tmp_path, facts_of(1, 1))
+    before, dates = all_rows(storage), dates_of(storage)
+    for table in (PARTITION_STATE, GROUP_STATE):
+        StateTables(storage).replace(table, [], [], oldest=dates[1])
+    build(storage, dates[1:])
+    assert all_rows(storage) == before
+
+
 def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:
     storage = built(tmp_path, facts_of(1, 2))
     states, dates = StateTables(storage), dates_of(storage)
@@ -126,7 +135,6 @@ def test_spark_gives_the_rows_of_this_process(spark: SparkSession, tmp_path: Pat
     found = all_rows(built(tmp_path / "spark", facts, engine=SparkEngine(spark, 3)))
     assert found == all_rows(built(tmp_path / "local", facts))
     # And from the state of a date before.
-    storage = built(tmp_path / "single", facts)
-    for day in dates_of(storage)[1:3]:
-        build(storage, [day], SparkEngine(spark, 2))
+    storage = built(tmp_path / "again", facts)
+    build(storage, dates_of(storage)[4:], SparkEngine(spark, 2))
     assert all_rows(storage) == found

@@ -38,13 +38,20 @@ from kafka_groups.pipeline.transform.tasks import DAY_US, Task
 from kafka_groups.verdicts import Rules
 
 _EPOCH: Final = date(1970, 1, 1)
+_FACTS: Final = (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 def transform(
     engine: Engine, storage: Storage, dates: Sequence[date], *, rules: Rules, lookback_days: int
 ) -> Mapping[str, int]:
-    """Make the derived tables of `dates`, ascending, from their facts and the state before them; return their rows."""
+    """Make the derived tables of `dates`, ascending, from their facts and the state before them; return their rows.
+
+    Dates with facts between the newest state and the first of `dates` are made, too: without them nothing would be
+    known of what was before.
+    """
+    states = StateTables(storage)
+    dates = [*_dates_without_state(storage, states, dates[0]), *dates]
     day_before = dates[0] - timedelta(days=1)
     numbers = [_number(day) for day in dates]
     facts = _fact_files(storage, [day_before, *dates])
@@ -57,7 +64,6 @@ def transform(
         summary,
         frozenset(day for day in numbers if day >= numbers[-1] - lookback_days),
     )
-    states = StateTables(storage)
     of_partitions = [file for file in facts if file.table != GROUP_EVENTS.name and file.day >= numbers[0]]
     of_partitions += _state_files(states, PARTITION_STATE, dates[0])
     of_groups = [file for file in facts if file.table == GROUP_EVENTS.name]
@@ -78,11 +84,19 @@ def _number(day: date) -> int:
     return (day - _EPOCH).days
 
 
+def _dates_without_state(storage: Storage, states: StateTables, first: date) -> list[date]:
+    newest = [
+        day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, first)) is not None
+    ]
+    known = {date.fromisoformat(day) for table in _FACTS for day in storage.format.dates(table.name)}
+    return sorted(day for day in known if day < first and (not newest or day > max(newest)))
+
+
 def _fact_files(storage: Storage, dates: Sequence[date]) -> list[FactFile]:
     wanted = {day.isoformat() for day in dates}
     return [
         FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.uri(file.path))
-        for table in (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
+        for table in _FACTS
         for file in storage.format.files(table.name, wanted)
     ]
 
