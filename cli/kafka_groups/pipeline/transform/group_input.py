@@ -12,7 +12,7 @@ from kafka_groups.pipeline.transform.columns import nullable
 from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
 from kafka_groups.pipeline.transform.kernels.retention import find_worst
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints
-from kafka_groups.pipeline.transform.packing import pack
+from kafka_groups.pipeline.transform.packed_numbers import pack
 from kafka_groups.pipeline.transform.partition_batch import Names
 from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 from kafka_groups.pipeline.transform.partition_rows import name_columns
@@ -113,7 +113,7 @@ def _batch(columns: dict[str, Any]) -> Any:
 
 
 def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
-    """Verdicts of the day, the last ones of the evening before, and removals."""
+    """Return verdicts of the day, the last ones of the day before, and removals."""
     rows, verdicts, carried, removed = found.keys.lags, found.verdicts, found.carried, found.keys.removals
     keys = np.concatenate([carried.key, rows.key, removed.key])
     nothing = np.full(len(removed), NULL)

@@ -39,7 +39,7 @@ from kafka_groups.pipeline.transform.kernels.group_state import GroupState
 from kafka_groups.pipeline.transform.kernels.group_status import Statuses, combine
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays, KeyRows, add_up
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints, first_rows
-from kafka_groups.pipeline.transform.packing import unpack
+from kafka_groups.pipeline.transform.packed_numbers import unpack
 from kafka_groups.pipeline.transform.summary import Summary
 
 _EPOCH: Final = date(1970, 1, 1)

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.transform.kernels.rows import Rows
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints
 from kafka_groups.pipeline.transform.kernels.time_lag import Points
 from kafka_groups.pipeline.transform.kernels.windows import Entries
-from kafka_groups.pipeline.transform.packing import pack, unpack
+from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
 
 _ZERO: Final = frozenset({"log", "life", "runs"})
 

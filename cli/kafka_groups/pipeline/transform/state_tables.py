@@ -28,7 +28,7 @@ PARTITION_STATE: Final = Table(
         PARTITION,
         GROUP,
         _DAY,
-        Column("state", pa.binary(), "numbers, as transform/state.py and packing.py have them"),
+        Column("state", pa.binary(), "numbers, as transform/state.py and packed_numbers.py have them"),
     ),
     derived=True,
 )

@@ -28,7 +28,7 @@ from tests.pipeline.transform.kernels.stories import (
     stable,
 )
 
-EVENING = DAY / 2 - 10
+BEFORE_MIDNIGHT = DAY / 2 - 10
 
 
 def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
@@ -50,7 +50,7 @@ STORIES: Mapping[str, Sequence[Row]] = {
     "away": [*joins(0, 4, "d"), stable(30, -2, "a") | {"meaning": "static_member_away"}],
     "other subscription": [joined(0, "a"), epoch(0, 4), stable(0, 4, "a", since=3), stable(30, 4, "b", since=3)],
     "known in part": [joined(-3_600, "b"), *joins(0, 4, "d", "a", "b")],
-    "after midnight": joins(EVENING, 4, "d", "a", "b", "c"),
+    "after midnight": joins(BEFORE_MIDNIGHT, 4, "d", "a", "b", "c"),
     "a day too late": [*joins(0, 4, "d"), stable(2 * DAY, 4, "a", since=3)],
     "deleted and created": [
         *(joined(0, "m"), epoch(0, 1), stable(1, 1, "m"), left(10, "m"), epoch(10, 2), removed(20)),
@@ -147,7 +147,7 @@ def test_a_member_that_writes_its_subscription_again_has_not_joined() -> None:
     assert who(found("known in part", 4)) == (2, 3, ["d"], [])
 
 
-def test_records_after_midnight_count_for_the_evening_before_but_not_for_days_before() -> None:
+def test_records_after_midnight_count_for_the_first_day_before_but_not_for_days_before() -> None:
     assert who(found("after midnight", 4, second=50)) == (3, 4, ["d"], [])
     assert took(found("after midnight", 4, second=50)) == ("exact", 32_000)
     assert who(found("a day too late", 4)) == (None, None, None, None)
@@ -211,7 +211,7 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
         ("no other member yet", {10: (None, None)}),
         ("all left", {10: ("Empty", 0)}),
         # A date follows from what was written until its end.
-        ("after midnight", {EVENING + 5: (None, None), EVENING + 60: (None, 4)}),
+        ("after midnight", {BEFORE_MIDNIGHT + 5: (None, None), BEFORE_MIDNIGHT + 60: (None, 4)}),
         ("deleted and created", {5: (None, 1), 15: ("Empty", 0), 25: ("Dead", 0), 40: (None, 1)}),
         ("upgraded", {5: ("Stable", 1), 20: ("Empty", 0), 50: (None, 1)}),
         ("sampled", {-1: ("Stable", 3), 10: (None, None), 25: ("Reconciling", 4)}),
@@ -261,10 +261,10 @@ def test_old_records_that_retention_removed_do_not_change_later_dates() -> None:
     assert [at_time([cut], seconds) for seconds in (60, 200)] == [(None, 4), (None, 5)]
 
 
-def test_a_rebalance_of_the_evening_is_built_again_with_the_next_date() -> None:
+def test_a_rebalance_of_the_first_day_is_built_again_with_the_next_date() -> None:
     rows = placed(STORIES["after midnight"])
-    evening = [row for row in rows if row["record_time"].date() == on(0)]
-    (early,) = build(evening)
+    first_day = [row for row in rows if row["record_time"].date() == on(0)]
+    (early,) = build(first_day)
     (late,) = build(rows)
 
     assert [who(row) for row in early.rebalances] == [(None, None, None, None)]

@@ -123,7 +123,7 @@ def _number_logs(once: Observations, carried: LogStates) -> tuple[LogEnds, LogSt
 
 
 def _last_of_day(once: Observations, log: Ints, has: tuple[Flags, Flags], carried: LogStates) -> LogStates:
-    """Return the state but for what depends on the rows that are used."""
+    """Return the state without what depends on the rows that are used."""
     size = len(carried.log)
     has_end, has_id = has
 

@@ -101,7 +101,7 @@ def _merge(rows: Points) -> Points:
 def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Points:
     """Return the points to hand on at `now_ms`: of each partition's current log (`log`), the denser the younger.
 
-    Points whose last time is before `oldest_ms` are left, but for the newest of them.
+    Points whose last time is before `oldest_ms` are removed, except the newest of them.
     """
     kept = points.where(points.log == log[points.partition])
     age = np.maximum(now_ms - kept.latest, _HOUR_MS) / _HOUR_MS
