@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
-from kafka_groups.pipeline.transform.kernels.segments import NULL
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.partition_day import DAY_US, ClusterDay
+from kafka_groups.pipeline.transform.partition_day import ClusterDay
 from kafka_groups.pipeline.transform.partition_stage import Context
 
 Row = Mapping[str, Any]

@@ -8,16 +8,24 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import nullable, to_lists
 from kafka_groups.pipeline.transform.kernels.group_status import GroupStatuses, Statuses
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints, first_rows, last_rows, reduce
+from kafka_groups.pipeline.transform.kernels.segments import (
+    DAY_US,
+    NULL,
+    Flags,
+    Floats,
+    Ints,
+    first_rows,
+    last_rows,
+    reduce,
+)
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
 from kafka_groups.verdicts import VERDICTS
 
-DAY_US: Final = 86_400_000_000
-_TIME: Final = pa.timestamp("us", tz="UTC")
 # Of a day that has just begun nobody can say more.
 _LEAST_SECONDS: Final = 60.0
 
@@ -71,7 +79,7 @@ def group_status_rows(names: Any, rows: GroupStatuses, states: StateColumns) -> 
 def _status_batch(columns: dict[str, Any], rows: Any, states: StateColumns) -> Any:
     place = pa.array(rows.rank)
     columns |= {
-        "evaluated_at": nullable(rows.at_us).view(_TIME),
+        "evaluated_at": nullable(rows.at_us).view(TIME),
         "verdict": pa.array([VERDICTS[rule] for rule in RULES]).take(place),
         "rule": pa.array(RULES).take(place),
         "window_start": _millis(rows.window_start_ms),
@@ -85,7 +93,7 @@ def _status_batch(columns: dict[str, Any], rows: Any, states: StateColumns) -> A
 
 
 def _millis(values: Ints) -> Any:
-    return nullable(np.where(values == NULL, NULL, np.where(values == NULL, 0, values) * 1_000)).view(_TIME)
+    return nullable(np.where(values == NULL, NULL, np.where(values == NULL, 0, values) * 1_000)).view(TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ def group_daily_rows(
     columns = {
         "cluster_id": names[0].take(pa.array(rows.group)),
         "group": names[1].take(pa.array(rows.group)),
-        "day": pa.array(np.full(len(rows.group), day * DAY_US)).view(_TIME),
+        "day": pa.array(np.full(len(rows.group), day * DAY_US)).view(TIME),
         "commits": pa.array(rows.commits, mask=~rows.has_records),
         "commit_rate": pa.array(rate, mask=~has_rate),
         "partitions": pa.array(rows.partitions.astype(np.int32)),
@@ -148,7 +156,7 @@ def group_daily_rows(
         "retention_margin": nullable(rows.margin),
         "last_retention_margin": nullable(rows.last_margin),
         "retention_left_ms": nullable(rows.left_ms),
-        "last_commit_time": nullable(rows.last_commit_us).view(_TIME),
+        "last_commit_time": nullable(rows.last_commit_us).view(TIME),
         "is_idle": pa.array(is_known & (stood >= DAY_US // 1_000) & ~members.has_members),
         "orphaned_partitions": pa.array(rows.orphaned.astype(np.int32)),
     }

@@ -26,7 +26,6 @@ from kafka_groups.pipeline.transform.group_input import (
     events_of,
 )
 from kafka_groups.pipeline.transform.group_rows import (
-    DAY_US,
     MemberDays,
     StateColumns,
     group_daily_rows,
@@ -38,7 +37,7 @@ from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_g
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState
 from kafka_groups.pipeline.transform.kernels.group_status import Statuses, combine
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays, KeyRows, add_up
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows
 from kafka_groups.pipeline.transform.packed_numbers import unpack
 from kafka_groups.pipeline.transform.summary import Summary
 

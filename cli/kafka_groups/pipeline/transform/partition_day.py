@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyDays, move
+from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyDays, MoveStates, move
 from kafka_groups.pipeline.transform.kernels.deletions import (
     ABSENT_US,
 )
@@ -16,6 +15,7 @@ from kafka_groups.pipeline.transform.kernels.lag import LagRows, measure
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, growth, observe
 from kafka_groups.pipeline.transform.kernels.rates import SPAN_MS, Rates, Recent, measure_rates
 from kafka_groups.pipeline.transform.kernels.segments import (
+    DAY_US,
     NULL,
     Flags,
     Ints,
@@ -34,8 +34,6 @@ from kafka_groups.pipeline.transform.kernels.time_lag import (
 )
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch
 from kafka_groups.pipeline.transform.state import KeyState, KeyTotals, LastEnds, LogState, LogTotals
-
-DAY_US: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,7 @@ class KeyDay:
     rates: Rates
     time_lags: TimeLags
     days: KeyDays
+    moves: MoveStates
     lives: Flags
     is_present: Flags
     is_orphaned: Flags
@@ -145,13 +144,13 @@ def transform_keys(
     recent, own = _recent(state.recent, lags)
     rates = measure_rates(recent)
     rates = Rates(rates.consume[own], rates.produce[own], rates.catch_up_ms[own])
-    days, _ = move(commits, state.moves)
+    days, moves = move(commits, state.moves)
     lives = np.zeros(size, np.bool_)
     lives[commits.key] = ~commits.is_removal
     is_present = (state.totals.fact_day != NULL) | (np.bincount(commits.key, minlength=size) > 0)
     removals = commits.where(commits.is_removal & ~commits.is_carried)
     orphaned = _orphans(batch, days, lives, after, clusters)
-    return KeyDay(lags, rates, time_lags, days, lives, is_present, orphaned, removals), life
+    return KeyDay(lags, rates, time_lags, days, moves, lives, is_present, orphaned, removals), life
 
 
 def _recent(before: Recent, lags: LagRows) -> tuple[Recent, Ints]:

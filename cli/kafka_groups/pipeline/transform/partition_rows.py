@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.pipeline.transform.columns import nullable
 from kafka_groups.pipeline.transform.kernels.segments import Floats, Ints
@@ -14,11 +15,9 @@ from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.partition_batch import Names
 from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 
-_TIME: Final = pa.timestamp("us", tz="UTC")
-
 
 def _time(values: Ints) -> Any:
-    return nullable(values).view(_TIME)
+    return nullable(values).view(TIME)
 
 
 def _real(values: Floats) -> Any:

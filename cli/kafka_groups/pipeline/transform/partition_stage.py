@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.commits import Commits, move
+from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.deletions import Absence
 from kafka_groups.pipeline.transform.kernels.lag_points import (
     KnownEnds,
@@ -20,7 +20,7 @@ from kafka_groups.pipeline.transform.kernels.lag_points import (
     sample_points,
 )
 from kafka_groups.pipeline.transform.kernels.log_ends import least_ends
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints, last_rows
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, last_rows
 from kafka_groups.pipeline.transform.kernels.verdicts import Evidence, Verdicts, judge_windows
 from kafka_groups.pipeline.transform.kernels.windows import (
     Entries,
@@ -34,7 +34,6 @@ from kafka_groups.pipeline.transform.kernels.windows import (
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch
 from kafka_groups.pipeline.transform.partition_commits import day_commits
 from kafka_groups.pipeline.transform.partition_day import (
-    DAY_US,
     ClusterDay,
     GroupDays,
     KeyDay,
@@ -114,10 +113,9 @@ def _transform_day(
     own = np.unique(batch.commits.key[batch.committed_on == day])
     totals = key_totals(key_state, commits, day, own)
     current = logs_after.logs.log[batch.names.partition_of]
-    _, moves = move(commits, key_state.moves)
     key_after = KeyState(
         totals=totals,
-        moves=moves,
+        moves=keys.moves,
         absence=_forget(absence, commits),
         commits=last_commits(commits),
         records=last_slots(records, totals.life, kept),

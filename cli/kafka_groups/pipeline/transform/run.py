@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
 from kafka_groups.pipeline.tables import (
@@ -30,16 +32,15 @@ from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.facts import FactFile
 from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
-from kafka_groups.pipeline.transform.kernels.segments import NULL
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.pipeline.transform.summary import Summary, summarise
-from kafka_groups.pipeline.transform.tasks import DAY_US, Task
+from kafka_groups.pipeline.transform.tasks import Task
 from kafka_groups.verdicts import Rules
 
 _EPOCH: Final = date(1970, 1, 1)
 _FACTS: Final = (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
-_TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 def transform(
@@ -120,7 +121,7 @@ def _publish(
 
 
 def _files(found: Any) -> list[StagedFile]:
-    rows = found.filter(pa.compute.equal(found["kind"], FILE))["file"].to_pylist()
+    rows = found.filter(pc.equal(found["kind"], FILE))["file"].to_pylist()
     return [StagedFile(**json.loads(row)) for row in rows]
 
 
@@ -128,7 +129,7 @@ def _write_topics(
     stage: str, found: Any, summary: Summary, days: Sequence[int], lookback_days: int
 ) -> list[StagedFile]:
     writer = StagedWriter(stage)
-    parts = found.filter(pa.compute.not_equal(found["kind"], FILE))
+    parts = found.filter(pc.not_equal(found["kind"], FILE))
     sums = [(name, "sum") for name in ("readers", "committed", "partitions", "grown")]
     whole = parts.group_by(["cluster_id", "topic", "day"]).aggregate(
         [*sums, ("is_named", "max"), ("sampled_us", "max")]
@@ -152,14 +153,14 @@ def _topic_rows(whole: Any, summary: Summary, days: Sequence[int], lookback_days
     committed, partitions = np.maximum(numbers["committed"], 0), numbers["partitions"]
     named, sampled = to_flags(whole["is_named_max"].combine_chunks()), to_ints(whole["sampled_us_max"].combine_chunks())
     is_there = np.where(sample != NULL, sampled == sample, record != NULL)
-    is_internal = np.asarray(pa.compute.equal(whole["topic"], OFFSETS_TOPIC)) & (committed == 0)
+    is_internal = np.asarray(pc.equal(whole["topic"], OFFSETS_TOPIC)) & (committed == 0)
     # The topic of the offsets is sampled for its coordinators.
     chosen = np.flatnonzero(((partitions != NULL) | (committed > 0)) & np.isin(day, days) & ~is_internal)
     place = pa.array(chosen)
     columns = {
         "cluster_id": whole["cluster_id"].combine_chunks().take(place),
         "topic": whole["topic"].combine_chunks().take(place),
-        "day": pa.array(day[chosen] * DAY_US).view(_TIME),
+        "day": pa.array(day[chosen] * DAY_US).view(TIME),
         "partitions": pa.array(np.maximum(partitions, 0)[chosen].astype(np.int32)),
         "messages_produced": nullable(numbers["grown"][chosen]),
         "readers": pa.array(np.maximum(numbers["readers"], 0)[chosen].astype(np.int32)),

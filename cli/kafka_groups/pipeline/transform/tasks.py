@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
 from kafka_groups.pipeline.transform.columns import to_ints
@@ -20,7 +22,7 @@ from kafka_groups.pipeline.transform.group_stage import (
     topic_parts,
     transform_groups,
 )
-from kafka_groups.pipeline.transform.kernels.segments import NULL, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, first_rows
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay, Settings, transform_days
@@ -28,9 +30,7 @@ from kafka_groups.pipeline.transform.state import write_key_state, write_log_sta
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.pipeline.transform.summary import Summary
 
-DAY_US: Final = 86_400_000_000
 _BATCH_ROWS: Final = 200_000
-_TIME: Final = pa.timestamp("us", tz="UTC")
 # What a task of groups hands to the driver: of topics what its groups and its rows add up to, and the files.
 RESULT: Final = pa.schema(
     [
@@ -97,7 +97,7 @@ def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any
         (of_keys, names.group.take(pa.array(keys)), write_key_state(found.key_state).take(pa.array(keys))),
     ):
         named = [column.take(place) for column in (names.cluster_id, names.topic, names.partition)]
-        at = pa.array(np.full(len(place), found.day * DAY_US)).view(_TIME)
+        at = pa.array(np.full(len(place), found.day * DAY_US)).view(TIME)
         yield pa.RecordBatch.from_arrays([*named, group, at, state], schema=schema)
 
 
@@ -105,9 +105,9 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
     writer = StagedWriter(task.stage)
     for table in _whole_groups(pieces):
-        is_file = pa.compute.equal(table["kind"], FILE)
+        is_file = pc.equal(table["kind"], FILE)
         yield from _files(table.filter(is_file)["payload"])
-        rows = table.filter(pa.compute.invert(is_file))
+        rows = table.filter(pc.invert(is_file))
         if rows.num_rows:
             yield from _run_group_batch(task, GroupBatch.of(rows), writer)
     yield from _files(pa.chunked_array([file_rows(writer.close())["payload"]]))
@@ -134,7 +134,7 @@ def _run_group_batch(task: Task, batch: GroupBatch, writer: StagedWriter) -> Ite
 
 def _group_states(found: GroupResult) -> Any:
     cluster, group, text = zip(*found.states, strict=True) if found.states else ((), (), ())
-    at = pa.array([found.day * DAY_US] * len(group), pa.int64()).view(_TIME)
+    at = pa.array([found.day * DAY_US] * len(group), pa.int64()).view(TIME)
     columns = [pa.array(cluster, pa.string()), pa.array(group, pa.string()), at, pa.array(text, pa.string())]
     return pa.RecordBatch.from_arrays(columns, schema=GROUP_STATE.arrow())
 

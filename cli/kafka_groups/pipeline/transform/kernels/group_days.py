@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kafka_groups.pipeline.transform.kernels.classic_rebalances import ClassicDay, follow_generations
 from kafka_groups.pipeline.transform.kernels.consumer_rebalances import consumer_rebalances
 from kafka_groups.pipeline.transform.kernels.epochs import EpochDay, follow_epochs
-from kafka_groups.pipeline.transform.kernels.group_events import DAY_US, DayEvents, Record, split_days
+from kafka_groups.pipeline.transform.kernels.group_events import DayEvents, Record, split_days
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState
 from kafka_groups.pipeline.transform.kernels.group_timeline import (
     Removal,
@@ -21,6 +21,7 @@ from kafka_groups.pipeline.transform.kernels.group_timeline import (
 )
 from kafka_groups.pipeline.transform.kernels.memberships import LifeDay, split_lives
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.kernels.source_logs import in_log_order
 from kafka_groups.pipeline.transform.kernels.subscriptions import subscribe
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-DAY_US: Final = 86_400_000_000
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
+
 UNKNOWN: Final = -1  # in arrays of numbers of members: it is not known how many there are
 # The columns of group_events that kernels read; `expression` is `$.regular_expression` of the column `details`.
 COLUMNS: Final = (

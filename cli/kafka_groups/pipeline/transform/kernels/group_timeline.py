@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, DAY_US, UNKNOWN, Record, Samples
+from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, UNKNOWN, Record, Samples
 from kafka_groups.pipeline.transform.kernels.memberships import LifeDay
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000

@@ -200,8 +200,8 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
     first, last = np.flatnonzero(first_rows(partition, log)), np.flatnonzero(last_rows(partition, log))
     is_told = at[last] > at[first]
     each = np.maximum(0, end[last] - end[first])
-    for place, value in zip(partition[first][is_told], each[is_told], strict=True):
-        grown[place] = value if grown[place] == NULL else grown[place] + value
+    grown[partition[first][is_told]] = 0
+    np.add.at(grown, partition[first][is_told], each[is_told])
     return grown
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kafka_groups.pipeline.transform.kernels.group_events import DAY_US
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 
 
 class Rebalance(NamedTuple):

@@ -13,6 +13,7 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 NULL: Final = int(np.iinfo(np.int64).min)
+DAY_US: Final = 86_400_000_000
 # Times within a day and a bit, in microseconds, take fewer bits than this; segments have the others.
 _TIME_BITS: Final = 38
 
