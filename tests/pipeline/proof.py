@@ -29,7 +29,7 @@ from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from kafka_groups.pipeline.transform.run import transform
 from kafka_groups.verdicts import Rules
-from tests.pipeline.steps.making import new_storage, put_all
+from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.transform.histories import Facts, histories, joined
 from tests.pipeline.transform.kernels.histories import history
 

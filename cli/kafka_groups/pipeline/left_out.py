@@ -1,64 +1,88 @@
-"""Groups whose last commit is too old for the days that were built last: they have no row any more."""
+"""Groups whose last commit is too old for the dates that were built last: they have no row any more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.sentences import few
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
+from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY, Table
 
-if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+_DAY_US: Final = 86_400_000_000
+_READ: Final = ("cluster_id", "group", "partitions", "last_commit_time")
 
-_DAY_MS: Final = 86_400_000
+
+class _Last(NamedTuple):
+    """The last date of a group with a row, the partitions with a commit, and the time of the last commit."""
+
+    date: date
+    partitions: int | None
+    committed_us: int | None
 
 
 def left_out(
-    spark: SparkSession,
     storage: Storage,
     lookback_days: int,
     *,
+    dates: Collection[date] | None = None,
     is_wanted: Callable[[str], bool] = lambda _group: True,
 ) -> list[str]:
-    """A sentence for each cluster that has such groups, of those that are wanted."""
-    from pyspark.sql import functions as F
+    """Return a sentence for each cluster with such groups, of those that are wanted.
 
-    dates = [date.fromisoformat(day) for day in storage.format.dates(GROUP_DAILY.name)]
-    if not dates or dates[0] >= dates[-1] - timedelta(days=lookback_days):
+    With `dates`, only rows of these are read: groups that had none before are not named again.
+    """
+    wanted = None if dates is None else {day.isoformat() for day in dates}
+    days = [date.fromisoformat(day) for day in storage.format.dates(GROUP_DAILY.name)]
+    if not days or days[0] >= days[-1] - timedelta(days=lookback_days):
         return []
-    days = days_of_clusters(spark, storage)
-    rows = storage.read(spark, GROUP_DAILY)
-    last = rows.groupBy("cluster_id", "group").agg(
-        F.max(F.struct("date", "partitions", F.unix_millis("last_commit_time").alias("committed_ms"))).alias("last")
-    )
+    last: dict[tuple[str, str], _Last] = {}
+    of_clusters: dict[str, set[date]] = {}
+    for day, rows in _read(storage, GROUP_DAILY, _READ, wanted):
+        columns = (column.to_pylist() for column in _with_micros(rows).columns)
+        for cluster, group, partitions, committed_us in zip(*columns, strict=True):
+            of_clusters.setdefault(cluster, set()).add(day)
+            last[cluster, group] = _Last(day, partitions, committed_us)
+    for day, rows in _read(storage, TOPIC_DAILY, ("cluster_id",), wanted):
+        for cluster in rows["cluster_id"].unique().to_pylist():
+            of_clusters.setdefault(cluster, set()).add(day)
     gone: dict[str, list[str]] = {}
-    for row in last.where("last.partitions > 0").select("cluster_id", "group", "last.*").collect():
-        if is_wanted(row["group"]) and _was_cut(row, days[row["cluster_id"]], lookback_days):
-            gone.setdefault(row["cluster_id"], []).append(row["group"])
-    return [_told(cluster, sorted(gone[cluster]), days[cluster][-1], lookback_days) for cluster in sorted(gone)]
+    for (cluster, group), one in sorted(last.items()):
+        if one.partitions and is_wanted(group) and _was_cut(one, of_clusters[cluster], lookback_days):
+            gone.setdefault(cluster, []).append(group)
+    return [_told(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in gone.items()]
 
 
-def days_of_clusters(spark: SparkSession, storage: Storage) -> dict[str, list[date]]:
-    """The dates on which a cluster has rows of topics or of groups, ascending."""
-    of_groups, of_topics = (
-        storage.read(spark, table).select("cluster_id", "date") for table in (GROUP_DAILY, TOPIC_DAILY)
-    )
-    found: dict[str, list[date]] = {}
-    for row in of_groups.unionByName(of_topics).distinct().orderBy("date").collect():
-        found.setdefault(row["cluster_id"], []).append(row["date"])
-    return found
+def _read(
+    storage: Storage, table: Table, columns: Sequence[str], dates: Collection[str] | None
+) -> list[tuple[date, Any]]:
+    """Return columns of a table's files, ascending by date."""
+    found = []
+    for file in storage.format.files(table.name, dates):
+        with told("read the tables", file.path):
+            rows = pq.ParquetFile(file.path, filesystem=storage.place.fs).read([*columns])
+        found.append((date.fromisoformat(file.date), rows.select([*columns])))
+    return sorted(found, key=lambda each: each[0])
 
 
-def _was_cut(row: Row, dates: Sequence[date], lookback_days: int) -> bool:
-    """Whether its last commit is too old for the first date that is without it: else the group was removed."""
-    following = next((day for day in dates if day > row["date"]), None)
+def _with_micros(rows: Any) -> Any:
+    at = rows.schema.get_field_index("last_commit_time")
+    times = rows["last_commit_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    return rows.set_column(at, "last_commit_time", times)
+
+
+def _was_cut(one: _Last, dates: Collection[date], lookback_days: int) -> bool:
+    """Return whether its last commit is too old for the first date without it; if not, the group was removed."""
+    following = min((day for day in dates if day > one.date), default=None)
     if following is None:
         return False
-    midnight_ms = (following - timedelta(days=lookback_days) - date(1970, 1, 1)).days * _DAY_MS
-    return row["committed_ms"] is None or bool(row["committed_ms"] < midnight_ms)
+    midnight_us = (following - timedelta(days=lookback_days) - date(1970, 1, 1)).days * _DAY_US
+    return one.committed_us is None or one.committed_us < midnight_us
 
 
 def _told(cluster: str, names: list[str], last: date, lookback_days: int) -> str:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafka_groups.pipeline.sentences import capital, of_cluster, spell
-from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
-_ORIGINS: Final = {
-    OFFSET_COMMITS: ("topic", "sample"),
-    GROUP_EVENTS: ("topic", "sample"),
-    PARTITION_OFFSETS: ("sample", "backfill"),
-}
+TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
-# A cluster that is read has facts of yesterday or of today.
-_NEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,51 +34,6 @@ class Reach:
     def sampled_ms(self) -> int | None:
         """The last sample of log ends."""
         return self.of(PARTITION_OFFSETS, "sample")
-
-
-def reached(
-    spark: SparkSession, storage: Storage, clusters: Collection[str] = (), *, until_ms: int | None = None
-) -> dict[str, Reach]:
-    """By cluster: those of `clusters`, and those that the newest dates have facts of; later facts are left out."""
-    from pyspark.sql import functions as F
-
-    found: dict[str, dict[tuple[str, str], int]] = {cluster: {} for cluster in clusters}
-    dates = sorted({day for table in _TIMES for day in storage.format.dates(table.name)})
-    if not dates:
-        return {cluster: Reach() for cluster in found}
-    begin = dates[-_NEWEST:][0]
-    is_new, is_old = F.col("date") >= F.lit(begin).cast("date"), F.col("date") < F.lit(begin).cast("date")
-    _fill(found, [_newest(storage.read(spark, table).where(is_new), table, until_ms) for table in _TIMES])
-    older = []
-    for table, origins in _ORIGINS.items() if begin != dates[0] else ():
-        lacking = [
-            (F.col("cluster_id") == cluster) & (F.col("origin") == origin)
-            for cluster, told in sorted(found.items())
-            for origin in origins
-            if (table.name, origin) not in told
-        ]
-        if lacking:
-            # Files are of one cluster and origin, as a rule, and say so: most are not read for this.
-            sought = reduce(lambda one, other: one | other, lacking)
-            older.append(_newest(storage.read(spark, table).where(is_old & sought), table, until_ms))
-    _fill(found, older)
-    return {cluster: Reach(told) for cluster, told in found.items()}
-
-
-def _newest(facts: DataFrame, table: Table, until_ms: int | None) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    at_ms = F.unix_millis(_TIMES[table])
-    facts = facts if until_ms is None else facts.where(at_ms <= until_ms)
-    told = facts.groupBy("cluster_id", "origin").agg(F.max(at_ms).alias("last_ms"))
-    return told.select("cluster_id", F.lit(table.name).alias("table"), "origin", "last_ms")
-
-
-def _fill(found: dict[str, dict[tuple[str, str], int]], parts: Collection[DataFrame]) -> None:
-    if not parts:
-        return
-    for row in reduce(lambda one, other: one.unionByName(other), parts).collect():
-        found.setdefault(row["cluster_id"], {})[row["table"], row["origin"]] = row["last_ms"]
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from kafka_groups.pipeline.backfilling import backfill
 from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY
 from tests.fakes.scripted_cluster import ScriptedCluster
-from tests.pipeline.steps.making import NOON, commit, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, commit, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.reporting.gone import Gone
 from kafka_groups.pipeline.reporting.standing import Standing
-from tests.pipeline.steps.making import NOON, commit, ends, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

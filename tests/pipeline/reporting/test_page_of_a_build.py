@@ -11,7 +11,7 @@ from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.rendering.history import write_page
 from tests.browser import DESK, entries_of, open_at, wait_for
-from tests.pipeline.steps.making import NOON, commit, ends, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from kafka_groups.history import Cut, History
 from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.steps.making import NOON, commit, ends, event, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import Table
-from tests.pipeline.steps.making import NOON, at, commit, put_all
+from tests.pipeline.fact_rows import NOON, at, commit, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

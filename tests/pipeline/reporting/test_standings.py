@@ -10,7 +10,7 @@ from kafka_groups.history import Cut, GroupHistory, History
 from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.steps.making import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import GROUP_EVENTS
-from tests.pipeline.steps.making import NOON, Row, event, put
+from tests.pipeline.fact_rows import NOON, Row, event, put
 
 DAY: Final = 86_400
 KEEP: Final = timedelta(days=8)

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.transform.run import transform
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.verdicts import Rules
 from tests.pipeline.proof import DERIVED, differences, facts_of, rows_of
-from tests.pipeline.steps.making import new_storage, put_all
+from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.transform.histories import FIRST, histories, joined
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from kafka_groups.pipeline.transform.engine import LocalEngine
 from kafka_groups.pipeline.transform.run import transform
 from kafka_groups.verdicts import Rules
 from tests.pipeline.proof import rows_of
-from tests.pipeline.steps.making import Row, commit, ends, new_storage, put_all
+from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 
 TODAY = date(2026, 11, 20)
 

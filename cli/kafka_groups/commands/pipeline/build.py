@@ -6,9 +6,9 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
+from kafka_groups.commands.pipeline.engine import open_engine
 from kafka_groups.commands.pipeline.options import data_dir_option
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
-from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.rendering.pipeline.documents import Summary
 
 
@@ -23,8 +23,9 @@ def build(*, data_dir: str, spark_choice: SparkChoice, output_format: str, colou
     log end offsets, a note on stderr names what is unknown, and the other columns are derived. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster, but tables of ingest or sample in --data-dir, the extra spark, and Java 17 or newer (--fetch-java
-    downloads one).
+    Needs no cluster, but tables of ingest or sample in --data-dir, and the extra spark. More than 100,000 facts are
+    derived on Spark, which needs Java 17 or newer (--fetch-java downloads one); fewer in this process, unless --master
+    or --remote says where Spark runs.
 
     \b
     Examples:
@@ -32,15 +33,13 @@ def build(*, data_dir: str, spark_choice: SparkChoice, output_format: str, colou
       kafka-groups pipeline build --data-dir history --master 'local[2]'
     """
     with start_run("build", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.building import build as build_tables
-        from kafka_groups.pipeline.building import is_small
         from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.transform.build import build as build_tables
+        from kafka_groups.pipeline.transform.build import count_facts
 
         storage = open_storage(data_dir)
-        run.bar.begin(STARTING_SPARK)
-        with open_spark_session(spark_choice, brief=is_small(storage)) as spark:
-            run.bar(STARTING_SPARK, 1, 1)
-            built = build_tables(spark, storage, progress=run.bar)
+        with open_engine(spark_choice, run.bar, facts=count_facts(storage)) as engine:
+            built = build_tables(storage, engine, progress=run.bar)
         for sentence in built.missing:
             run.print_note(sentence)
         summary = Summary(

@@ -37,6 +37,10 @@ class SparkChoice:
     spark_log: Path | None
     fetch_java: bool
 
+    def names_spark(self) -> bool:
+        """Return whether an option or the environment says where Spark runs."""
+        return bool(self.master or self.remote) or any(map(os.environ.get, (_SUBMITTED, "SPARK_REMOTE", "MASTER")))
+
 
 def spark_options(function: F) -> F:
     """Add the options that choose Spark; the command gets them as one `spark_choice`. Raises UsageError."""

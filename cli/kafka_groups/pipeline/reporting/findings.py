@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_groups.history import Finding
 from kafka_groups.pipeline.reporting.asking import DAY_MS, Key, Period, Tables, Wanted
-from kafka_groups.pipeline.steps.findings import KINDS, group_findings, topic_findings
+from kafka_groups.pipeline.reporting.columns import date_of, newest_days
+from kafka_groups.pipeline.reporting.days import KINDS, group_findings, topic_findings
 from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ def findings(
     one is too short to tell. Of a group that was removed there are none, and of topics only if no group is selected.
     `evaluated_ms` says until when the lag of each cluster is known.
     """
-    from kafka_groups.pipeline.steps.daily import newest_days
-
     midnight = tables.period.from_midnight()
     newest = newest_days(*(tables.read(table, "day", period=midnight) for table in (GROUP_DAILY, TOPIC_DAILY)))
     found = [
@@ -46,8 +45,6 @@ def findings(
 def _groups(tables: Tables, newest: DataFrame) -> dict[Key, list[dict[str, Any]]]:
     """Days of groups that may deserve a look, the newest first; times as dates, for rows have this machine's zone."""
     from pyspark.sql import functions as F
-
-    from kafka_groups.pipeline.steps.horizon import date_of
 
     since_ms, until_ms = tables.period.from_midnight().since_ms, tables.period.until_ms
     # One day more: a period that begins today may need what yesterday foretold.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, Key, Period, Tables
+from kafka_groups.pipeline.reporting.columns import is_whole
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def gone(tables: Tables, told: Mapping[Key, Mapping[str, Any]], reach: Mapping[s
 
     A group ended with its record; or, where its cluster's records were not read until then, or tell that all of its
     commits were removed (brokers before 4.0 write no more of groups that never had members), with the first of the
-    rounds of samples that missed it: at least two, the last of them ten minutes after anything showed it to live. As in
-    `vanished`, only whole rounds count, or a coordinator may have been away. Of `told` count `record` (the last one of
-    the group as a whole), `seen_ms`, `committed_ms` and `partitions` (with a commit).
+    rounds of samples that missed it: at least two, the last of them ten minutes after anything showed it to live. Only
+    whole rounds count, or a coordinator may have been away. Of `told` count `record` (the last one of the group as a
+    whole), `seen_ms`, `committed_ms` and `partitions` (with a commit).
     """
     found: dict[Key, Gone] = {}
     missed: dict[Key, int] = {}
@@ -83,8 +84,6 @@ def _is_removal(record: Any) -> bool:
 def _rounds(tables: Tables, clusters: Collection[str], since_ms: int) -> dict[str, Sequence[int]]:
     """The times of whole samples, ascending, by cluster."""
     from pyspark.sql import functions as F
-
-    from kafka_groups.pipeline.steps.vanished import is_whole
 
     period = Period(since_ms, tables.period.until_ms)
     rows = tables.read(PARTITION_OFFSETS, "observed_at", period=period).where(F.col("origin") == "sample")

@@ -68,7 +68,7 @@ def unseen(tables: Tables, wanted: Wanted) -> list[str]:
         return []
     rows = tables.storage.read(tables.spark, TOPIC_DAILY).where(F.col("date") == dates[-1])
     built = rows.select(F.max("lookback_days").alias("lookback_days")).collect()[0]
-    return left_out(tables.spark, tables.storage, built["lookback_days"] or 0, is_wanted=wanted.has)
+    return left_out(tables.storage, built["lookback_days"] or 0, is_wanted=wanted.has)
 
 
 def _told_once(gaps: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, PARTITION, Key, Period, Tables, among
+from kafka_groups.pipeline.reporting.columns import is_removal
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def spans(tables: Tables, lags: DataFrame, *told: str, keys: Collection[Key] | N
 def _removals(tables: Tables, keys: Collection[Key] | None, since_ms: int) -> DataFrame:
     """(*PARTITION, from_ms): those that were read. What samples miss for ten minutes counts no longer anyway."""
     from pyspark.sql import functions as F
-
-    from kafka_groups.pipeline.steps.commits import is_removal
 
     period = Period(since_ms, tables.period.until_ms)
     rows = tables.read(OFFSET_COMMITS, "commit_time", period=period).where(is_removal())

@@ -6,18 +6,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.pipeline.reached import Reach, reached
+from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.reporting.asking import FRESH_MS, GROUP, Key, Tables, Wanted, among
+from kafka_groups.pipeline.reporting.columns import has_no_rebalances
 from kafka_groups.pipeline.reporting.course import turns
 from kafka_groups.pipeline.reporting.gone import Gone, gone, state_seen
+from kafka_groups.pipeline.reporting.reach import reached
 from kafka_groups.pipeline.reporting.spans import spans
-from kafka_groups.pipeline.steps.burrow_rules import VERDICTS
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY
+from kafka_groups.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_BADNESS: Final = {"OK": 1, "WARN": 2, "STOP": 3, "STALL": 4, "REWIND": 5}
+_BADNESS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
 # Of several qualities in a group the one that promises least is told.
 _QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
 # What a broker writes of a group as a whole; the last such record says whether it still is.
@@ -192,8 +194,6 @@ def _events(tables: Tables) -> DataFrame:
     """The last record of each group as a whole, its state, and when a sample saw it."""
     from pyspark.sql import functions as F
 
-    from kafka_groups.pipeline.steps.rebalances import tells_no_rebalance
-
     rows = tables.read(GROUP_EVENTS, "record_time", period=tables.period.from_midnight())
     at_ms, meaning = F.unix_millis("record_time").alias("at_ms"), F.col("meaning")
     is_record = (F.col("origin") == "topic") & meaning.isin(*_OF_WHOLE_GROUPS)
@@ -206,7 +206,7 @@ def _events(tables: Tables) -> DataFrame:
         F.max_by(F.struct("meaning", at_ms), F.when(is_record, F.col("source_offset"))).alias("record"),
         F.max(F.when(state.isNotNull(), seen)).alias("seen"),
         F.max(F.when(state_seen(), F.unix_millis("record_time"))).alias("seen_ms"),
-        F.max(tells_no_rebalance()).alias("tells_no_rebalance"),
+        F.max(has_no_rebalances()).alias("tells_no_rebalance"),
     )
 
 

@@ -127,14 +127,14 @@ class Storage:
             place.delete(staging)
 
     def replace_files(self, table: Table, dates: Sequence[dt.date], files: Sequence[StagedFile]) -> None:
-        """Replace those dates of a derived table by the staged files; a date without one has no rows afterwards.
+        """Replace those dates of a derived table by their staged files; a date without one has no rows afterwards.
 
         Each date changes in one step.
         """
         staging = new_staging(self.place)
         wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
         for file in files:
-            if file.table == table.name:
+            if file.table == table.name and file.date in wanted:
                 wanted[file.date].append(self.place.inside(file.path))
         try:
             with self.changing():

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
@@ -54,9 +55,11 @@ def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield record batches of some columns of a Parquet file; the path may be a URI."""
-    files, inner = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
-    yield from pq.ParquetFile(inner, filesystem=files).iter_batches(_BATCH_ROWS, columns=list(columns))
+    """Yield record batches of some columns of a Parquet file; the path may be a URI. Raises StorageError."""
+    with told("read the tables", path):
+        files, inner = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
+        for rows in pq.ParquetFile(inner, filesystem=files).iter_batches(_BATCH_ROWS, columns=list(columns)):
+            yield rows.select(columns)
 
 
 def read_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:

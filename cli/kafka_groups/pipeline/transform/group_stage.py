@@ -46,10 +46,10 @@ _EPOCH: Final = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """What a build goes by: its days since 1970, in order, and the day before: its rebalances may end on the first."""
+    """The days of a build since 1970, and days before one of them, whose rebalances may end on it."""
 
     days: Sequence[int]
-    day_before: int
+    days_before: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ class GroupResult:
 
 
 def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summary) -> Iterator[GroupResult]:
-    """Yield the results of each day, and before them the rebalances alone of the day before."""
+    """Yield the results of each day, and of a day before one of them the rebalances alone."""
     members = _member_days(batch, settings)
-    for day in (settings.day_before, *settings.days):
+    for day in sorted((*settings.days_before, *settings.days)):
         found = members.get(day, {})
         rebalances = _rebalance_rows(batch, found)
-        if day == settings.day_before:
+        if day in settings.days_before:
             yield GroupResult(day, (), None, rebalances, {}, frozenset(), ())
             continue
         yield _transform_day(batch, day, found, rebalances, summary)
@@ -117,7 +117,7 @@ def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summar
 def _member_days(batch: GroupBatch, settings: GroupSettings) -> dict[int, dict[int, GroupDay]]:
     """Return by day what events say of each group that has events or a state."""
     found: dict[int, dict[int, GroupDay]] = {}
-    wanted = [_EPOCH + timedelta(days=day) for day in (settings.day_before, *settings.days)]
+    wanted = [_EPOCH + timedelta(days=day) for day in sorted((*settings.days_before, *settings.days))]
     of_events, of_states = (np.flatnonzero(batch.kind == kind) for kind in (EVENT, STATE))
     events = events_of(batch.table.take(pa.array(of_events)))
     states = dict(zip(batch.group[of_states].tolist(), batch.take("payload", of_states).to_pylist(), strict=True))

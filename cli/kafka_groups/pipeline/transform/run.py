@@ -1,96 +1,134 @@
-"""A build: the two stages over the dates that are wanted, and what they wrote put in place."""
+"""The two stages over the dates that are wanted, and what they wrote put in place."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import (
     GROUP_DAILY,
     GROUP_EVENTS,
     GROUP_STATUS,
     LAG_HISTORY,
     OFFSET_COMMITS,
-    OFFSETS_TOPIC,
     PARTITION_OFFSETS,
     REBALANCES,
     TOPIC_DAILY,
     Table,
 )
-from kafka_groups.pipeline.transform.columns import nullable, to_flags, to_ints
 from kafka_groups.pipeline.transform.day_before import count_rebalances_again
 from kafka_groups.pipeline.transform.engine import Engine
-from kafka_groups.pipeline.transform.facts import FactFile
+from kafka_groups.pipeline.transform.facts import FactFile, read_columns
 from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.pipeline.transform.summary import Summary, summarise
 from kafka_groups.pipeline.transform.tasks import Task
+from kafka_groups.pipeline.transform.topic_rows import write_topics
 from kafka_groups.verdicts import Rules
 
 _EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = timedelta(days=1)
 _FACTS: Final = (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
+TARGETS: Final = (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY)
+# What `progress` is told: the label of a step, the number of finished steps, and their total.
+Progress = Callable[[str, int, int], None]
+_STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """The dates whose tables changed, and the number of rows that were written of each table."""
+
+    dates: Sequence[date]
+    rows: Mapping[str, int]
 
 
 def transform(
-    engine: Engine, storage: Storage, dates: Sequence[date], *, rules: Rules, lookback_days: int
-) -> Mapping[str, int]:
-    """Make the derived tables of `dates`, ascending, from their facts and the state before them; return their rows.
+    engine: Engine,
+    storage: Storage,
+    dates: Sequence[date],
+    *,
+    rules: Rules,
+    lookback_days: int,
+    first_date: str = "",
+    progress: Progress | None = None,
+) -> Transformed:
+    """Make the derived tables of `dates`, ascending, from their facts and the state before them.
 
     Dates with facts between the newest state and the first of `dates` are made, too: without them nothing would be
-    known of what was before.
+    known of what was before. Of dates before `first_date`, which retention has thinned, only the state is made.
     """
-    states = StateTables(storage)
-    dates = [*_dates_without_state(storage, states, dates[0]), *dates]
-    day_before = dates[0] - timedelta(days=1)
-    numbers = [_number(day) for day in dates]
-    facts = _fact_files(storage, [day_before, *dates])
-    summary = summarise(engine, facts)
+    report = progress or (lambda *_: None)
+    dates = dates_to_read(storage, dates)
+    # A rebalance that ended on one of the dates may have begun on the day before it.
+    before = sorted({day - _DAY for day in dates} - set(dates))
     stage = storage.stage()
-    task = Task(
-        stage,
-        Settings(numbers, rules, lookback_days),
-        GroupSettings(numbers, numbers[0] - 1),
-        summary,
-        frozenset(day for day in numbers if day >= numbers[-1] - lookback_days),
-    )
-    of_partitions = [file for file in facts if file.table != GROUP_EVENTS.name and file.day >= numbers[0]]
+    try:
+        settings = Settings([*map(_number, dates)], rules, lookback_days)
+        make_task = partial(Task, stage, settings, GroupSettings(settings.days, [*map(_number, before)]))
+        task, files = _run_stages(engine, storage, dates, before, make_task, report)
+        report(_STEPS[2], 2, len(_STEPS))
+        kept, kept_before = ([day for day in days if day.isoformat() >= first_date] for days in (dates, before))
+        written = _publish(storage, stage, kept, kept_before, files)
+        _save_states(StateTables(storage), task, files)
+    finally:
+        storage.place.delete(storage.place.inside(stage))
+    report(_STEPS[2], len(_STEPS), len(_STEPS))
+    of_dates = {day.isoformat() for day in written}
+    rows = {
+        table.name: sum(file.rows for file in files if file.table == table.name and file.date in of_dates)
+        for table in TARGETS
+    }
+    return Transformed(written, rows)
+
+
+def dates_to_read(storage: Storage, dates: Sequence[date]) -> list[date]:
+    """Return dates that are to be made, ascending, and before them those with facts that no state accounts for."""
+    states = StateTables(storage)
+    newest = [
+        day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, dates[0])) is not None
+    ]
+    known = {date.fromisoformat(day) for table in _FACTS for day in storage.format.dates(table.name)}
+    return sorted({*dates, *(day for day in known if day < dates[0] and (not newest or day > max(newest)))})
+
+
+def _run_stages(
+    engine: Engine,
+    storage: Storage,
+    dates: Sequence[date],
+    before: Sequence[date],
+    make_task: Callable[[Summary], Task],
+    report: Progress,
+) -> tuple[Task, list[StagedFile]]:
+    """Run the stages over the facts of `dates`, and events of the days `before`; return the files that they wrote."""
+    report(_STEPS[0], 0, len(_STEPS))
+    states = StateTables(storage)
+    facts = _fact_files(storage, [before[0], *dates])
+    own = [file for file in facts if file.day >= _number(dates[0])]
+    summary = summarise(engine, own)
+    report(_STEPS[1], 1, len(_STEPS))
+    task = make_task(summary)
+    of_partitions = [file for file in own if file.table != GROUP_EVENTS.name]
     of_partitions += _state_files(states, PARTITION_STATE, dates[0])
     of_groups = [file for file in facts if file.table == GROUP_EVENTS.name]
-    of_groups += _state_files(states, GROUP_STATE, day_before)
+    of_groups += _state_files(states, GROUP_STATE, before[0])
     found = engine.run(task, of_partitions, of_groups)
-    files = [*_files(found), *_write_topics(stage, found, summary, numbers, lookback_days)]
-    again = count_rebalances_again(storage, stage, day_before, files)
-    _publish(storage, states, task, dates, files)
-    if again:
-        storage.replace_files(GROUP_DAILY, [day_before], again)
-    count: dict[str, int] = {}
-    for file in files:
-        count[file.table] = count.get(file.table, 0) + file.rows
-    return count
+    return task, [*_files(found), *write_topics(task, found)]
 
 
 def _number(day: date) -> int:
     return (day - _EPOCH).days
-
-
-def _dates_without_state(storage: Storage, states: StateTables, first: date) -> list[date]:
-    newest = [
-        day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, first)) is not None
-    ]
-    known = {date.fromisoformat(day) for table in _FACTS for day in storage.format.dates(table.name)}
-    return sorted(day for day in known if day < first and (not newest or day > max(newest)))
 
 
 def _fact_files(storage: Storage, dates: Sequence[date]) -> list[FactFile]:
@@ -109,64 +147,44 @@ def _state_files(states: StateTables, table: Table, before: date) -> list[FactFi
     ]
 
 
-def _publish(
-    storage: Storage, states: StateTables, task: Task, dates: Sequence[date], files: Sequence[StagedFile]
-) -> None:
-    for table in (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY):
-        wanted = [dates[0] - timedelta(days=1), *dates] if table is REBALANCES else dates
-        storage.replace_files(table, wanted, files)
-    oldest = dates[-1] - timedelta(days=task.settings.lookback_days + 1)
-    for state in (PARTITION_STATE, GROUP_STATE):
-        states.replace(state, [_EPOCH + timedelta(days=day) for day in sorted(task.state_days)], files, oldest=oldest)
-
-
 def _files(found: Any) -> list[StagedFile]:
     rows = found.filter(pc.equal(found["kind"], FILE))["file"].to_pylist()
     return [StagedFile(**json.loads(row)) for row in rows]
 
 
-def _write_topics(
-    stage: str, found: Any, summary: Summary, days: Sequence[int], lookback_days: int
-) -> list[StagedFile]:
-    writer = StagedWriter(stage)
-    parts = found.filter(pc.not_equal(found["kind"], FILE))
-    sums = [(name, "sum") for name in ("readers", "committed", "partitions", "grown")]
-    whole = parts.group_by(["cluster_id", "topic", "day"]).aggregate(
-        [*sums, ("is_named", "max"), ("sampled_us", "max")]
-    )
-    writer.write(TOPIC_DAILY, _topic_rows(whole, summary, days, lookback_days))
-    return writer.close()
+def _days_before_that_differ(storage: Storage, days: Sequence[date], files: Sequence[StagedFile]) -> list[date]:
+    """Return those of the days before whose rebalances differ from those in the table."""
+    found = []
+    for day in days:
+        name = day.isoformat()
+        new = [file.path for file in files if (file.table, file.date) == (REBALANCES.name, name)]
+        old = [storage.place.uri(file.path) for file in storage.format.files(REBALANCES.name, [name])]
+        if not _read_rebalances(new).equals(_read_rebalances(old)):
+            found.append(day)
+    return found
 
 
-def _topic_rows(whole: Any, summary: Summary, days: Sequence[int], lookback_days: int) -> Any:
-    """Return rows of topic_daily: of each topic that was observed on the day, or has a commit at its end.
+def _read_rebalances(paths: Sequence[str]) -> Any:
+    schema = REBALANCES.arrow()
+    rows = pa.Table.from_batches([part for path in paths for part in read_columns(path, schema.names)], schema=schema)
+    return rows.sort_by([(name, "ascending") for name in REBALANCES.identity])
 
-    A topic is unread only if the day's last sample saw it, or without samples if records were read that day.
-    """
-    clusters, day = whole["cluster_id"].to_pylist(), to_ints(whole["day"].combine_chunks())
-    read = [summary.days.get((cluster, int(one))) for cluster, one in zip(clusters, day, strict=True)]
-    record = np.array([NULL if one is None else one.record_us for one in read], np.int64)
-    sample = np.array([NULL if one is None else one.sample_us for one in read], np.int64)
-    numbers = {
-        name: to_ints(whole[f"{name}_sum"].combine_chunks()) for name in ("readers", "committed", "partitions", "grown")
-    }
-    committed, partitions = np.maximum(numbers["committed"], 0), numbers["partitions"]
-    named, sampled = to_flags(whole["is_named_max"].combine_chunks()), to_ints(whole["sampled_us_max"].combine_chunks())
-    is_there = np.where(sample != NULL, sampled == sample, record != NULL)
-    is_internal = np.asarray(pc.equal(whole["topic"], OFFSETS_TOPIC)) & (committed == 0)
-    # The topic of the offsets is sampled for its coordinators.
-    chosen = np.flatnonzero(((partitions != NULL) | (committed > 0)) & np.isin(day, days) & ~is_internal)
-    place = pa.array(chosen)
-    columns = {
-        "cluster_id": whole["cluster_id"].combine_chunks().take(place),
-        "topic": whole["topic"].combine_chunks().take(place),
-        "day": pa.array(day[chosen] * DAY_US).view(TIME),
-        "partitions": pa.array(np.maximum(partitions, 0)[chosen].astype(np.int32)),
-        "messages_produced": nullable(numbers["grown"][chosen]),
-        "readers": pa.array(np.maximum(numbers["readers"], 0)[chosen].astype(np.int32)),
-        "committed": pa.array(committed[chosen].astype(np.int32)),
-        "is_unread": pa.array(((committed == 0) & ~named & is_there)[chosen]),
-        "lookback_days": pa.array(np.full(len(chosen), lookback_days, np.int32)),
-    }
-    schema = TOPIC_DAILY.arrow()
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+def _publish(
+    storage: Storage, stage: str, dates: Sequence[date], before: Sequence[date], files: Sequence[StagedFile]
+) -> list[date]:
+    """Replace the dates of the tables, and of the days before what differs; return the dates that were replaced."""
+    changed = _days_before_that_differ(storage, before, files)
+    again = {day: count_rebalances_again(storage, stage, day, files) for day in changed}
+    for table in TARGETS:
+        storage.replace_files(table, [*changed, *dates] if table is REBALANCES else dates, files)
+    for day, new in again.items():
+        if new:
+            storage.replace_files(GROUP_DAILY, [day], new)
+    return sorted([*changed, *dates])
+
+
+def _save_states(states: StateTables, task: Task, files: Sequence[StagedFile]) -> None:
+    oldest = _EPOCH + timedelta(days=task.settings.days[-1] - task.settings.lookback_days - 1)
+    for table in (PARTITION_STATE, GROUP_STATE):
+        states.replace(table, [_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)

@@ -49,6 +49,10 @@ class StateTables:
         self._storage = storage
         self._format = ParquetFormat(storage.place)
 
+    def dates(self, table: Table) -> list[str]:
+        """Return the dates that have a state, ascending."""
+        return self._format.dates(table.name)
+
     def newest_before(self, table: Table, day: date) -> date | None:
         """Return the newest date before `day` that has a state."""
         dates = [date.fromisoformat(each) for each in self._format.dates(table.name)]
@@ -59,6 +63,11 @@ class StateTables:
         if day is None:
             return []
         return [self._storage.place.uri(file.path) for file in self._format.files(table.name, [day.isoformat()])]
+
+    def clear(self) -> None:
+        """Remove all states."""
+        for table in (PARTITION_STATE, GROUP_STATE):
+            self.replace(table, [], [], oldest=date.max)
 
     def replace(self, table: Table, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
         """Replace the states of those dates, and remove those before `oldest`."""

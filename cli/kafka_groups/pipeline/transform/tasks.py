@@ -51,13 +51,17 @@ RESULT: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where to write, what the build goes by, and the days whose states are kept."""
+    """What every task is given: where to write, what the build goes by, and what the facts are in sum."""
 
     stage: str
     settings: Settings
     groups: GroupSettings
     summary: Summary
-    state_days: frozenset[int]
+
+    def state_days(self) -> list[int]:
+        """Return the days whose states are kept, ascending: no later build begins before the first of them."""
+        last = self.settings.days[-1]
+        return [day for day in self.settings.days if day >= last - self.settings.lookback_days]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -77,7 +81,7 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
         before = each[1]
         for found in transform_days(batch, task.settings, task.summary.context):
             writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys))
-            if found.day in task.state_days:
+            if found.day in task.state_days():
                 for rows in _partition_states(batch, found, with_logs):
                     writer.write(PARTITION_STATE, rows)
             read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
@@ -121,7 +125,7 @@ def _run_group_batch(task: Task, batch: GroupBatch, writer: StagedWriter) -> Ite
         if found.group_daily is None:
             continue
         writer.write(GROUP_DAILY, found.group_daily)
-        if found.day in task.state_days:
+        if found.day in task.state_days():
             writer.write(GROUP_STATE, _group_states(found))
         yield _topics(found)
         cluster, name, *numbers = topic_parts(batch, found.day)

@@ -1,0 +1,85 @@
+"""A build: the dates whose facts changed since the last one, and all dates after them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.rereading import reread
+from kafka_groups.pipeline.transform.engine import Engine
+from kafka_groups.pipeline.transform.fact_state import (
+    dates_to_build,
+    has_other_settings,
+    read_fact_state,
+    save_fact_state,
+)
+from kafka_groups.pipeline.transform.missing import describe_missing
+from kafka_groups.pipeline.transform.run import Progress, dates_to_read, transform
+from kafka_groups.pipeline.transform.state_tables import StateTables
+from kafka_groups.verdicts import Rules
+
+LOOKBACK_DAYS: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The dates that were made, the number of rows of each derived table on them, and sentences on what is unknown."""
+
+    dates: tuple[date, ...]
+    rows: Mapping[str, int]
+    missing: tuple[str, ...]
+
+
+def build(
+    storage: Storage,
+    engine: Engine,
+    *,
+    rules: Rules | None = None,
+    lookback_days: int = LOOKBACK_DAYS,
+    progress: Progress | None = None,
+) -> Built:
+    """Make the derived tables of all dates that changed since the last build, and of all dates after them.
+
+    The rows do not depend on when and in which order the facts came: a date is made from its own facts and from the
+    state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
+    rebalance that ends after midnight changes the date before, too. Facts that retention removed, and a compaction,
+    change nothing. `progress` gets a label, the number of finished steps, and their total. Raises StorageError, also
+    if another build is running.
+    """
+    with storage.lock("build"):
+        return reread(lambda: _build(storage, engine, rules or Rules(), lookback_days, progress))
+
+
+def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: int = LOOKBACK_DAYS) -> int:
+    """Return how many facts the next build would read."""
+    state = read_fact_state(storage, rules or Rules(), lookback_days)
+    dates = dates_to_build(storage, state)
+    if not dates:
+        return 0
+    if has_other_settings(storage, state):
+        return state.count_rows({date.fromisoformat(day) for day in (*state.dates, *state.thinned)})
+    return state.count_rows(dates_to_read(storage, dates))
+
+
+def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, progress: Progress | None) -> Built:
+    state = read_fact_state(storage, rules, lookback_days)
+    dates = dates_to_build(storage, state)
+    rows: Mapping[str, int] = {}
+    if dates:
+        if has_other_settings(storage, state):
+            StateTables(storage).clear()
+        done = transform(
+            engine,
+            storage,
+            dates,
+            rules=rules,
+            lookback_days=lookback_days,
+            first_date=state.first_date,
+            progress=progress,
+        )
+        dates, rows = list(done.dates), done.rows
+        save_fact_state(storage, state)
+    return Built(tuple(dates), rows, describe_missing(storage, state, dates, lookback_days))
