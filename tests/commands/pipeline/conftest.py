@@ -38,8 +38,8 @@ class FakePipeline:
         self.backfill.return_value = SimpleNamespace(
             partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
         )
-        self.is_small = mocker.Mock(return_value=True)
-        self.build = self._fake("building", "build", is_small=self.is_small)
+        self.count_facts = mocker.Mock(return_value=200_000)
+        self.build = self._fake("transform.build", "build", count_facts=self.count_facts)
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )

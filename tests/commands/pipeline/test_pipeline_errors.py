@@ -84,8 +84,8 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "no Java": Case(Machine.without_java, "build", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
-    "an old Java": Case(Machine.with_an_old_java, "build", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
+    "no Java": Case(Machine.without_java, "report", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
+    "an old Java": Case(Machine.with_an_old_java, "report", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
     "a newer schema": Case(
         Machine.with_a_newer_schema, "ingest", "STORAGE_FAILED", "were created by its child (schema 99), and this is"
     ),

@@ -47,14 +47,30 @@ def test_without_a_directory_the_error_names_the_ways_to_give_one(fakes: FakePip
 
 def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str) -> None:
     assert run("pipeline", "build", KAFKA_GROUPS_DATA_DIR=data_dir).exit_code == 0
-    assert fakes.build.call_args.args[1].into == data_dir
+    assert fakes.build.call_args.args[0].into == data_dir
 
 
-@pytest.mark.parametrize("is_small", [True, False])
-def test_a_small_build_gets_a_brief_session(fakes: FakePipeline, data_dir: str, is_small: bool) -> None:
-    fakes.is_small.return_value = is_small
-    assert run("pipeline", "build", "--data-dir", data_dir).exit_code == 0
-    assert fakes.spark.call_args.kwargs["brief"] is is_small
+@pytest.mark.parametrize(
+    ("facts", "flags", "sessions"), [(100_000, (), 0), (100_001, (), 1), (0, ("--master", "local"), 1)]
+)
+def test_few_facts_are_built_without_spark_unless_an_option_says_where_spark_runs(
+    fakes: FakePipeline, data_dir: str, facts: int, flags: tuple[str, ...], sessions: int
+) -> None:
+    fakes.count_facts.return_value = facts
+    assert run("pipeline", "build", "--data-dir", data_dir, *flags).exit_code == 0
+    assert fakes.spark.call_count == sessions
+    engine = fakes.build.call_args.args[1]
+    assert type(engine).__name__ == ("SparkEngine" if sessions else "LocalEngine")
+
+
+@pytest.mark.parametrize("name", ["MASTER", "SPARK_REMOTE"])
+def test_few_facts_are_built_on_the_spark_that_the_environment_names(
+    fakes: FakePipeline, data_dir: str, name: str
+) -> None:
+    fakes.count_facts.return_value = 0
+    value = "local[2]" if name == "MASTER" else "sc://localhost"
+    assert run("pipeline", "build", "--data-dir", data_dir, **{name: value}).exit_code == 0
+    fakes.spark.assert_called_once()
 
 
 @pytest.mark.parametrize(

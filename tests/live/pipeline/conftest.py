@@ -12,7 +12,6 @@ import pytest
 
 from kafka_groups import sandbox
 from kafka_groups.pipeline.backfilling import backfill
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.ingesting import ingest
 from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
@@ -21,6 +20,7 @@ from tests.live.pipeline.cast import on_stage
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
 from tests.live.pipeline.told import Told, now_ms
 from tests.pipeline.conftest import spark, storage
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ def told(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) ->
     with on_stage(broker) as cast:
         _look(broker, storage, timed)
     ingested = ingest(spark, storage, {"bootstrap.servers": broker})
-    build(spark, storage)
+    build_here(storage)
     return Told(cast=cast, timed=timed, storage=storage, ingested=ingested)
 
 

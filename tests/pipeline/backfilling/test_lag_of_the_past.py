@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.backfilling import backfill
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import NOON, commit, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
         cluster.records["t", 0] = [noon_ms - 1000 * age for age in range(KEPT, 0, -1)]
         since_ms = noon_ms - 3 * HOUR_S * 1000
         backfill(admin, storage, cluster_id="c", since_ms=since_ms, until_ms=noon_ms, now_ms=noon_ms, step_ms=60_000)
-    build(spark, storage)
+    build_here(storage)
 
     rows = storage.read(spark, LAG_HISTORY).collect()
     assert len(rows) == KEPT // 60 + 1

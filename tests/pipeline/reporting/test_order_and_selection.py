@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from kafka_groups.history import History
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.reporting.gone import Gone
 from kafka_groups.pipeline.reporting.standing import Standing
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +22,7 @@ ROUNDS: Final = range(0, 301, 60)
 
 
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
-    rules = ("rewound", "stalled", "stopped", "falling_behind", "keeping_up")
+    rules = ("rewound", "stalled", "stopped", "falling_behind", "incomplete", "keeping_up")
     judged = [Standing(key=("c", rule), evaluated_ms=1, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
     others = [
         Standing(key=("c", "not judged")),
@@ -85,7 +85,7 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Histo
             ],
         },
     )
-    build(spark, storage)
+    build_here(storage)
     names = ("closes up", "in part", "idle")
     return report(spark, storage, since_ms=START, until_ms=START + ROUNDS[-1] * 1_000, groups=names)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.rendering.history import write_page
 from tests.browser import DESK, entries_of, open_at, wait_for
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,7 @@ def page(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     storage = new_storage(folder)
     rows = {"offset_commits": [commit(1, 0, source=1)], "partition_offsets": [ends(at, 7 + at) for at in ROUNDS]}
     put_all(storage, "b", rows)
-    build(spark, storage)
+    build_here(storage)
     path = folder / "report.html"
     with path.open("w", encoding="utf-8") as out:
         write_page(report(spark, storage, since_ms=START, until_ms=START + 5 * HOUR * 1_000), out)

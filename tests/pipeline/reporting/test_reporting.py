@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.history import Cut, History
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +23,7 @@ HOUR = 3_600_000
 
 
 @pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     made = new_storage(tmp_path_factory.mktemp("tables"))
     put_all(
         made,
@@ -32,10 +32,10 @@ def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> St
             "offset_commits": [
                 *(commit(30 * step, 10 * step, source=step, group="fine") for step in range(1, 9)),
                 *(commit(30 * step, 5 * step, source=20 + step, group="slow") for step in range(1, 9)),
-                commit(1, 3, source=40, group="stopped"),
+                commit(1, 3, source=40, group="single"),
             ],
             "partition_offsets": [
-                # None as low as 3: the group that stopped was never seen to have caught up.
+                # None as low as 3: the group with a single commit was never seen to have caught up.
                 *(ends(30 * step, 10 * step) for step in range(1, 9)),
                 *(ends(30 * step, step, topic="unread") for step in range(9)),
             ],
@@ -53,7 +53,7 @@ def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> St
             ],
         },
     )
-    build(spark, made)
+    build_here(made)
     return made
 
 
@@ -64,15 +64,15 @@ def told(spark: SparkSession, storage: Storage) -> History:
 
 def test_the_worst_group_comes_first(told: History) -> None:
     assert [(group.group, group.verdict, group.rule) for group in told.groups] == [
-        ("stopped", "STOP", "stopped"),
         ("slow", "WARN", "falling_behind"),
+        ("single", "UNKNOWN", "incomplete"),
         ("fine", "OK", "no_lag"),
     ]
     assert (told.groups_in_all, told.clusters, told.made_ms) == (3, ("c",), 5)
 
 
 def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: History) -> None:
-    slow = told.groups[1]
+    slow = told.groups[0]
 
     assert [point.lag for point in slow.points] == [5, 10, 15, 20, 25, 30, 35, 40]
     assert slow.points[0].at_ms == slow.lagging_since_ms == START + 30_000
@@ -101,7 +101,7 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
 def test_only_the_groups_asked_for_are_told(spark: SparkSession, storage: Storage) -> None:
     chosen = report(spark, storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
 
-    assert [group.group for group in chosen.groups] == ["stopped"]
+    assert [group.group for group in chosen.groups] == ["slow"]
     assert chosen.groups_in_all == 3
 
 
@@ -116,7 +116,7 @@ def test_named_groups_are_all_shown_however_few_others_are(spark: SparkSession, 
     spared = Cut(1, frozenset({"fine", "slow"}))
     told = report(spark, storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
 
-    assert [group.group for group in told.groups] == ["stopped", "slow", "fine"]
+    assert [group.group for group in told.groups] == ["slow", "single", "fine"]
 
 
 def test_a_period_without_rows_says_what_to_do(spark: SparkSession, storage: Storage) -> None:
@@ -130,7 +130,7 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(spark: SparkSessi
     put_all(made, "read", {"offset_commits": [commit(30, 10, source=1)]})
     sampled = [commit(60 * step, 10) for step in range(1, 4)]
     put_all(made, "sampled", {"offset_commits": sampled, "partition_offsets": [ends(60, 20), ends(120, 20)]})
-    build(spark, made)
+    build_here(made)
 
     def told() -> str:
         return " ".join(report(spark, made, since_ms=START, until_ms=START + HOUR).missing)

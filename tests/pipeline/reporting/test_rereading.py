@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import Table
 from tests.pipeline.fact_rows import NOON, at, commit, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ def test_a_report_reads_anew_what_was_joined_meanwhile(
 ) -> None:
     for batch in range(3):
         put_all(storage, f"b{batch}", {"offset_commits": [commit(batch, batch, source=batch, group=f"g{batch}")]})
-    build(spark, storage)
+    build_here(storage)
     read, listed = storage.read, []
 
     def compacted_once(session: SparkSession, table: Table) -> DataFrame:

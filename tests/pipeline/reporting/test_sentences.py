@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from kafka_groups.history import History
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ def test_dates_are_utc_whatever_the_readers_zone_is(spark: SparkSession, tmp_pat
     storage = new_storage(tmp_path)
     idle = [commit(-2 * DAY - 11 * HOUR, 7, source=1, group="idle"), commit(0, 1, source=2, group="young")]
     put_all(storage, "b", {"offset_commits": idle, "partition_offsets": [ends(at, 3, topic="u") for at in (0, 60)]})
-    build(spark, storage)
+    build_here(storage)
 
     assert [finding.message for finding in told_until(spark, storage, HOUR).findings] == [
         "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
@@ -71,7 +71,7 @@ def test_all_findings_and_all_gaps_are_told(spark: SparkSession, tmp_path: Path)
     young = [commit(0, 1, source=999, group="young", cluster_id=cluster) for cluster in "cd"]
     gaps += [gaps[0] | {"cluster_id": "d"}, gaps[1] | {"reason": "compacted"}]
     put_all(storage, "b", {"offset_commits": [*idle, *young], "ingest_gaps": gaps})
-    build(spark, storage)
+    build_here(storage)
 
     told = told_until(spark, storage, HOUR)
     assert (len(told.findings), len(told.gaps)) == (120, 82)
@@ -81,7 +81,7 @@ def test_all_findings_and_all_gaps_are_told(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.fixture(scope="module")
-def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     """The log start of t comes nearer by 300 an hour; a group lost records of u, and caught up before midnight."""
     storage = new_storage(tmp_path_factory.mktemp("night"))
     commits = [
@@ -97,7 +97,7 @@ def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     logs = [ends(began + at, 5_000, start=at // 12) for at in rounds]
     logs += [ends(began + at, 5_000, start=500, topic="u") for at in rounds]
     put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs, "group_events": [removal]})
-    build(spark, storage)
+    build_here(storage)
     return storage
 
 
@@ -139,7 +139,7 @@ def test_what_one_of_several_clusters_lacks_is_told_of_that_one(spark: SparkSess
     member = event(0, "generation", "GroupMetadata", source=9_000, epoch=1, members=[{"member_id": "m"}])
     put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs, "group_events": of("a", [member])})
 
-    built = build(spark, storage)
+    built = build_here(storage)
 
     told = [sentence.partition(": ")[::2] for sentence in built.missing if sentence.startswith("Cluster ")]
     assert [(cluster, sentence.partition(":")[0]) for cluster, sentence in told] == [
@@ -171,7 +171,7 @@ def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(spark: S
         "Cluster behind: the last record that was read from __consumer_offsets is of 2026-11-20T12:30Z, the last "
         "sample of 2026-11-20T12:40Z: commits in between are known from samples only, until ingest runs again."
     )
-    built = build(spark, storage).missing
+    built = build_here(storage).missing
     told = told_until(spark, storage, 41 * MINUTE).missing
     assert [each for each in built if "last record" in each] == [each for each in told if "last record" in each]
     assert sentence in told

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from kafka_groups.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,11 +63,11 @@ EVENTS: Final = [
 
 
 @pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     made = new_storage(tmp_path_factory.mktemp("tables"))
     commits: list[Row] = [*COMMITS, commit(-40 * MINUTE, 5, source=9_000, group="away", topic="away")]
     put_all(made, "b", {"offset_commits": commits, "partition_offsets": ENDS, "group_events": EVENTS})
-    build(spark, made)
+    build_here(made)
     return made
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.records import partition_of
 from kafka_groups.pipeline.reporting import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,10 +80,10 @@ EVENTS: Final = of(
 
 
 @pytest.fixture(scope="module")
-def storage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     made = new_storage(tmp_path_factory.mktemp("tables"))
     put_all(made, "b", {"offset_commits": COMMITS, "partition_offsets": ENDS, "group_events": EVENTS})
-    build(spark, made)
+    build_here(made)
     return made
 
 

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.building import build as old_build
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
 from kafka_groups.pipeline.transform.run import transform
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.verdicts import Rules
-from tests.pipeline.proof import DERIVED, differences, facts_of, rows_of
+from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.transform.histories import FIRST, histories, joined
 
@@ -139,14 +138,3 @@ def test_spark_gives_the_rows_of_this_process(spark: SparkSession, tmp_path: Pat
     storage = built(tmp_path / "again", facts)
     build(storage, dates_of(storage)[4:], SparkEngine(spark, 2))
     assert all_rows(storage) == found
-
-
-@pytest.mark.spark
-def test_rows_are_those_of_the_old_build_except_for_listed_differences(spark: SparkSession, tmp_path: Path) -> None:
-    facts = joined(histories(30, 5))
-    old = new_storage(tmp_path / "old")
-    put_all(old, "b", facts)
-    old_build(spark, old)
-    new = built(tmp_path / "new", facts)
-    assert [found for found in differences(old, new) if found[2] is None] == []
-    assert len(rows_of(new, "lag_history")) > 500

@@ -10,7 +10,7 @@ from kafka_groups.rendering.views.list_groups import list_schema
 
 Schema = dict[str, Any]
 
-_VERDICTS: Final = ("OK", "WARN", "STOP", "STALL", "REWIND")
+_VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STOP", "STALL", "REWIND")
 _TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
 _LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
 _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk")
@@ -100,13 +100,11 @@ _GROUP: Final = {
     ),
     "members": _number("How many members it had then; null if that is not known.", "integer", nullable=True),
     "verdict": _choice(
-        "The verdict; null without a lag, or if all commits were removed. Without commits to judge it is OK.",
+        "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
         *_VERDICTS,
         nullable=True,
     ),
-    "rule": _text(
-        "The rule that gave the verdict, no_commits without commits to judge; null without a verdict.", nullable=True
-    ),
+    "rule": _text("The rule that gave the verdict; null without a verdict.", nullable=True),
     "evaluated_at": _instant("The time that lag and verdict are of; null if neither is known.", nullable=True),
     "removed_at": _instant("When the group was removed; null if it was not, or was seen since.", nullable=True),
     "removed_at_is_bound": {

@@ -25,10 +25,10 @@ _STATE_STYLES: Final = {
 }
 _VERDICT_STYLES: Final = {
     "OK": "green",
+    "UNKNOWN": "dim",
     "WARN": "yellow",
     "STOP": "bold red",
     "STALL": "bold red",
-    "ERR": "bold red",
     "REWIND": "bold magenta",
 }
 _STATUS_STYLES: Final = {"ok": "green", "warning": "yellow", "failed": "bold red"}
