@@ -16,7 +16,7 @@ ENDS: Final = (
     *((0, 0, 1), (1, 2, 15), (2, 0, 100), (3, 0, 1_000)),
     *((0, 60, 2), (1, 62, 20), (0, 600, 3), (0, 601, 4), (3, 700, 2_000)),
 )
-# By cluster: (hours, log start, committed, lag), twice. "set back": 800 records are left between start and commit.
+# By cluster: (hours, log start, committed, lag), twice. No log end falls: that would be another log.
 OBSERVED: Final[dict[str, list[tuple[float, int, int, int]]]] = {
     "deleted faster than it reads": [(0, 0, 1_000, 500), (1, 300, 1_100, 500)],
     "deleted more slowly": [(0, 0, 1_000, 500), (1, 50, 1_100, 500)],
@@ -113,7 +113,7 @@ def test_the_time_until_records_are_lost_is_known_before(days: dict[str, Row]) -
         "has read all": None,
         "too short a time": None,
         "lost already": 0,
-        # That is not how fast it reads.
+        # That the commit went back is not how fast the group reads.
         "set back": 800 * hour // 300,
     }
     assert (days["lost already"]["retention_margin"], days["set back"]["retention_margin"]) == (-200, 800)
