@@ -1,86 +1,72 @@
-"""When a group has gone for good, and until when a rebalance is waited for."""
+"""Whether a group was deleted or moved to the other protocol, and until when a rebalance is followed. One build."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.steps.epochs import DAYS_AFTER, spans
-from kafka_groups.pipeline.steps.members import events_once, memberships, removals
-from kafka_groups.pipeline.steps.rebalances import consumer_rebalances
-from kafka_groups.pipeline.tables import GROUP_EVENTS
-from tests.pipeline.fact_rows import Row, event, new_storage, put_all
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.fact_rows import Row, commit, ends
+from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
+from tests.pipeline.transform.kernels.stories import DAY, epoch, generation, joined, placed, removed, stable
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-pytestmark = pytest.mark.spark
-HOUR, DAY = 3_600, 86_400
-OURS: Final = "ConsumerGroup"
-
-
-def classic(seconds: float, number: int) -> Row:
-    members = [{"member_id": "m"}]
-    return event(seconds, "generation", "GroupMetadata", source=0, epoch=number, members=members)
-
-
-def removed(seconds: float, kind: str = "GroupMetadata") -> Row:
-    return event(seconds, "group_removed", kind, source=0, tombstone=True)
-
-
-def epoch(seconds: float, number: int) -> Row:
-    return event(seconds, "group_epoch", f"{OURS}Metadata", source=0, epoch=number)
-
-
-def came(seconds: float, name: str) -> Row:
-    return event(seconds, "member_metadata", f"{OURS}MemberMetadata", source=0, member_id=name)
-
-
-def stable(seconds: float, number: int, name: str) -> Row:
-    told = {"epoch": number, "member_id": name, "member_state": "STABLE"}
-    return event(seconds, "member_assignment", f"{OURS}CurrentMemberAssignment", source=0, **told)
-
-
+HOUR: Final = 3_600
 TWO_MEMBERS: Final = (
-    *(came(0, "m1"), epoch(0, 1), stable(0, 1, "m1")),
-    *(came(10, "m2"), epoch(10, 2), stable(11, 2, "m2")),
+    *(joined(0, "m1"), epoch(0, 1), stable(0, 1, "m1")),
+    *(joined(10, "m2"), epoch(10, 2), stable(11, 2, "m2")),
 )
-STORIES: Final[Mapping[str, Sequence[Row]]] = {
-    "gone": [classic(0, 1), removed(10)],
-    "upgraded": [classic(0, 1), removed(10), epoch(10.2, 2)],
-    "downgraded": [epoch(0, 1), removed(10, f"{OURS}Metadata"), classic(10.2, 2)],
-    "of the other protocol an hour later": [classic(0, 1), removed(10), epoch(HOUR, 1)],
+# By cluster.
+RECORDS: Final[Mapping[str, Sequence[Row]]] = {
+    "deleted": [generation(0, 1, "m"), removed(10, "GroupMetadata")],
+    "upgraded": [generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)],
+    "downgraded": [epoch(0, 1), removed(10), generation(10.2, 2, "m")],
+    "of the other protocol an hour later": [generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)],
     "reached the next day": [*TWO_MEMBERS, stable(DAY, 2, "m1")],
     "reached two days later": [*TWO_MEMBERS, stable(2 * DAY, 2, "m1")],
 }
 
 
 @pytest.fixture(scope="module")
-def events(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    storage = new_storage(tmp_path_factory.mktemp("ends"))
-    rows = [row | {"group": name} for name, story in STORIES.items() for row in story]
-    put_all(storage, "facts", {"group_events": [row | {"source_offset": place} for place, row in enumerate(rows)]})
-    return events_once(storage.read(spark, GROUP_EVENTS).coalesce(1)).localCheckpoint()
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    facts = {
+        "group_events": [row | {"group": "g"} for name, rows in RECORDS.items() for row in of(name, placed(rows))],
+        "offset_commits": [row for name in RECORDS for row in of(name, [commit(-1, 5, source=1)])],
+        "partition_offsets": [row for name in RECORDS for row in of(name, [ends(10.1, 10), ends(15, 10)])],
+    }
+    return built(tmp_path_factory.mktemp("ends"), facts)
 
 
-def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(events: DataFrame) -> None:
-    assert {row["group"]: row["kind"] for row in removals(events).collect()} == {
-        "gone": "deleted",
-        "upgraded": "moved",
-        "downgraded": "moved",
-        "of the other protocol an hour later": "deleted",
+def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(storage: Storage) -> None:
+    """A group that moved is not dead; what its state is between the two records was known before, or is not."""
+    states = {
+        (row["cluster_id"], seconds_after_noon(row["evaluated_at"])): row["state"]
+        for row in read(storage, "group_status")
+        if row["topic"] is None and not row["cluster_id"].startswith("reached")
+    }
+
+    assert states == {
+        ("deleted", 10.1): "Dead",
+        ("deleted", 15): "Dead",
+        ("upgraded", 10.1): "Stable",
+        ("upgraded", 15): "Stable",
+        ("downgraded", 10.1): None,
+        ("downgraded", 15): "Stable",
+        ("of the other protocol an hour later", 10.1): "Dead",
+        ("of the other protocol an hour later", 15): "Dead",
     }
 
 
-def test_a_rebalance_is_waited_for_until_the_end_of_the_next_day_whatever_facts_there_are(events: DataFrame) -> None:
-    """A build of that day alone sees no more, and must tell the same."""
-    told = events.where("`group` like 'reached%'")
-    members = memberships(told, days_after=DAYS_AFTER)
-    rows = consumer_rebalances(told, members, spans(told, members)).where("generation = 2").collect()
+def test_a_rebalance_is_followed_until_the_end_of_the_next_day_whatever_facts_there_are(storage: Storage) -> None:
+    """A build of that day alone sees no more, and must give the same rows."""
+    rows = {
+        row["cluster_id"]: (row["duration_quality"], row["duration_ms"])
+        for row in read(storage, "rebalances")
+        if row["cluster_id"].startswith("reached") and row["generation"] == 2
+    }
 
-    assert {row["group"]: (row["duration_quality"], row["duration_ms"]) for row in rows} == {
+    assert rows == {
         "reached the next day": ("exact", (DAY - 10) * 1_000),
         "reached two days later": ("open", None),
     }

@@ -1,120 +1,138 @@
-"""A group's row where its partitions were seen at different times, and how long it has until records are lost."""
+"""Rows of a group whose partitions are observed at different times, and how long it has until records are lost."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
 import pytest
 
-from tests.pipeline.fact_rows import NOON
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.fact_rows import NOON, Row, commit, ends
+from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-pytestmark = pytest.mark.spark
-START = int(NOON.timestamp())
-
-
-def rows_of(spark: SparkSession, rows: list[tuple[Any, ...]], schema: str, time: str) -> DataFrame:
-    """Rows of one group and day; the first column is a partition, the second one seconds after noon."""
-    from pyspark.sql import functions as F
-
-    key = [F.lit(NOON.date()).alias("day"), *(F.lit(name).alias(name) for name in ("cluster_id", "group", "topic"))]
-    made = spark.createDataFrame(rows, f"partition int, seconds bigint, {schema}")
-    at = F.timestamp_seconds(F.col("seconds") + START).alias(time)
-    return made.select(*key, "*", at).drop("seconds")
-
-
-def test_each_partition_counts_as_it_was_last_seen(spark: SparkSession) -> None:
-    """Partition 1 is seen two seconds after 0, the commit on 2 is removed at 30, and 3 misses all rounds but two."""
-    from pyspark.sql import functions as F
-
-    from kafka_groups.pipeline.steps.status import group_status
-
-    seen = [(0, 0, 1), (1, 2, 10), (2, 0, 100), (3, 0, 1_000), (0, 60, 2), (1, 62, 20), (0, 600, 3), (0, 601, 4)]
-    seen += [(3, 700, 2_000)]
-    rows = rows_of(spark, seen, "lag bigint", "evaluated_at")
-    judged = rows.select(
-        "*",
-        F.when(F.col("lag") == 20, "WARN").otherwise("OK").alias("verdict"),
-        F.when(F.col("lag") == 20, "falling_behind").otherwise("no_lag").alias("rule"),
-        F.lit(1.0).alias("complete"),
-        F.col("evaluated_at").alias("window_start"),
-        F.col("evaluated_at").alias("window_end"),
-    )
-    removals = rows_of(spark, [(2, 30, 0)], "nothing int", "at").drop("nothing")
-
-    found = (
-        group_status(judged, removals).select(F.unix_seconds("evaluated_at").alias("at"), "lag", "verdict").collect()
-    )
-
-    assert sorted((row["at"] - START, row["lag"], row["verdict"]) for row in found) == [
-        (0, 1 + 100 + 1_000, "OK"),
-        (2, 1 + 10 + 100 + 1_000, "OK"),
-        (60, 2 + 10 + 1_000, "OK"),
-        (62, 2 + 20 + 1_000, "WARN"),
-        (600, 3 + 20 + 1_000, "WARN"),
-        # Ten minutes on, nobody knows what became of partition 3.
-        (601, 4 + 20, "WARN"),
-        (700, 4 + 2_000, "OK"),
-    ]
-
-
-# By group: (hours, log start, committed, lag), twice. A hundred records an hour are read, 800 lie between at the end.
-OBSERVED: dict[str, list[tuple[float, int, int, int]]] = {
+HOUR: Final = 3_600
+# Partition, seconds, log end.
+ENDS: Final = (
+    *((0, 0, 1), (1, 2, 15), (2, 0, 100), (3, 0, 1_000)),
+    *((0, 60, 2), (1, 62, 20), (0, 600, 3), (0, 601, 4), (3, 700, 2_000)),
+)
+# By cluster: (hours, log start, committed, lag), twice. No log end falls: that would be another log.
+OBSERVED: Final[dict[str, list[tuple[float, int, int, int]]]] = {
     "deleted faster than it reads": [(0, 0, 1_000, 500), (1, 300, 1_100, 500)],
     "deleted more slowly": [(0, 0, 1_000, 500), (1, 50, 1_100, 500)],
     "not deleted": [(0, 0, 1_000, 500), (1, 0, 1_000, 500)],
-    "has read all": [(0, 0, 1_000, 500), (1, 300, 1_100, 0)],
+    "has read all": [(0, 0, 1_000, 100), (1, 300, 1_100, 0)],
     "too short a time": [(0, 0, 1_000, 500), (0.5, 900, 1_000, 500)],
     "lost already": [(0, 0, 1_000, 500), (0.5, 1_200, 1_000, 500)],
-    "set back": [(0, 0, 2_000, 500), (1, 300, 1_100, 500)],
+    "set back": [(0, 0, 2_000, 500), (1, 300, 1_100, 1_400)],
 }
 
 
-def test_the_time_until_records_are_lost_is_told_ahead(spark: SparkSession) -> None:
-    from pyspark.sql import functions as F
+def at_different_times() -> tuple[list[Row], list[Row]]:
+    """Partition 1 is observed 2 s after 0 and is rewound at 50, the commit on 2 is removed at 30, 3 is observed twice.
 
-    from kafka_groups.pipeline.steps.retention import worst_lags
-
-    rows = [
-        (0, int(hours * 3_600), name, start, committed, lag, committed - start, 7)
-        for name, told in OBSERVED.items()
-        for hours, start, committed, lag in told
+    The partitions 0 and 3 have another commit, so that they do not count as stopped in the end.
+    """
+    committed = [(0, -1, 0), (1, -1, 5), (2, -1, 0), (3, -1, 0), (2, 30, None), (1, 50, 0), (0, 300, 0), (3, 300, 0)]
+    commits = [
+        commit(seconds, offset, source=source, partition=partition)
+        for source, (partition, seconds, offset) in enumerate(committed)
     ]
-    # A second partition without any trouble does not hide the first.
-    rows += [(1, seconds, name, 0, 9_000, 1, 9_000, 3) for _, seconds, name, *_ in list(rows)]
-    schema = (
-        "name string, log_start_offset bigint, committed_offset bigint, lag bigint, retention_margin bigint, "
-        "time_lag_ms bigint"
+    return commits, [ends(seconds, end, partition=partition) for partition, seconds, end in ENDS]
+
+
+def observed(partition: int, hours: float, start: int, committed: int, lag: int) -> tuple[Row, Row]:
+    """A commit, and the log a second later."""
+    seconds = round(hours * HOUR)
+    return (
+        commit(seconds - 1, committed, source=2 * seconds + partition, partition=partition),
+        ends(seconds, committed + lag, start=start, partition=partition),
     )
-    lags = rows_of(spark, rows, schema, "observed_at").drop("group").withColumn("group", F.col("name"))
 
-    found = {row["group"]: row for row in worst_lags(lags).collect()}
 
+def near_the_log_start(name: str) -> tuple[list[Row], list[Row]]:
+    """A second partition with hardly any lag does not hide the first, whose last records are of the day before."""
+    rows = [observed(0, *numbers) for numbers in OBSERVED[name]]
+    rows += [observed(1, hours, 0, 9_000, 1) for hours, *_ in OBSERVED[name]]
+    log_end = rows[0][1]["log_end_offset"]
+    return [row for row, _ in rows], [ends(-13 * HOUR, log_end), *(row for _, row in rows)]
+
+
+def better_than_before() -> tuple[list[Row], list[Row]]:
+    """Partition 0 catches up, the commit on partition 1 is removed while it is below the log start."""
+    rows = [
+        observed(*numbers)
+        for numbers in ((0, 0, 20, 10, 90), (0, 1, 20, 90, 10), (1, 0, 50, 10, 90), (1, 0.5, 50, 10, 90))
+    ]
+    removal = commit(HOUR - 100, None, source=3 * HOUR, partition=1)
+    return [*(row for row, _ in rows), removal], [*(row for _, row in rows), ends(HOUR, 100, start=50, partition=1)]
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    clusters = {"different times": at_different_times(), "better than before": better_than_before()}
+    clusters |= {name: near_the_log_start(name) for name in OBSERVED}
+    facts = {
+        "offset_commits": [row for name, (commits, _) in clusters.items() for row in of(name, commits)],
+        "partition_offsets": [row for name, (_, log_ends) in clusters.items() for row in of(name, log_ends)],
+    }
+    return built(tmp_path_factory.mktemp("tables"), facts)
+
+
+@pytest.fixture(scope="module")
+def days(storage: Storage) -> dict[str, Row]:
+    """The row of group_daily of each cluster."""
+    return {row["cluster_id"]: row for row in read(storage, "group_daily") if row["date"] == NOON.date()}
+
+
+def test_each_partition_counts_as_it_was_last_observed(storage: Storage) -> None:
+    rows = [
+        (seconds_after_noon(row["evaluated_at"]), row["lag"], row["verdict"])
+        for row in read(storage, "group_status")
+        if (row["cluster_id"], row["topic"]) == ("different times", None)
+    ]
+
+    assert rows == [
+        (0, 1 + 100 + 1_000, "UNKNOWN"),
+        (2, 1 + 10 + 100 + 1_000, "UNKNOWN"),
+        (60, 2 + 10 + 1_000, "UNKNOWN"),
+        (62, 2 + 20 + 1_000, "REWIND"),
+        (600, 3 + 20 + 1_000, "REWIND"),
+        # After more than ten minutes it is not known how partition 3 is.
+        (601, 4 + 20, "REWIND"),
+        (700, 4 + 2_000, "UNKNOWN"),
+    ]
+
+
+def test_the_time_until_records_are_lost_is_known_before(days: dict[str, Row]) -> None:
     hour = 3_600_000
-    assert {name: row["retention_left_ms"] for name, row in found.items()} == {
+    assert {name: days[name]["retention_left_ms"] for name in OBSERVED} == {
         "deleted faster than it reads": 4 * hour,
         "deleted more slowly": None,
         "not deleted": None,
         "has read all": None,
         "too short a time": None,
         "lost already": 0,
-        # That is not how fast it reads.
+        # That the commit went back is not how fast the group reads.
         "set back": 800 * hour // 300,
     }
-    assert {row["max_time_lag_ms"] for row in found.values()} == {7}
-    assert (found["lost already"]["retention_margin"], found["set back"]["retention_margin"]) == (-200, 800)
+    assert (days["lost already"]["retention_margin"], days["set back"]["retention_margin"]) == (-200, 800)
 
 
-def test_a_margin_of_the_morning_is_not_that_of_the_last_observation(spark: SparkSession) -> None:
-    """Partition 0 catches up, the commit on partition 1 is removed while it lies below the log start."""
-    from kafka_groups.pipeline.steps.retention import worst_lags
+def test_the_time_lag_of_a_group_is_the_longest_of_its_partitions(days: dict[str, Row]) -> None:
+    """Partition 0 has records of 13 hours before; the other one has at most an hour."""
+    assert {name: days[name]["max_time_lag_ms"] / 3_600_000 for name in OBSERVED} == {
+        "deleted faster than it reads": 14,
+        "deleted more slowly": 14,
+        "not deleted": 14,
+        "has read all": 13,
+        "too short a time": 13.5,
+        "lost already": 13.5,
+        "set back": 14,
+    }
 
-    seen = [(0, 0, 20, 10, 90), (0, 3_600, 20, 90, 10), (1, 0, 50, 10, 90), (1, 1_800, 50, 10, 90)]
-    rows = [(*row, row[3] - row[2], 7) for row in seen]
-    schema = "log_start_offset bigint, committed_offset bigint, lag bigint, retention_margin bigint, time_lag_ms bigint"
 
-    (found,) = worst_lags(rows_of(spark, rows, schema, "observed_at")).collect()
+def test_a_margin_earlier_on_the_day_is_not_that_of_the_last_observation(days: dict[str, Row]) -> None:
+    row = days["better than before"]
 
-    assert (found["retention_margin"], found["last_retention_margin"], found["retention_left_ms"]) == (-40, 70, None)
+    assert (row["retention_margin"], row["last_retention_margin"], row["retention_left_ms"]) == (-40, 70, None)
