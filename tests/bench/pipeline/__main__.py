@@ -12,7 +12,8 @@ from typing import Final
 from tests.bench.cluster import print_progress
 from tests.bench.report import describe_machine
 
-from .building import measure as measure_builds
+from .builds import measure as measure_builds
+from .builds import measure_hours
 from .comparing import Bench, spread
 from .filling import one_broker
 
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print(f"{'reached' if is_reached else 'MISSED '}  {target}")
         if options.divide_by == 1:
             _print(measure_builds(scratch))
+            _print(measure_hours(scratch))
     return 0 if all(is_reached for _, is_reached in reached) else 1
 
 

@@ -10,6 +10,8 @@ from kafka_groups.commands.pipeline.spark_options import SparkChoice
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from kafka_groups.pipeline.transform.engine import Engine
     from kafka_groups.rendering.progress import ProgressBar
 
@@ -21,7 +23,7 @@ _FACTS_PER_TASK: Final = 250_000
 @contextmanager
 def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
     """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
-    from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
+    from kafka_groups.pipeline.transform.engine import LocalEngine
 
     if facts <= _FEW_FACTS and not choice.names_spark():
         yield LocalEngine()
@@ -29,4 +31,11 @@ def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterato
     bar.begin(STARTING_SPARK)
     with open_spark_session(choice, brief=True) as spark:
         bar(STARTING_SPARK, 1, 1)
-        yield SparkEngine(spark, tasks=2 + facts // _FACTS_PER_TASK)
+        yield spark_engine(spark, facts)
+
+
+def spark_engine(spark: SparkSession, facts: int) -> Engine:
+    """Return the engine for that many facts on a session."""
+    from kafka_groups.pipeline.transform.engine import SparkEngine
+
+    return SparkEngine(spark, tasks=2 + facts // _FACTS_PER_TASK)

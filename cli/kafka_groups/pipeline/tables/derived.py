@@ -68,7 +68,7 @@ GROUP_STATUS: Final = Table(
         TOPIC,
         PARTITION,
         Column("evaluated_at", TIME, "the time that the verdict is for"),
-        Column("verdict", TEXT, "OK, UNKNOWN, WARN, STOP, STALL or REWIND; of a group the worst of its partitions' (in this order)"),
+        Column("verdict", TEXT, "OK, UNKNOWN, WARN, STOP, STALL or REWIND; of a group the worst of its partitions"),
         Column("rule", TEXT, "the rule that gave it, see kafka_groups.verdicts"),
         Column("complete", REAL, "filled share of the window; of a group: share of complete partitions"),
         Column("window_start", TIME, "the first commit of the window; of samples, when its offset was first seen"),
