@@ -1,32 +1,22 @@
-"""What a day says is idle, gone, unread, uneven or lost, and what it does not: a cluster for each story."""
+"""Days: idle groups, orphaned commits, unread topics, skew and lost records. A cluster for each case, one build."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.conftest import Stories
 from tests.pipeline.fact_rows import Row, commit, ends, event
+from tests.pipeline.transform.builds import built, of, read
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 ROUNDS = range(0, 21 * MINUTE, MINUTE)
 AFTER_MIDNIGHT = 12 * HOUR + 5 * MINUTE
 TODAY, TOMORROW = date(2026, 11, 20), date(2026, 11, 21)
 
-Told = dict[tuple[str, str, date], Row]
-
-
-def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
-    return [row | {"cluster_id": cluster} for row in rows]
+Days = dict[tuple[str, str, date], Row]
 
 
 def commits() -> list[Row]:
@@ -110,8 +100,8 @@ def events() -> list[Row]:
     ]
 
 
-def expression(seconds: float, source: int, told: str, *, meaning: str = "regex_resolved", **others: Any) -> Row:
-    details = json.dumps({"regular_expression": told})
+def expression(seconds: float, source: int, pattern: str, *, meaning: str = "regex_resolved", **others: Any) -> Row:
+    details = json.dumps({"regular_expression": pattern})
     return event(seconds, meaning, "ConsumerGroupRegularExpression", source=source, details=details, **others)
 
 
@@ -120,39 +110,39 @@ def facts() -> dict[str, list[Row]]:
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, stories: Stories) -> dict[str, list[Row]]:
-    names = ("group_daily", "topic_daily")
-    return {name: [row.asDict() for row in stories.read(spark, TABLES[name]).collect()] for name in names}
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    storage = built(tmp_path_factory.mktemp("tables"), facts())
+    return {name: read(storage, name) for name in ("group_daily", "topic_daily")}
 
 
 @pytest.fixture(scope="module")
-def groups(tables: dict[str, list[Row]]) -> Told:
+def groups(tables: dict[str, list[Row]]) -> Days:
     return {(row["cluster_id"], row["group"], row["date"]): row for row in tables["group_daily"]}
 
 
 @pytest.fixture(scope="module")
-def topics(tables: dict[str, list[Row]]) -> Told:
+def topics(tables: dict[str, list[Row]]) -> Days:
     return {(row["cluster_id"], row["topic"], row["date"]): row for row in tables["topic_daily"]}
 
 
-def test_only_a_partition_that_brokers_do_not_know_any_more_leaves_an_orphan(groups: Told) -> None:
+def test_only_the_commit_on_a_partition_that_brokers_do_not_know_any_more_is_orphaned(groups: Days) -> None:
     orphaned = {cluster for (cluster, _, _), row in groups.items() if row["orphaned_partitions"]}
 
     assert groups["deleted", "g", TODAY]["orphaned_partitions"] == 1
     assert orphaned == {"deleted"}
 
 
-def test_skew_is_that_between_partitions_of_one_topic(groups: Told) -> None:
+def test_skew_is_that_between_partitions_of_one_topic(groups: Days) -> None:
     assert groups["even", "g", TODAY]["skew"] == 1.0
     assert groups["uneven", "g", TODAY]["skew"] == 4_000 / 1_750
     # Clients that commit only what they read have no commit on the three that are empty; others may read what is not.
     assert groups["one in use", "g", TODAY]["skew"] == 4.0
     assert groups["one of others", "g", TODAY]["skew"] == 1.0
-    # Of so few records it says nothing.
+    # Of so few records it is not known.
     assert groups["caught up", "g", TODAY]["skew"] is None
 
 
-def test_the_margin_of_the_last_observation_stands_beside_the_least_of_the_day(groups: Told) -> None:
+def test_a_day_has_the_least_retention_margin_and_that_of_the_last_observation(groups: Days) -> None:
     margins = {
         cluster: (row["retention_margin"], row["last_retention_margin"], row["retention_left_ms"])
         for (cluster, _, _), row in groups.items()
@@ -162,7 +152,7 @@ def test_the_margin_of_the_last_observation_stands_beside_the_least_of_the_day(g
     assert margins == {"caught up": (-10, 70, None), "below": (-10, -10, 0), "removed meanwhile": (-10, 60, None)}
 
 
-def test_a_group_is_idle_after_a_whole_day_without_a_commit(groups: Told) -> None:
+def test_a_group_is_idle_after_a_whole_day_without_a_commit(groups: Days) -> None:
     assert [(cluster, group, day) for (cluster, group, day), row in sorted(groups.items()) if row["is_idle"]] == [
         ("hourly", "rests", TOMORROW),
         ("read on one day", "g", TODAY),
@@ -170,13 +160,13 @@ def test_a_group_is_idle_after_a_whole_day_without_a_commit(groups: Told) -> Non
     ]
 
 
-def test_a_cluster_has_no_rows_of_a_day_on_which_nothing_of_it_was_read(groups: Told, topics: Told) -> None:
+def test_a_cluster_has_no_rows_of_a_day_on_which_nothing_of_it_was_read(groups: Days, topics: Days) -> None:
     on_both = {cluster for cluster, _, day in {**groups, **topics} if day == TOMORROW}
 
     assert on_both == {"hourly", "sampled for a day", "sampled for less"}
 
 
-def test_a_topic_is_unread_while_the_last_sample_sees_it(topics: Told) -> None:
+def test_a_topic_is_unread_while_the_last_sample_sees_it(topics: Days) -> None:
     assert topics["unread", "t", TODAY]["is_unread"]
     assert topics["unread", "new", TODAY]["is_unread"]
     assert not topics["unread", "dropped", TODAY]["is_unread"]
@@ -184,12 +174,12 @@ def test_a_topic_is_unread_while_the_last_sample_sees_it(topics: Told) -> None:
     assert topics["rarely read", "t", TODAY]["lookback_days"] == 7
 
 
-def test_what_was_looked_at_once_is_not_known_to_have_grown(topics: Told) -> None:
+def test_messages_produced_of_a_topic_that_was_observed_once_are_not_known(topics: Days) -> None:
     assert topics["unread", "t", TODAY]["messages_produced"] == 20 * MINUTE
     assert topics["unread", "new", TODAY]["messages_produced"] is None
 
 
-def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Told) -> None:
+def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Days) -> None:
     read = {(cluster, topic): row["is_unread"] for (cluster, topic, _), row in topics.items()}
 
     assert [read["shared", topic] for topic in ("t", "kept", "left")] == [False, False, True]
@@ -197,18 +187,7 @@ def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Told) -> Non
     assert [read["subscribed", topic] for topic in ("classic", "matched", "no more")] == [False, False, True]
 
 
-def test_the_newest_day_of_a_cluster_is_that_of_any_of_its_tables(spark: SparkSession) -> None:
-    from kafka_groups.pipeline.steps.daily import newest_days
-
-    groups, topics = (
-        spark.createDataFrame(rows, "cluster_id string, date date")
-        for rows in ([("a", TODAY), ("a", TOMORROW), ("b", TODAY)], [("a", TODAY), ("b", TODAY), ("c", TODAY)])
-    )
-
-    assert sorted(map(tuple, newest_days(groups, topics).collect())) == [("a", TOMORROW), ("b", TODAY), ("c", TODAY)]
-
-
-def test_a_day_under_way_is_as_long_as_what_was_read_of_it(groups: Told) -> None:
+def test_the_rate_of_commits_of_the_current_day_counts_until_the_last_record(groups: Days) -> None:
     """Of `hourly` a record is of five minutes after midnight, of `read on one day` one at noon."""
     tomorrow, today = groups["hourly", "g", TOMORROW], groups["read on one day", "other", TODAY]
 

@@ -1,43 +1,33 @@
-"""What the numbers of a day count, and which of a day's values they are: a cluster for each story, in one build."""
+"""What the numbers of a day count, and which of the day's values they are. A cluster for each case, one build."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.conftest import Stories
 from tests.pipeline.fact_rows import Row, commit, ends, event
+from tests.pipeline.transform.builds import built, of, read
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 MINUTE: Final = 60
 DAY: Final = 86_400
-# Of a topic that goes on, so that rounds of samples are known.
+# Of samples; one topic at least is part of each.
 ROUNDS: Final = range(0, 21 * MINUTE, MINUTE)
 YESTERDAY, TODAY = date(2026, 11, 19), date(2026, 11, 20)
-Told = dict[tuple[str, str, date], Row]
-
-
-def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
-    return [row | {"cluster_id": cluster} for row in rows]
+Days = dict[tuple[str, str, date], Row]
 
 
 def commits() -> list[Row]:
     return [
-        # Partition 0 is always caught up; of 1 lag is 10, then 90, then 40.
+        # Partition 0 is always caught up; the lag of 1 is 10, then 90 after twelve minutes without a commit, then 40.
         *of("two partitions", [commit(0, 10, source=1), commit(0, 0, source=2, partition=1)]),
-        *of("two partitions", [commit(150, 50, source=3, partition=1)]),
+        *of("two partitions", [commit(750, 50, source=3, partition=1)]),
         *of("readers", [commit(1, 5, source=1, group="moves"), commit(60, 9, source=2, group="moves")]),
         *(row for n in (1, 2) for row in of("readers", moves_and_goes(f"goes {n}", 10 * n))),
         *of("readers", (commit(1, 5, source=30 + n, group=f"stands {n}") for n in range(3))),
         *of("readers", (commit(at, 5, source=40 + at, group="repeats") for at in (1, 30, 60))),
-        # The partition was seen 8 minutes before the last round, and 12.
+        # Partition 1 was last observed 8 minutes before the last sample, and 12.
         *of("missed lately", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
         *of("missed for long", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
         *of("missed for long", (commit(at, 5, topic="__consumer_offsets") for at in ROUNDS)),
@@ -57,8 +47,8 @@ def moves_and_goes(group: str, source: int) -> list[Row]:
 
 def log_ends() -> list[Row]:
     return [
-        *of("two partitions", (ends(at, 10) for at in (60, 120, 180))),
-        *of("two partitions", (ends(at, end, partition=1) for at, end in ((60, 10), (120, 90), (180, 90)))),
+        *of("two partitions", (ends(at, 10) for at in (60, 720, 780))),
+        *of("two partitions", (ends(at, end, partition=1) for at, end in ((60, 10), (720, 90), (780, 90)))),
         *of("missed lately", (ends(at, 5) for at in ROUNDS)),
         *of("missed lately", (ends(at, 5, partition=1) for at in ROUNDS if at <= 12 * MINUTE)),
         *of("missed for long", (ends(at, 5) for at in ROUNDS)),
@@ -92,28 +82,28 @@ def facts() -> dict[str, list[Row]]:
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, stories: Stories) -> dict[str, list[Row]]:
-    names = ("group_daily", "topic_daily", "group_status")
-    return {name: [row.asDict() for row in stories.read(spark, TABLES[name]).collect()] for name in names}
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    storage = built(tmp_path_factory.mktemp("tables"), facts())
+    return {name: read(storage, name) for name in ("group_daily", "topic_daily", "group_status")}
 
 
 @pytest.fixture(scope="module")
-def groups(tables: dict[str, list[Row]]) -> Told:
+def groups(tables: dict[str, list[Row]]) -> Days:
     return {(row["cluster_id"], row["group"], row["date"]): row for row in tables["group_daily"]}
 
 
 @pytest.fixture(scope="module")
-def topics(tables: dict[str, list[Row]]) -> Told:
+def topics(tables: dict[str, list[Row]]) -> Days:
     return {(row["cluster_id"], row["topic"], row["date"]): row for row in tables["topic_daily"]}
 
 
-def test_the_last_lag_is_that_of_the_newest_time_and_the_largest_of_any(groups: Told) -> None:
+def test_the_last_lag_is_that_of_the_newest_time_and_the_largest_of_any(groups: Days) -> None:
     day = groups["two partitions", "g", TODAY]
     assert (day["max_lag"], day["last_lag"]) == (90, 40)
 
 
 def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
-    groups: Told, tables: dict[str, list[Row]]
+    groups: Days, tables: dict[str, list[Row]]
 ) -> None:
     of_partitions = [row for row in tables["group_status"] if row["cluster_id"] == "two partitions" and row["topic"]]
     verdicts: dict[int, set[str]] = {0: set(), 1: set()}
@@ -127,45 +117,47 @@ def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
     assert groups["two partitions", "g", TODAY]["worst_verdict"] == "STOP"
 
 
-def test_readers_moved_on_that_day_and_who_committed_has_a_commit_at_its_end(topics: Told) -> None:
+def test_readers_are_groups_that_moved_on_the_day_and_committed_are_those_with_a_commit_at_its_end(
+    topics: Days,
+) -> None:
     day = topics["readers", "t", TODAY]
     assert (day["readers"], day["committed"]) == (3, 5)
 
 
-def test_the_topic_of_coordinators_is_one_only_where_a_group_reads_it(topics: Told) -> None:
+def test_the_offsets_topic_has_a_row_only_where_a_group_reads_it(topics: Days) -> None:
     assert ("missed lately", "__consumer_offsets", TODAY) not in topics
     day = topics["missed for long", "__consumer_offsets", TODAY]
     assert (day["committed"], day["messages_produced"], day["is_unread"]) == (1, 1_200, False)
 
 
-def test_a_partition_that_the_last_ten_minutes_of_samples_missed_may_be_there_yet(groups: Told) -> None:
+def test_a_commit_is_orphaned_once_samples_miss_its_partition_for_more_than_ten_minutes(groups: Days) -> None:
     assert groups["missed lately", "g", TODAY]["orphaned_partitions"] == 0
     assert groups["missed for long", "g", TODAY]["orphaned_partitions"] == 1
 
 
-def test_members_that_a_group_went_into_the_day_with_count_on_it(groups: Told) -> None:
+def test_members_at_the_beginning_of_a_day_count_on_it(groups: Days) -> None:
     assert [groups["members", "g", day]["members_max"] for day in (YESTERDAY, TODAY)] == [3, 3]
     assert groups["members", "other", TODAY]["members_max"] == 2
 
 
-def test_an_assignment_that_a_sample_saw_counts_on_the_day_of_the_sample_alone(topics: Told) -> None:
+def test_an_assignment_in_a_sample_counts_only_on_the_day_of_the_sample(topics: Days) -> None:
     assert not topics["assigned yesterday", "t", YESTERDAY]["is_unread"]
     assert topics["assigned yesterday", "t", TODAY]["is_unread"]
 
 
-def test_rebalances_are_counted_where_records_are_read(groups: Told) -> None:
+def test_rebalances_are_counted_where_records_are_read(groups: Days) -> None:
     counted = [(day["rebalances"], day["rebalance_ms"]) for day in (groups["members", "other", TODAY],)]
     assert counted == [(0, 0)]
     sampled = groups["missed lately", "g", TODAY]
     assert (sampled["rebalances"], sampled["rebalance_ms"]) == (None, None)
 
 
-def test_those_of_a_streams_group_are_not_known_though_its_records_are_read(groups: Told) -> None:
+def test_rebalances_of_a_streams_group_are_not_known_though_its_records_are_read(groups: Days) -> None:
     streaming = groups["members", "streaming", TODAY]
     assert (streaming["rebalances"], streaming["rebalance_ms"], streaming["commits"]) == (None, None, 1)
 
 
-def test_a_rate_of_commits_is_of_a_second(groups: Told) -> None:
-    """Of yesterday, which is over, as far as records are known: three seconds after noon."""
+def test_a_rate_of_commits_is_per_second(groups: Days) -> None:
+    """Of yesterday as far as records were read: until three seconds after noon."""
     day = groups["members", "g", YESTERDAY]
     assert (day["commits"], day["commit_rate"]) == (2, pytest.approx(2 / (DAY / 2 + 3)))

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.building import Built, build
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import TABLES
-from tests.pipeline.steps.facts import facts
+from kafka_groups.pipeline.transform.build import Built
 from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
+from tests.pipeline.transform.builds import build_here, read, seconds_after_noon
+from tests.pipeline.transform.hand_made import facts
 
 
 @pytest.fixture(scope="module")
@@ -27,21 +21,20 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def built(spark: SparkSession, storage: Storage) -> Built:
-    return build(spark, storage)
+def built(storage: Storage) -> Built:
+    return build_here(storage)
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, storage: Storage, built: Built) -> dict[str, list[Row]]:
-    return {name: [row.asDict() for row in storage.read(spark, TABLES[name]).collect()] for name in built.rows}
+def tables(storage: Storage, built: Built) -> dict[str, list[Row]]:
+    return {name: read(storage, name) for name in built.rows}
 
 
-def lags(tables: dict[str, list[Row]], group: str) -> dict[float, Row]:
-    rows = [row for row in tables["lag_history"] if row["group"] == group]
-    return {(row["observed_at"] - NOON.replace(tzinfo=None)).total_seconds(): row for row in rows}
+def lags(tables: dict[str, list[Row]], group: str) -> dict[float | None, Row]:
+    return {seconds_after_noon(row["observed_at"]): row for row in tables["lag_history"] if row["group"] == group}
 
 
-def test_lag_is_that_of_the_last_commit_then_until_it_is_removed(tables: dict[str, list[Row]]) -> None:
+def test_lag_is_that_of_the_last_commit_until_it_is_removed(tables: dict[str, list[Row]]) -> None:
     rows = lags(tables, "g")
 
     assert {seconds: row["lag"] for seconds, row in rows.items()} == {0: 200, 60: 100, 120: 160}
@@ -71,8 +64,8 @@ def test_time_lag_is_close_to_the_age_of_the_record_itself(tables: dict[str, lis
     assert rows[150]["time_lag_ms"] == 120_000
 
 
-def test_what_is_not_known_is_a_bound_or_nothing(tables: dict[str, list[Row]]) -> None:
-    told = {
+def test_a_time_lag_that_is_not_known_is_a_bound_or_missing(tables: dict[str, list[Row]]) -> None:
+    found = {
         (row["group"], row["observed_at"].second, row["observed_at"].minute): (
             row["time_lag_ms"],
             row["time_lag_quality"],
@@ -80,9 +73,9 @@ def test_what_is_not_known_is_a_bound_or_nothing(tables: dict[str, list[Row]]) -
         for row in tables["lag_history"]
     }
 
-    assert told["lost", 0, 1] == (60_000, "data_loss")
-    assert told["below", 0, 1] == (60_000, "lower_bound")
-    assert told["g", 0, 0] == (None, "unknown")
+    assert found["lost", 0, 1] == (60_000, "data_loss")
+    assert found["below", 0, 1] == (60_000, "lower_bound")
+    assert found["g", 0, 0] == (None, "unknown")
 
 
 def test_no_time_lag_is_negative_or_without_a_quality(tables: dict[str, list[Row]]) -> None:
@@ -91,14 +84,14 @@ def test_no_time_lag_is_negative_or_without_a_quality(tables: dict[str, list[Row
             "time_lag_quality"
         ] == "data_loss"
         assert row["time_lag_ms"] is None or row["time_lag_ms"] >= 0
-        # Before the log end, but at the last stable offset: nothing is left for who reads committed records alone.
+        # Before the log end, but at the last stable offset: a reader of committed records has nothing left to read.
         is_at_stable = row["lag"] > 0 and row["committed_offset"] == row["last_stable_offset"]
         assert row["time_lag_ms"] != 0 or row["time_lag_quality"] == ("lower_bound" if is_at_stable else "exact")
 
 
 def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: dict[str, list[Row]]) -> None:
     rows = {(row["group"], row["generation"]): row for row in tables["rebalances"]}
-    told = {
+    found = {
         key: (
             row["duration_ms"],
             row["duration_quality"],
@@ -110,7 +103,7 @@ def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: 
         for key, row in rows.items()
     }
 
-    assert {key: row for key, row in told.items() if key[0] != "overtaken"} == {
+    assert {key: row for key, row in found.items() if key[0] != "overtaken"} == {
         ("new", 1): (1_000, "exact", 0, 1, ["m1"], []),
         ("new", 2): (4_000, "exact", 1, 2, ["m2"], []),
         ("new", 3): (None, "open", 2, 1, [], ["m1"]),
@@ -120,7 +113,7 @@ def test_rebalances_are_exact_for_kip_848_and_bounds_for_classic_groups(tables: 
     assert [rows["old", 1]["sync_ms"], rows["old", 2]["sync_ms"]] == [500, 1_000]
 
 
-def test_a_rebalance_that_the_next_one_overtook_ended_there(tables: dict[str, list[Row]]) -> None:
+def test_a_rebalance_that_the_next_one_overtook_ended_when_that_began(tables: dict[str, list[Row]]) -> None:
     rows = sorted(
         (row for row in tables["rebalances"] if row["group"] == "overtaken"), key=lambda row: row["generation"]
     )
@@ -133,8 +126,8 @@ def test_a_rebalance_that_the_next_one_overtook_ended_there(tables: dict[str, li
     assert [row["members_after"] for row in rows] == [1, 2, 3]
 
 
-def test_a_day_says_who_is_idle_what_is_gone_and_what_nobody_reads(tables: dict[str, list[Row]]) -> None:
-    day = (NOON - timedelta(hours=12)).replace(tzinfo=None)
+def test_a_day_has_idle_groups_orphaned_commits_and_unread_topics(tables: dict[str, list[Row]]) -> None:
+    day = NOON - timedelta(hours=12)
     groups = {row["group"]: row for row in tables["group_daily"] if row["day"] == day}
     topics = {row["topic"]: row for row in tables["topic_daily"] if row["day"] == day}
 
@@ -149,6 +142,6 @@ def test_a_day_says_who_is_idle_what_is_gone_and_what_nobody_reads(tables: dict[
     assert topics["unread"]["messages_produced"] == 40
 
 
-def test_a_second_build_has_nothing_to_do(spark: SparkSession, storage: Storage, built: Built) -> None:
+def test_a_second_build_has_nothing_to_do(storage: Storage, built: Built) -> None:
     assert [day.isoformat() for day in built.dates] == ["2026-11-18", "2026-11-20"]
-    assert build(spark, storage).dates == ()
+    assert build_here(storage).dates == ()
