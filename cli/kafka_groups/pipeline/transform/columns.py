@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, first_rows
 
 
 def to_ints(column: Any) -> Ints:
@@ -22,6 +23,17 @@ def to_ints(column: Any) -> Ints:
 def to_flags(column: Any) -> Flags:
     """Return a column of booleans, false where it has none."""
     return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
+
+
+def to_floats(column: Any) -> npt.NDArray[np.float64]:
+    """Return a column of real numbers, NaN where it has none."""
+    return np.asarray(pc.fill_null(column, np.nan))
+
+
+def to_keys(column: Any) -> Ints:
+    """Return a column of texts, integers or booleans as numbers that differ where its values do."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return to_ints(whole.dictionary_encode().indices) if pa.types.is_string(whole.type) else to_ints(whole)
 
 
 def to_codes(*columns: Any) -> tuple[tuple[Ints, ...], list[str]]:
@@ -53,3 +65,44 @@ def to_lists(values: Any, owner: Ints, size: int) -> Any:
     counts = np.bincount(owner, minlength=size) if len(owner) else np.zeros(size, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def sort_rows(table: Any, names: Sequence[str]) -> Any:
+    """Return the rows ordered by columns of texts and integers, null first, as Spark orders them."""
+    if not len(table):
+        return table
+    keys = []
+    for name in names:
+        column = table[name].combine_chunks()
+        keys.append(to_codes(column)[0][0] if pa.types.is_string(column.type) else to_ints(column))
+    return table.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def gather_keys(
+    pieces: Iterator[Any],
+    key: Sequence[str],
+    size: int,
+    *,
+    size_of: Callable[[Any], int] = lambda piece: int(piece.num_rows),
+) -> Iterator[Any]:
+    """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
+
+    Rows with the same key lie together in `pieces`. Without a key, any row may be the last one of a table.
+    """
+    waiting: list[Any] = []
+    waits, limit = 0, size
+    for piece in pieces:
+        waiting.append(piece)
+        waits += size_of(piece)
+        if waits < limit:
+            continue
+        table = pa.Table.from_batches(waiting)
+        last = int(np.flatnonzero(first_rows(*(to_keys(table[name]) for name in key)))[-1]) if key else len(table)
+        if last:
+            yield table.slice(0, last)
+        waiting = table.slice(last).to_batches()
+        waits = sum(map(size_of, waiting))
+        # A key with very many rows is not looked at again for each piece.
+        limit = size + waits
+    if waiting:
+        yield pa.Table.from_batches(waiting)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.columns import to_codes, to_ints
+from kafka_groups.pipeline.transform.columns import sort_rows
 from kafka_groups.pipeline.transform.facts import (
     FILE_SCHEMA,
     FactFile,
@@ -18,16 +18,17 @@ from kafka_groups.pipeline.transform.facts import (
     to_table,
 )
 from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, OUTPUT
+from kafka_groups.pipeline.transform.packed_rows import GROUP_LAYOUT, PARTITION_LAYOUT, Layout
 from kafka_groups.pipeline.transform.partition_batch import INPUT
 from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
-_PARTITION_ORDER: Final = (*_PARTITION_KEY, "group", "kind", "at_us", "source_offset")
-_GROUP_KEY: Final = ("cluster_id", "name")
-_GROUP_ORDER: Final = (*_GROUP_KEY, "kind", "day", "topic", "partition", "at_us")
+# What is distributed together: a topic's partition with all of its groups.
+_PARTITION: Final = ("cluster_id", "topic", "partition")
+_BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BATCH_ROWS: Final = 256
 Step = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -52,27 +53,18 @@ class LocalEngine:
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = _sorted(self.collect(of_partitions, read_partition_facts, INPUT), _PARTITION_ORDER)
+        facts = sort_rows(self.collect(of_partitions, read_partition_facts, INPUT), PARTITION_LAYOUT.order)
         found = [_widened(rows) for rows in run_partitions(task, iter(facts.to_batches()))]
         events = self.collect(of_groups, read_group_facts, GROUP_INPUT)
         whole = pa.concat_tables([pa.Table.from_batches(found, schema=GROUP_INPUT), events])
-        return pa.Table.from_batches(run_groups(task, iter(_sorted(whole, _GROUP_ORDER).to_batches())), schema=RESULT)
+        return pa.Table.from_batches(
+            run_groups(task, iter(sort_rows(whole, GROUP_LAYOUT.order).to_batches())), schema=RESULT
+        )
 
 
 def _widened(rows: Any) -> Any:
     missing = [pa.nulls(rows.num_rows, field.type) for field in list(GROUP_INPUT)[len(OUTPUT) :]]
     return pa.RecordBatch.from_arrays([*rows.columns, *missing], schema=GROUP_INPUT)
-
-
-def _sorted(table: Any, names: Sequence[str]) -> Any:
-    """Return the rows in order, null first, as Spark orders them."""
-    if not len(table):
-        return table
-    keys = []
-    for name in names:
-        column = table[name].combine_chunks()
-        keys.append(to_codes(column)[0][0] if pa.types.is_string(column.type) else to_ints(column))
-    return table.take(pa.array(np.lexsort(keys[::-1])))
 
 
 class SparkEngine:
@@ -88,17 +80,49 @@ class SparkEngine:
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = self._read(of_partitions, read_partition_facts, INPUT)
-        facts = facts.repartition(self._tasks, *_PARTITION_KEY).sortWithinPartitions(*_PARTITION_ORDER)
-        found = facts.mapInArrow(partial(run_partitions, task), spark_schema(OUTPUT))
-        events = self._read(of_groups, read_group_facts, GROUP_INPUT)
-        whole = found.unionByName(events, allowMissingColumns=True).select(*GROUP_INPUT.names)
-        whole = whole.repartition(self._tasks, *_GROUP_KEY).sortWithinPartitions(*_GROUP_ORDER)
-        return whole.mapInArrow(partial(run_groups, task), spark_schema(RESULT)).toArrow()
+        packed = spark_schema(GROUP_LAYOUT.packed_schema())
+        facts = self._read(of_partitions, _packed_partition_facts, PARTITION_LAYOUT.packed_schema())
+        facts = self._together(facts, _PARTITION, PARTITION_LAYOUT)
+        found = facts.mapInArrow(partial(_run_partitions, task), packed)
+        events = self._read(of_groups, _packed_group_facts, GROUP_LAYOUT.packed_schema())
+        whole = self._together(found.unionByName(events), GROUP_LAYOUT.key, GROUP_LAYOUT)
+        with _small_batches(self._spark):
+            return whole.mapInArrow(partial(_run_groups, task), spark_schema(RESULT)).toArrow()
+
+    def _together(self, rows: DataFrame, key: Sequence[str], layout: Layout) -> DataFrame:
+        return rows.repartition(self._tasks, *key).sortWithinPartitions(*layout.key)
 
     def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
         rows = self._spark.createDataFrame([tuple(file) for file in files], spark_schema(FILE_SCHEMA))
         return rows.mapInArrow(step, spark_schema(schema))
+
+
+def _packed_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+    return PARTITION_LAYOUT.pack(read_partition_facts(pieces))
+
+
+def _packed_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+    return GROUP_LAYOUT.pack(read_group_facts(pieces))
+
+
+def _run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    found = run_partitions(task, PARTITION_LAYOUT.unpack(pieces))
+    return GROUP_LAYOUT.pack(map(_widened, found))
+
+
+def _run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    return run_groups(task, GROUP_LAYOUT.unpack(pieces))
+
+
+@contextmanager
+def _small_batches(spark: SparkSession) -> Iterator[None]:
+    """Let Spark hand packed rows to Python in batches of a few: each may have 64 KiB."""
+    before = spark.conf.get(_BATCH_OPTION)
+    spark.conf.set(_BATCH_OPTION, str(_BATCH_ROWS))
+    try:
+        yield
+    finally:
+        spark.conf.set(_BATCH_OPTION, str(before))
 
 
 def spark_schema(schema: Any) -> str:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
-from kafka_groups.pipeline.transform.columns import to_ints
+from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.group_input import FILE, TOPIC, file_rows, rows_for_groups
 from kafka_groups.pipeline.transform.group_stage import (
     GroupBatch,
@@ -22,7 +22,7 @@ from kafka_groups.pipeline.transform.group_stage import (
     topic_parts,
     transform_groups,
 )
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay, Settings, transform_days
@@ -108,7 +108,7 @@ def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any
 def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
     writer = StagedWriter(task.stage)
-    for table in _whole_groups(pieces):
+    for table in gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
         is_file = pc.equal(table["kind"], FILE)
         yield from _files(table.filter(is_file)["payload"])
         rows = table.filter(pc.invert(is_file))
@@ -175,27 +175,3 @@ def _result(columns: dict[str, Any]) -> Any:
         for field in RESULT
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=RESULT)
-
-
-def _whole_groups(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield tables of whole groups."""
-    waiting: list[Any] = []
-    size = 0
-    for piece in pieces:
-        waiting.append(piece)
-        size += piece.num_rows
-        if size >= _BATCH_ROWS:
-            table = pa.Table.from_batches(waiting)
-            begins = _changes(table)
-            last = int(np.flatnonzero(begins)[-1])
-            if last:
-                yield table.slice(0, last)
-            rest = table.slice(last)
-            waiting, size = rest.to_batches(), rest.num_rows
-    if size:
-        yield pa.Table.from_batches(waiting)
-
-
-def _changes(table: Any) -> Any:
-    columns = (table[name].combine_chunks() for name in ("cluster_id", "name"))
-    return first_rows(*(to_ints(column.dictionary_encode().indices) for column in columns))
