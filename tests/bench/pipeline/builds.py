@@ -58,7 +58,7 @@ _NEW: Final = """
 import sys, time, json
 from pathlib import Path
 from kafka_groups.commands.pipeline.engine import spark_engine
-from kafka_groups.pipeline.transform.build import build
+from kafka_groups.pipeline.transform.build import build, count_facts
 from kafka_groups.pipeline.session import start_session
 from kafka_groups.pipeline.storage import open_storage
 storage = open_storage(sys.argv[1])
@@ -92,14 +92,14 @@ def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3, old: 
     if len(sizes) > 1:
         slope = (taken[sizes[-1]] - taken[sizes[0]]) / (sizes[-1] - sizes[0])
         lines.append(
-            f"growth: {slope * 1e6:.1f} s a million commits (and as many sampled); extrapolated, not measured: a day of "
-            f"{_DAY_OF_COMMITS / 1e6:.0f} million commits {slope * _DAY_OF_COMMITS / 60:.0f} min"
+            f"growth: {slope * 1e6:.1f} s a million commits (and as many sampled); extrapolated, not measured: a day "
+            f"of {_DAY_OF_COMMITS / 1e6:.0f} million commits {slope * _DAY_OF_COMMITS / 60:.0f} min"
         )
     return "\n".join(lines)
 
 
 def measure_hours(scratch: Path, ages: Sequence[int] = (2, 60), *, commits: int = 20_000, runs: int = 5) -> str:
-    """An hour on top of so many days of history, in this process: its seconds, and the files and bytes that it reads."""
+    """An hour on top of so many days of history, in this process: its seconds, and what it reads."""
     lines = []
     for days in ages:
         with tempfile.TemporaryDirectory(dir=scratch) as directory:

@@ -25,7 +25,7 @@ _WAITING_ROWS: Final = 262_144
 # Then a packed row has 64 KiB at most, and no batch of packed rows is large.
 _MOST_ROWS: Final = 1_024
 # Bytes that are unpacked at once, or those of a whole key, if it has more.
-_UNPACKED_BYTES: Final = 4_194_304
+_UNPACKED_BYTES: Final = 1_048_576
 _PACKED: Final = "packed"
 
 
@@ -59,8 +59,11 @@ class Layout:
     def unpack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield record batches of `schema`, in order, from packed rows in the order of `key`."""
         for table in gather_keys(pieces, self.key, _UNPACKED_BYTES, size_of=lambda piece: piece[_PACKED].nbytes):
-            found = pa.concat_tables([self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)])
-            yield from sort_rows(found, self.order).to_batches()
+            yield from self._unpack_keys(table)
+
+    def _unpack_keys(self, table: Any) -> Any:
+        found = pa.concat_tables([self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)])
+        return sort_rows(found, self.order).to_batches()
 
     def _pack_kind(self, kind: int, rows: Any) -> Iterator[Any]:
         if kind not in self.numbers and kind not in self.others:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -45,6 +46,11 @@ INPUT: Final = pa.schema(
         ("state", pa.binary()),
     ]
 )
+_OBSERVED: Final = (
+    *("day", "at_us", "is_record", "log_start_offset", "log_end_offset", "last_stable_offset"),
+    *("point_offset", "point_ms", "topic_id"),
+)
+_COMMITTED: Final = ("day", "at_us", "source_offset", "is_record", "is_removal", "committed_offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,10 @@ class PartitionBatch:
         key[of_keys] = np.cumsum(new_key) - 1
         places = {each: np.flatnonzero(kind == each) for each in range(4)}
         names = _names(table, begins, of_keys[new_key], partition)
-        observed, committed = (table.take(pa.array(places[each])) for each in (OBSERVATION, COMMIT))
+        observed, committed = (
+            table.select(columns).take(pa.array(places[each]))
+            for each, columns in ((OBSERVATION, _OBSERVED), (COMMIT, _COMMITTED))
+        )
         states = [table["state"].take(pa.array(places[each])) for each in (LOG_STATE, KEY_STATE)]
         return cls(
             names,
@@ -173,18 +182,21 @@ def cut_batches(pieces: Any, most_rows: int) -> Any:
         size += piece.num_rows
         if size < limit:
             continue
-        table = pa.Table.from_batches(waiting)
-        ready, rest = _cut(table)
-        if ready is not None:
-            yield ready
-        waiting, size = rest.to_batches(), rest.num_rows
+        cut = list(_cut(pa.Table.from_batches(waiting)))
+        waiting = cut.pop().to_batches()
+        size = sum(rows.num_rows for rows in waiting)
         # Looking again at each piece would take the square of the time.
-        limit = most_rows if ready is not None else size + most_rows // 2
+        limit = most_rows if cut else size + most_rows // 2
+        # Whoever works on a table needs the memory, so nothing else here refers to its rows.
+        del piece
+        while cut:
+            yield cut.pop()
     if size:
         yield pa.Table.from_batches(waiting)
 
 
-def _cut(table: Any) -> tuple[Any, Any]:
+def _cut(table: Any) -> Iterator[Any]:
+    """Yield what is complete, if anything is, and the rest."""
     last = table.slice(table.num_rows - 1)
     is_last = pc.and_(
         pc.and_(_equal(table["cluster_id"], last["cluster_id"]), _equal(table["topic"], last["topic"])),
@@ -192,15 +204,18 @@ def _cut(table: Any) -> tuple[Any, Any]:
     )
     first = int(pc.index(is_last, True).as_py())
     if first:
-        return table.slice(0, first), table.slice(first)
+        yield from (table.slice(0, first), table.slice(first))
+        return
     group = last["group"][0].as_py()
     if group is None:
-        return None, table
+        yield table
+        return
     logs = int(pc.sum(pc.is_null(table["group"])).as_py())
     place = int(pc.index(table["group"], group).as_py())
-    if place == logs:
-        return None, table
-    return table.slice(0, place), pa.concat_tables([table.slice(0, logs), table.slice(place)])
+    if place > logs:
+        yield table.slice(0, place)
+        table = pa.concat_tables([table.slice(0, logs), table.slice(place)])
+    yield table
 
 
 def _equal(column: Any, last: Any) -> Any:

@@ -30,7 +30,7 @@ from kafka_groups.pipeline.transform.state import write_key_state, write_log_sta
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.pipeline.transform.summary import Summary
 
-_BATCH_ROWS: Final = 200_000
+_BATCH_ROWS: Final = 100_000
 # What a task of groups hands to the driver: of topics what its groups and its rows add up to, and the files.
 RESULT: Final = pa.schema(
     [
@@ -70,6 +70,7 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     before: tuple[Any, ...] | None = None
     for table in cut_batches(pieces, _BATCH_ROWS):
         batch = PartitionBatch.of(table)
+        del table
         names = batch.names
         each = [
             (c, names.topic[at], names.partition[at])
