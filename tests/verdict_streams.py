@@ -18,7 +18,6 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from kafka_groups.pipeline.steps import burrow_rules
 from kafka_groups.verdicts import (
     COMMIT_POINTS,
     SAMPLE_POINTS,
@@ -34,6 +33,7 @@ from kafka_groups.verdicts import (
     sampled_window,
     thin,
 )
+from tests import burrow_rules
 
 Times: TypeAlias = NDArray[np.float64]
 Offsets: TypeAlias = NDArray[np.int64]

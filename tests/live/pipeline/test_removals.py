@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow.compute as pc
 import pytest
 
-from kafka_groups.pipeline.steps.members import at_times, events_once, memberships, removals, states
 from kafka_groups.pipeline.tables import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
+from kafka_groups.pipeline.transform.engine import LocalEngine
+from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts
+from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, events_of
+from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
+from kafka_groups.pipeline.transform.kernels.group_state import GroupState
 from tests.live.pipeline.told import by_time
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from tests.live.pipeline.told import Told
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 DELETED = ("deleted_classic", "deleted_consumer", "deleted_simple")
+_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+# The state and the number of members of a group at a time.
+StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 
 @pytest.fixture(scope="module")
-def events(spark: SparkSession, told: Told) -> DataFrame:
-    return events_once(told.storage.read(spark, GROUP_EVENTS)).cache()
+def state_at(told: Told) -> StateAt:
+    files = [FactFile(GROUP_EVENTS.name, 0, told.storage.place.uri(path)) for path in told.storage.files(GROUP_EVENTS)]
+    events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
 
+    def find(group: str, time: datetime) -> tuple[str | None, int | None]:
+        rows = events.filter(pc.equal(events["name"], group))
+        dates = sorted({date(1970, 1, 1) + timedelta(days=us // 86_400_000_000) for us in rows["at_us"].to_pylist()})
+        days = {day.date: day for day in build_group_days(GroupState(), events_of(rows.combine_chunks()), dates)}
+        at_us = np.array([(time - _EPOCH) // timedelta(microseconds=1)], np.int64)
+        states, members = days[max(day for day in dates if day <= time.date())].timeline.at_times(at_us)
+        return states[0].as_py(), members[0].as_py()
 
-@pytest.fixture(scope="module")
-def removed(events: DataFrame) -> dict[str, list[str]]:
-    """How each group was removed, time after time."""
-    kinds: dict[str, list[str]] = {}
-    for row in removals(events).orderBy("group", "source_offset").collect():
-        kinds.setdefault(row["group"], []).append(row["kind"])
-    return kinds
+    return find
 
 
 def test_one_deleted_offset_is_told_as_removed_and_has_no_lag_any_more(told: Told) -> None:
@@ -52,47 +63,46 @@ def test_offsets_of_a_deleted_topic_are_told_as_removed(told: Told) -> None:
 
 
 @pytest.mark.parametrize("name", DELETED)
-def test_a_deleted_group_is_told_as_deleted_with_all_its_offsets(
-    told: Told, removed: dict[str, list[str]], name: str
-) -> None:
+def test_a_deleted_group_is_told_as_deleted_with_all_its_offsets(told: Told, state_at: StateAt, name: str) -> None:
     group = getattr(told.cast, name)
     commits = told.commits(group)
 
-    assert removed[group] == ["deleted"]
-    assert told.events(group)[-1]["meaning"] == "group_removed"
+    last = told.events(group)[-1]
+    assert last["meaning"] == "group_removed"
+    assert state_at(group, last["record_time"]) == ("Dead", 0)
     assert {partition for partition, _ in commits} == {partition for partition, offset in commits if offset is None}
     assert told.rows(LAG_HISTORY, group=group) == told.rows(GROUP_STATUS, group=group) == []
 
 
-def test_no_group_that_is_still_there_is_told_as_deleted(told: Told, removed: dict[str, list[str]]) -> None:
-    deleted = {group for group, kinds in removed.items() if "deleted" in kinds}
+def test_no_group_that_is_still_there_is_told_as_deleted(told: Told, state_at: StateAt) -> None:
+    removals = told.rows(GROUP_EVENTS, meaning="group_removed")
+    deleted = {row["group"] for row in removals if state_at(row["group"], row["record_time"])[0] == "Dead"}
 
     assert deleted & {row["group"] for row in told.rows(GROUP_EVENTS, origin="sample")} == set()
     assert deleted >= {getattr(told.cast, name) for name in DELETED}
     assert "Dead" not in {row["state"] for row in told.rows(GROUP_STATUS)}
 
 
-def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(
-    told: Told, removed: dict[str, list[str]]
-) -> None:
+def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(told: Told, state_at: StateAt) -> None:
     group = told.cast.upgraded
     tombstone = next(row for row in told.events(group) if row["meaning"] == "group_removed")
     after = [row["type"] for row in told.events(group) if row["source_offset"] > tombstone["source_offset"]]
 
-    assert (tombstone["type"], removed[group]) == ("GroupMetadata", ["moved"])
+    assert tombstone["type"] == "GroupMetadata"
+    assert state_at(group, tombstone["record_time"])[0] != "Dead"
     assert after
     assert all(each.startswith("ConsumerGroup") for each in after)
     assert told.commits(group) == [(0, 1), (0, 3), (1, 5)]
 
 
 def test_a_group_that_moves_with_its_members_there_and_back_is_never_told_as_deleted(
-    told: Told, removed: dict[str, list[str]]
+    told: Told, state_at: StateAt
 ) -> None:
     group = told.cast.migrated
-    tombstones = [row["type"] for row in told.events(group, "group_removed")]
+    tombstones = told.events(group, "group_removed")
 
-    assert tombstones == ["GroupMetadata", "ConsumerGroupMetadata"]
-    assert removed[group] == ["moved", "moved"]
+    assert [row["type"] for row in tombstones] == ["GroupMetadata", "ConsumerGroupMetadata"]
+    assert "Dead" not in {state_at(group, row["record_time"])[0] for row in tombstones}
     assert None not in {offset for _, offset in told.commits(group)}
 
 
@@ -113,16 +123,8 @@ def test_a_group_that_moves_has_rebalances_of_both_protocols_and_whoever_stays_d
     assert told_by["classic"][-1][1] == 0
 
 
-def test_a_member_that_stays_when_its_group_goes_back_is_counted(
-    spark: SparkSession, told: Told, events: DataFrame
-) -> None:
-    group = told.cast.migrated
-    back = told.events(group, "generation")[-1]
-    times = spark.createDataFrame(
-        [(back["cluster_id"], group, back["record_time"])], "cluster_id string, group string, at_ timestamp"
-    )
-
-    (row,) = at_times(times, states(events, memberships(events)), "at_").collect()
+def test_a_member_that_stays_when_its_group_goes_back_is_counted(told: Told, state_at: StateAt) -> None:
+    back = told.events(told.cast.migrated, "generation")[-1]
 
     assert len(back["members"]) == 1
-    assert (row["state"], row["members"]) == ("Stable", 1)
+    assert state_at(told.cast.migrated, back["record_time"]) == ("Stable", 1)
