@@ -81,13 +81,13 @@ class SparkEngine:
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
         packed = spark_schema(GROUP_LAYOUT.packed_schema())
-        facts = self._read(of_partitions, _packed_partition_facts, PARTITION_LAYOUT.packed_schema())
+        facts = self._read(of_partitions, read_packed_partition_facts, PARTITION_LAYOUT.packed_schema())
         facts = self._together(facts, _PARTITION, PARTITION_LAYOUT)
-        found = facts.mapInArrow(partial(_run_partitions, task), packed)
-        events = self._read(of_groups, _packed_group_facts, GROUP_LAYOUT.packed_schema())
+        found = facts.mapInArrow(partial(run_packed_partitions, task), packed)
+        events = self._read(of_groups, read_packed_group_facts, GROUP_LAYOUT.packed_schema())
         whole = self._together(found.unionByName(events), GROUP_LAYOUT.key, GROUP_LAYOUT)
         with _small_batches(self._spark):
-            return whole.mapInArrow(partial(_run_groups, task), spark_schema(RESULT)).toArrow()
+            return whole.mapInArrow(partial(run_packed_groups, task), spark_schema(RESULT)).toArrow()
 
     def _together(self, rows: DataFrame, key: Sequence[str], layout: Layout) -> DataFrame:
         return rows.repartition(self._tasks, *key).sortWithinPartitions(*layout.key)
@@ -97,20 +97,24 @@ class SparkEngine:
         return rows.mapInArrow(step, spark_schema(schema))
 
 
-def _packed_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+def read_packed_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield packed rows of partition_batch.INPUT from files of commits, of log ends and of partitions' states."""
     return PARTITION_LAYOUT.pack(read_partition_facts(pieces))
 
 
-def _packed_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+def read_packed_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield packed rows of group_input.GROUP_INPUT from files of events and of groups' states."""
     return GROUP_LAYOUT.pack(read_group_facts(pieces))
 
 
-def _run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+def run_packed_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield packed rows for the stage of groups from packed facts of partitions."""
     found = run_partitions(task, PARTITION_LAYOUT.unpack(pieces))
     return GROUP_LAYOUT.pack(map(_widened, found))
 
 
-def _run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+def run_packed_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows of tasks.RESULT from packed rows for the stage of groups."""
     return run_groups(task, GROUP_LAYOUT.unpack(pieces))
 
 
