@@ -58,10 +58,17 @@ class Task:
     groups: GroupSettings
     summary: Summary
 
+    def oldest_state_day(self) -> int:
+        """Return the first day whose state is kept.
+
+        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
+        before it are found with the state before that one.
+        """
+        return self.settings.days[-1] - self.settings.lookback_days - 2
+
     def state_days(self) -> list[int]:
-        """Return the days whose states are kept, ascending: no later build begins before the first of them."""
-        last = self.settings.days[-1]
-        return [day for day in self.settings.days if day >= last - self.settings.lookback_days]
+        """Return the days whose states are kept, ascending."""
+        return [day for day in self.settings.days if day >= self.oldest_state_day()]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
