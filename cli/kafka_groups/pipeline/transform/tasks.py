@@ -59,7 +59,7 @@ class Task:
     summary: Summary
 
     def oldest_state_day(self) -> int:
-        """Return the first day whose state is kept.
+        """Return the day that needs a state at its end or, if it had no facts, at the end of the last day with facts.
 
         Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
         before it are found with the state before that one.
@@ -68,7 +68,9 @@ class Task:
 
     def state_days(self) -> list[int]:
         """Return the days whose states are kept, ascending."""
-        return [day for day in self.settings.days if day >= self.oldest_state_day()]
+        oldest = self.oldest_state_day()
+        first = max((day for day in self.settings.days if day <= oldest), default=oldest)
+        return [day for day in self.settings.days if day >= first]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
