@@ -107,13 +107,24 @@ def test_what_retention_removed_is_not_lost(noted: Storage) -> None:
         {"facts": {"2026-11-20": 1}},
         {"facts": {"2026-11-20": {"group_events": {}}}},
         {"facts": {"2026-11-20": {"offset_commits": {"batches": [], "rows": 2, "columns": {}, "last_ms": {}}}}},
-        {"facts": {"2026-11-20": {"offset_commits": {"batches": {}, "rows": 2, "columns": {}}}}},
     ],
 )
 def test_after_a_note_that_was_edited_all_dates_are_built(noted: Storage, note: dict[str, object]) -> None:
     noted.save_note("build", note)
 
     assert dates_of(noted) == ["2026-11-20"]
+
+
+def test_a_note_of_another_version_which_lacks_what_is_needed_is_not_used(noted: Storage) -> None:
+    note = noted.note("build")
+    for described in note["facts"]["2026-11-20"].values():
+        del described["last_ms"]
+    noted.save_note("build", note)
+
+    assert dates_of(noted) == ["2026-11-20"]
+    assert {cluster: each.read_ms for cluster, each in state_of(noted).reach().items()} == {
+        "c": int(at(2).timestamp() * 1_000)
+    }
 
 
 @pytest.mark.parametrize("made", [{"lag_history": None}, {"lag_history": [5]}, {"a newer one": ["2026-11-20"]}])

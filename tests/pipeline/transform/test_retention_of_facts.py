@@ -37,7 +37,10 @@ EVENTS: Final = [
     event(-12 * DAY_S, "group_epoch", "ConsumerGroupMetadata", source=51, group="kip", epoch=1),
     event(-12 * DAY_S, "member_metadata", "ConsumerGroupMemberMetadata", source=52, group="kip", member_id="m"),
     event(-12 * DAY_S, "share_partitions", "ShareGroupStatePartitionMetadata", source=53, group="s", topics=["shared"]),
-    *(event(-age * DAY_S, "generation", "GroupMetadata", source=60 - age, group="busy", epoch=1) for age in AGES),
+    *(
+        event(-age * DAY_S, "generation", "GroupMetadata", source=60 - age, group="busy", epoch=13 - age)
+        for age in AGES
+    ),
 ]
 
 
@@ -99,3 +102,5 @@ def test_with_other_settings_members_and_readers_are_known_from_the_records_that
     assert {day for _, _, day in found} == {day for _, _, day in days[1]}
     assert [found["group", name, yesterday]["members_max"] for name in ("classic", "kip")] == [1, 1]
     assert not found["topic", "shared", yesterday]["is_unread"]
+    # Of the dates that retention thinned no rows are made.
+    assert min(row["date"] for row in read(storage, "rebalances")) == NOON.date() - LEAST_KEEP
