@@ -1,27 +1,17 @@
-"""Time lag where records were deleted before a backfill looked: it takes the first that is kept for the first ever."""
+"""Time lag where records were deleted before a backfill: it takes the first record that is kept for the first ever."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from kafka_groups.pipeline.steps.commits import commit_points
-from kafka_groups.pipeline.steps.horizon import seen_by
-from kafka_groups.pipeline.steps.lag import lag
-from kafka_groups.pipeline.steps.observations import observations
-from kafka_groups.pipeline.steps.time_lag import index_points, time_lag
-from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
-from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, new_storage, put_all
+from tests.pipeline.fact_rows import Row, at, commit, ends
+from tests.pipeline.transform.builds import built, read
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
+TimeLags = dict[tuple[str, int], tuple[int | None, str]]
 
 
 def looked_up(seconds: float, end: int, topic: str, *, written: float | None) -> Row:
-    """What a backfill tells: the first record at or after that time, written then; or the end, as there is none."""
+    """What a backfill reports: the first record at or after that time, written then; or the end, if there is none."""
     point = {} if written is None else {"point_offset": end, "point_time": at(written)}
     return ends(seconds, end, start=None, topic=topic, origin="backfill", **point)
 
@@ -45,14 +35,9 @@ FACTS = {
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], tuple[int, str]]:
-    """Time lag in seconds, and its quality, by group and the second it is told for."""
-    storage = new_storage(tmp_path_factory.mktemp("cut"))
-    put_all(storage, "facts", FACTS)
-    days = [NOON.date()]
-    observed = observations(seen_by(storage.read(spark, PARTITION_OFFSETS), days, lookback_days=1))
-    points = commit_points(seen_by(storage.read(spark, OFFSET_COMMITS), days, lookback_days=1))
-    rows = time_lag(lag(observed, points, since_ms=0), index_points(observed)).collect()
+def time_lags(tmp_path_factory: pytest.TempPathFactory) -> TimeLags:
+    """Time lag in seconds, and its quality, by group and the second of the observation."""
+    rows = read(built(tmp_path_factory.mktemp("cut"), FACTS, lookback_days=1), "lag_history")
     return {
         (row["group"], row["observed_at"].second): (
             row["time_lag_ms"] and row["time_lag_ms"] // 1_000,
@@ -62,15 +47,15 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[
     }
 
 
-def test_what_was_deleted_is_at_least_as_old_as_the_first_record_that_is_kept(told: dict[object, object]) -> None:
-    assert told["cut", 0] == (200, "data_loss")
-    assert told["unsampled", 0] == (200, "lower_bound")
+def test_what_was_deleted_is_at_least_as_old_as_the_first_record_that_is_kept(time_lags: TimeLags) -> None:
+    assert time_lags["cut", 0] == (200, "data_loss")
+    assert time_lags["unsampled", 0] == (200, "lower_bound")
 
 
-def test_of_an_emptied_log_only_what_samples_saw_is_a_bound(told: dict[object, object]) -> None:
-    assert told["emptied", 0] == (None, "data_loss")
-    assert told["emptied", 30] == (30, "data_loss")
+def test_of_an_emptied_log_only_the_ends_of_samples_are_a_bound(time_lags: TimeLags) -> None:
+    assert time_lags["emptied", 0] == (None, "data_loss")
+    assert time_lags["emptied", 30] == (30, "data_loss")
 
 
-def test_a_log_that_is_whole_is_bounded_by_the_first_time_that_was_looked_up(told: dict[object, object]) -> None:
-    assert told["quiet", 0] == (400, "lower_bound")
+def test_a_log_that_is_whole_is_bounded_by_the_first_time_that_was_looked_up(time_lags: TimeLags) -> None:
+    assert time_lags["quiet", 0] == (400, "lower_bound")

@@ -1,47 +1,46 @@
-"""What a build tells of itself while it works."""
+"""What a build reports while it works, and that there is one at a time."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.building import build
 from kafka_groups.pipeline.tables import GROUP_DAILY
 from tests.pipeline.fact_rows import commit, ends, new_storage, put_all
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.transform.builds import build_here
 
 
-@pytest.mark.spark
-def test_progress_begins_at_0_grows_and_ends_with_all_tables(spark: SparkSession, tmp_path: Path) -> None:
-    storage, told = new_storage(tmp_path), list[tuple[str, int, int]]()
+def test_progress_begins_at_0_grows_and_ends_with_all_steps(tmp_path: Path) -> None:
+    storage, reports = new_storage(tmp_path), list[tuple[str, int, int]]()
     put_all(storage, "b", {"offset_commits": [commit(0, 1, source=1)], "partition_offsets": [ends(60, 5)]})
 
-    built = build(spark, storage, progress=lambda *at: told.append(at))
+    built = build_here(storage, progress=lambda *step: reports.append(step))
 
-    of_all = len(built.rows)
-    done = [number for _, number, _ in told]
-    assert (done[0], done[-1]) == (0, of_all)
-    assert done == sorted(set(done))
-    assert {most for _, _, most in told} == {of_all}
-    assert {name for name, _, _ in told} <= set(built.rows)
+    labels, done, totals = ([*column] for column in zip(*reports, strict=True))
+    assert {*totals} == {3}
+    assert done == [0, 1, 2, 3]
+    # One label for each step, and the last one again when it is finished.
+    assert labels == ["summary of the facts", "lag, verdicts and rebalances", "tables", "tables"]
+    assert {name for name, rows in built.rows.items() if rows} == {
+        "lag_history",
+        "group_status",
+        "topic_daily",
+        "group_daily",
+    }
 
-    told.clear()
-    assert build(spark, storage, progress=lambda *at: told.append(at)).dates == ()
-    assert told == []
+    reports.clear()
+    assert build_here(storage, progress=lambda *step: reports.append(step)).dates == ()
+    assert reports == []
 
 
-@pytest.mark.spark
-def test_a_build_under_way_keeps_others_out(spark: SparkSession, tmp_path: Path) -> None:
-    """It reads what it wrote before, which another one would write anew."""
+def test_a_second_build_at_the_same_time_is_refused(tmp_path: Path) -> None:
+    """It reads the state that it wrote, which another one would replace."""
     storage = new_storage(tmp_path)
     put_all(storage, "b", {"offset_commits": [commit(0, 1, source=1)]})
 
     with storage.lock("build"), pytest.raises(StorageError, match="is locked"):
-        build(spark, storage)
+        build_here(storage)
 
     assert storage.rows(GROUP_DAILY) == 0

@@ -1,109 +1,102 @@
-"""What samples tell of commits, and log ends of the lag that a commit left."""
+"""Verdicts where log ends are sampled less often than a group commits, and where commits are known from samples alone.
+
+Each story has a cluster of its own.
+"""
 
 from __future__ import annotations
 
-from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
+import numpy as np
 import pytest
 
-from kafka_groups.pipeline.steps.burrow_rules import Commit, seen
-from kafka_groups.pipeline.steps.commits import commit_points
-from kafka_groups.pipeline.steps.horizon import seen_by
-from kafka_groups.pipeline.steps.lag import lag, lag_at_commits
-from kafka_groups.pipeline.steps.observations import observations
-from kafka_groups.pipeline.steps.status import partition_status
-from kafka_groups.pipeline.steps.windows import last_commits, last_ends
-from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
-from kafka_groups.verdicts import Rules
-from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
+from kafka_groups.pipeline.transform.kernels.commits import Commits
+from kafka_groups.pipeline.transform.kernels.lag_points import KnownEnds
+from kafka_groups.pipeline.transform.kernels.segments import NULL
+from kafka_groups.pipeline.transform.kernels.windows import lag_when_committed
+from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS
+from tests.pipeline.fact_rows import Row, commit, ends
+from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-MINUTE = 60
-DAYS = [NOON.date()]
-BEFORE = 0.1  # a sample asks for commits first, and for log ends then
+MINUTE: Final = 60
+BEFORE: Final = 0.1  # a sample requests the commits first, and then the log ends
+RulesAt = dict[tuple[str, float], str]
 
 
-def facts(spark: SparkSession, into: Path, commits: list[Row], log_ends: list[Row]) -> tuple[DataFrame, DataFrame]:
-    """The points and the observations of the day."""
-    storage = new_storage(into)
-    put_all(storage, "all", {"offset_commits": commits, "partition_offsets": log_ends})
-    points = commit_points(seen_by(storage.read(spark, OFFSET_COMMITS), DAYS, lookback_days=7))
-    return points, observations(seen_by(storage.read(spark, PARTITION_OFFSETS), DAYS, lookback_days=7))
+@pytest.mark.parametrize(
+    ("is_record", "lags"),
+    [
+        # The last log end that was known at the time. Before the first one nothing was.
+        (True, [NULL, 90, 90, 90, 150, 150, 30]),
+        # The log end of the sample's own run, which comes after it.
+        (False, [90, 90, 150, 150, 150, 30, 60]),
+    ],
+    ids=["records", "samples"],
+)
+def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool, lags: list[int]) -> None:
+    at_us = np.array([-30, 0, 15, 45, 60, 90, 150]) * 1_000_000
+    size = len(at_us)
+    nothing = np.zeros(size, np.bool_)
+    places = np.arange(size) if is_record else np.full(size, NULL)
+    key = np.zeros(size, np.int64)
+    commits = Commits(key, at_us, places, np.full(size, is_record), nothing, np.full(size, 10), nothing)
+    one = np.zeros(4, np.int64)
+    known = KnownEnds(one, np.array([0, 60, 120, 180]) * 1_000_000, np.array([100, 160, 40, 70]), one)
+
+    assert lag_when_committed(commits, np.zeros(1, np.int64), known, -MINUTE * 1_000_000).tolist() == lags
 
 
-def rules_at(spark: SparkSession, into: Path, commits: list[Row], log_ends: list[Row]) -> dict[float, str]:
-    """The rule that fired, by minutes since noon."""
-    points, observed = facts(spark, into, commits, log_ends)
-    rules = Rules()
-    windows = last_commits(lag(observed, points, since_ms=0), lag_at_commits(points, observed), rules)
-    rows = partition_status(windows, last_ends(observed, rules), rules).collect()
+def samples(minutes: int, committed: int, produced: int, *, until: int) -> tuple[list[Row], list[Row]]:
+    """Samples of each minute: a group that moves by so much a minute until then, and log ends that grow by so much."""
+    times = range(minutes)
+    commits = [commit(MINUTE * minute - BEFORE, 10 + committed * min(minute, until)) for minute in times]
+    return commits, [ends(MINUTE * minute, 1_000 + produced * minute) for minute in times]
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> RulesAt:
+    """The rule of the partition, by cluster and minutes since noon."""
+    slow = [commit(5 * place, 60 * place, source=place) for place in range(1, 121)]
+    of_first, ends_of_first = samples(13, 0, 0, until=0)
+    of_ended, ends_of_ended = samples(35, 10, 20, until=15)
+    facts = {
+        "offset_commits": [*of("slow", slow), *of("first", of_first), *of("ended", of_ended)],
+        "partition_offsets": [
+            *of("slow", (ends(MINUTE * minute, 60 * MINUTE * minute) for minute in range(11))),
+            *of("first", ends_of_first),
+            *of("ended", ends_of_ended),
+        ],
+    }
+    rows = read(built(tmp_path_factory.mktemp("sampled"), facts), "group_status")
     return {
-        (row["evaluated_at"].replace(tzinfo=NOON.tzinfo) - NOON) / timedelta(minutes=1): row["rule"] for row in rows
+        (row["cluster_id"], (seconds_after_noon(row["evaluated_at"]) or 0) / MINUTE): row["rule"]
+        for row in rows
+        if row["topic"] is not None
     }
 
 
-def lags_left(spark: SparkSession, into: Path, commits: list[Row], log_ends: list[Row]) -> list[int | None]:
-    points, observed = facts(spark, into, commits, log_ends)
-    return [row["commit_lag"] for row in lag_at_commits(points, observed).orderBy("commit_time").collect()]
+def rules_of(rules: RulesAt, cluster: str) -> list[str]:
+    return [rule for (name, _), rule in sorted(rules.items()) if name == cluster]
 
 
-@pytest.mark.spark
-def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(spark: SparkSession, tmp_path: Path) -> None:
-    commits = [commit(seconds, 10, source=place) for place, seconds in enumerate((-30, 0, 15, 45, 60, 90, 150))]
-    log_ends = [ends(0, 100), ends(60, 160), ends(120, 40), ends(180, 70)]
-
-    # Nothing was seen before the first; from the second minute on it is another log, and its growth starts there.
-    assert lags_left(spark, tmp_path, commits, log_ends) == [None, 90, 105, 135, 150, 150, 45]
-
-
-@pytest.mark.spark
-def test_a_group_that_falls_behind_is_told_though_it_commits_more_often_than_it_is_sampled(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    commits = [commit(5 * place, 60 * place, source=place) for place in range(1, 60)]
-    log_ends = [ends(MINUTE * minute, 60 * MINUTE * minute) for minute in range(6)]
-
-    found = rules_at(spark, tmp_path, commits, log_ends)
-
-    assert [found[minute] for minute in (1, 2, 3, 4)] == ["falling_behind"] * 4
+def test_a_group_falls_behind_though_it_commits_more_often_than_it_is_sampled(rules: RulesAt) -> None:
+    # At noon it had not committed. Each later sample is a point.
+    assert rules_of(rules, "slow") == [
+        *["lag_unknown"] * (COMMIT_POINTS - 1),
+        *["falling_behind"] * (11 - COMMIT_POINTS),
+    ]
 
 
-@pytest.mark.spark
-def test_a_first_sample_calls_nobody_stopped_and_after_ten_minutes_it_does(spark: SparkSession, tmp_path: Path) -> None:
-    commits = [commit(MINUTE * minute - BEFORE, 10) for minute in range(13)]
-    log_ends = [ends(MINUTE * minute, 50) for minute in range(13)]
-
-    found = rules_at(spark, tmp_path, commits, log_ends)
-
-    assert [found[minute] for minute in range(10)] == ["no_commits"] * 10
-    assert [found[minute] for minute in (10, 11, 12)] == ["stopped"] * 3
+def test_an_offset_that_did_not_move_since_the_first_sample_is_stopped_after_ten_minutes(rules: RulesAt) -> None:
+    assert rules_of(rules, "first") == [*["incomplete"] * 10, *["stopped"] * 3]
 
 
-@pytest.mark.spark
-def test_a_group_that_ended_is_stopped_though_samples_go_on(spark: SparkSession, tmp_path: Path) -> None:
-    commits = [commit(MINUTE * minute - BEFORE, 10 * min(minute, 5)) for minute in range(25)]
-    log_ends = [ends(MINUTE * minute, 1_000 + 20 * minute) for minute in range(25)]
-
-    found = rules_at(spark, tmp_path, commits, log_ends)
-
-    assert [found[minute] for minute in range(1, 10)] == ["falling_behind"] * 9
-    assert {found[minute] for minute in range(10, 25)} == {"stopped"}
-
-
-def test_samples_tell_of_a_commit_when_they_first_see_it() -> None:
-    samples = [Commit(offset, at_ms, None) for at_ms, offset in enumerate((7, 7, 8, 8, 7, 9))]
-
-    assert [(each.offset, each.at_ms) for each in seen(samples, 5)] == [(7, 0), (8, 2), (7, 4), (9, 5)]
-
-
-@pytest.mark.parametrize(("now_ms", "commits"), [(600_000, 0), (600_001, 1)])
-def test_what_never_moved_is_a_commit_after_ten_minutes(now_ms: int, commits: int) -> None:
-    assert len(seen([Commit(7, 0, None), Commit(7, 60_000, None)], now_ms)) == commits
-
-
-def test_no_samples_tell_nothing() -> None:
-    assert seen([], 0) == []
+def test_a_group_that_ended_is_stopped_though_samples_go_on(rules: RulesAt) -> None:
+    # The window is full and nine minutes long; the last commit was fifteen minutes after noon.
+    stopped = 15 + 9
+    assert rules_of(rules, "ended") == [
+        "incomplete",
+        *["lag_unknown"] * (SAMPLE_POINTS - 2),
+        *["falling_behind"] * (stopped - SAMPLE_POINTS + 1),
+        *["stopped"] * (35 - stopped),
+    ]

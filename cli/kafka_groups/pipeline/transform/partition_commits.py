@@ -36,11 +36,18 @@ def day_commits(
     absence, removed = _absences(batch, state.absence, seen, is_kept, clusters, groups)
     is_present = (state.totals.fact_day != NULL) | (np.bincount(rows.key, minlength=size) > 0)
     keys, times = _ended_with_logs(batch, logs, is_present & ~has_records)
-    inferred = np.flatnonzero(removed != NULL)
+    inferred = np.flatnonzero(removed > _last_times(state.commits, size))
     removals = _removals(np.concatenate([inferred, keys]), np.concatenate([removed[inferred], times]))
     carried = replace(state.commits, is_carried=np.ones(len(state.commits), np.bool_))
     absence = replace(absence, seen_us=np.where(removed != NULL, NULL, absence.seen_us))
     return in_order(carried, rows, removals), absence
+
+
+def _last_times(commits: Commits, size: int) -> Ints:
+    """Return the time of each key's last row of earlier days; a removal before it has changed nothing since."""
+    found = np.full(size, NULL)
+    np.maximum.at(found, commits.key, commits.at_us)
+    return found
 
 
 def _absences(

@@ -94,13 +94,22 @@ def transform(
 
 
 def dates_to_read(storage: Storage, dates: Sequence[date]) -> list[date]:
-    """Return dates that are to be made, ascending, and before them those with facts that no state accounts for."""
-    states = StateTables(storage)
-    newest = [
-        day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, dates[0])) is not None
-    ]
+    """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
+
+    The date before the first one needs a state before it, too: without one, its rebalances would not be known.
+    """
     known = {date.fromisoformat(day) for table in _FACTS for day in storage.format.dates(table.name)}
-    return sorted({*dates, *(day for day in known if day < dates[0] and (not newest or day > max(newest)))})
+    earlier = {day for day in known if day < dates[0]}
+    before = dates[0] - _DAY
+    is_enough = _newest_state(storage, before) is not None or all(day >= before for day in earlier)
+    newest = _newest_state(storage, dates[0]) if is_enough else None
+    return sorted({*dates, *(day for day in earlier if newest is None or day > newest)})
+
+
+def _newest_state(storage: Storage, before: date) -> date | None:
+    states = StateTables(storage)
+    found = [day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, before))]
+    return max(found, default=None)
 
 
 def _run_stages(
@@ -185,6 +194,6 @@ def _publish(
 
 
 def _save_states(states: StateTables, task: Task, files: Sequence[StagedFile]) -> None:
-    oldest = _EPOCH + timedelta(days=task.settings.days[-1] - task.settings.lookback_days - 1)
+    oldest = _EPOCH + timedelta(days=task.oldest_state_day())
     for table in (PARTITION_STATE, GROUP_STATE):
         states.replace(table, [_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Final
 
@@ -66,21 +67,32 @@ class StateTables:
 
     def clear(self) -> None:
         """Remove all states."""
-        for table in (PARTITION_STATE, GROUP_STATE):
-            self.replace(table, [], [], oldest=date.max)
+        with self._changing() as staging:
+            for table in (PARTITION_STATE, GROUP_STATE):
+                for day in self.dates(table):
+                    self._format.remove(table.name, day, staging)
 
     def replace(self, table: Table, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
-        """Replace the states of those dates, and remove those before `oldest`."""
-        place, staging = self._storage.place, new_staging(self._storage.place)
+        """Replace the states of those dates, and remove those before the newest one that is not after `oldest`."""
         wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
         for file in files:
             if file.table == table.name:
-                wanted[file.date].append(place.inside(file.path))
+                wanted[file.date].append(self._storage.place.inside(file.path))
+        limit = oldest.isoformat()
+        with self._changing() as staging:
+            self._format.replace(table.name, wanted, staging, batch=BUILD)
+            there = self.dates(table)
+            first = max((day for day in there if day <= limit), default=limit)
+            for day in there:
+                if day < first:
+                    self._format.remove(table.name, day, staging)
+
+    @contextmanager
+    def _changing(self) -> Iterator[str]:
+        """Yield a staging directory, which is deleted afterwards."""
+        place, staging = self._storage.place, new_staging(self._storage.place)
         try:
             with self._storage.changing():
-                self._format.replace(table.name, wanted, staging, batch=BUILD)
-                for day in self._format.dates(table.name):
-                    if day < oldest.isoformat():
-                        self._format.remove(table.name, day, staging)
+                yield staging
         finally:
             place.delete(staging)

@@ -58,10 +58,19 @@ class Task:
     groups: GroupSettings
     summary: Summary
 
+    def oldest_state_day(self) -> int:
+        """Return the day that needs a state at its end or, if it had no facts, at the end of the last day with facts.
+
+        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
+        before it are found with the state before that one.
+        """
+        return self.settings.days[-1] - self.settings.lookback_days - 2
+
     def state_days(self) -> list[int]:
-        """Return the days whose states are kept, ascending: no later build begins before the first of them."""
-        last = self.settings.days[-1]
-        return [day for day in self.settings.days if day >= last - self.settings.lookback_days]
+        """Return the days whose states are kept, ascending."""
+        oldest = self.oldest_state_day()
+        first = max((day for day in self.settings.days if day <= oldest), default=oldest)
+        return [day for day in self.settings.days if day >= first]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:

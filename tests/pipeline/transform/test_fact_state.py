@@ -1,0 +1,189 @@
+"""Which facts a build takes for those of the last one, though they are in other files, and which dates it builds."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import LAG_HISTORY, Table
+from kafka_groups.pipeline.transform.build import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.transform.fact_state import FactState, dates_to_build, read_fact_state, save_fact_state
+from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
+from kafka_groups.verdicts import Rules
+from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
+from tests.pipeline.transform.builds import build_here
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> Storage:
+    """Two batches of a row each, and the note of a build of them."""
+    storage = new_storage(tmp_path)
+    for number in (1, 2):
+        put_all(storage, f"b{number}", {"offset_commits": [commit(number, number, source=number)]})
+    save_fact_state(storage, state_of(storage))
+    return storage
+
+
+def state_of(storage: Storage) -> FactState:
+    return read_fact_state(storage, Rules(), LOOKBACK_DAYS)
+
+
+def dates_of(storage: Storage) -> list[str]:
+    return [day.isoformat() for day in dates_to_build(storage, state_of(storage))]
+
+
+def join_files(storage: Storage) -> None:
+    assert compact(storage, now=NOON + timedelta(days=9)).files_after == 1
+
+
+def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(noted: Storage) -> None:
+    join_files(noted)
+
+    assert dates_of(noted) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [commit(2, 3, source=2), commit(2, 2, source=3), commit(3, 2, source=2), commit(2, None, source=2)],
+    ids=["offset", "place", "time", "removal"],
+)
+def test_as_many_rows_with_other_values_cause_a_build_also_if_files_were_joined_since(
+    noted: Storage, other: dict[str, object]
+) -> None:
+    put_all(noted, "b2", {"offset_commits": [other]})
+    join_files(noted)
+
+    assert dates_of(noted) == ["2026-11-20"]
+
+
+def make_derived(storage: Storage, *dates: str) -> None:
+    """Files of a derived table, as a build leaves them."""
+    for day in dates:
+        batch = Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build")
+        batch.mkdir(parents=True)
+        (batch / "part-0.parquet").touch()
+    save_fact_state(storage, state_of(storage))
+
+
+def test_a_date_that_a_derived_table_lost_is_built_again_with_all_dates_after_it(noted: Storage) -> None:
+    make_derived(noted, "2026-11-20")
+    assert dates_of(noted) == []
+    shutil.rmtree(Path(noted.into, LAG_HISTORY.name))
+
+    assert dates_of(noted) == ["2026-11-20"]
+
+
+@pytest.mark.parametrize("table", [PARTITION_STATE, GROUP_STATE], ids=lambda table: table.name)
+def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, table: Table) -> None:
+    storage = new_storage(tmp_path)
+    member = event(0, "generation", "GroupMetadata", source=9, epoch=1, members=[{"member_id": "m"}])
+    put_all(storage, "b", {"offset_commits": [commit(1, 1, source=1)], "group_events": [member]})
+    build_here(storage)
+    assert dates_of(storage) == []
+    shutil.rmtree(Path(storage.into, table.name))
+
+    assert dates_of(storage) == ["2026-11-20"]
+
+
+def test_what_retention_removed_is_not_lost(noted: Storage) -> None:
+    make_derived(noted, "2026-11-10", "2026-11-20")
+    done = compact(noted, keep=timedelta(days=8), now=NOON)
+
+    assert done.removed == (("lag_history", "2026-11-10"),)
+    assert dates_of(noted) == []
+    compact(noted, keep=timedelta(days=90), now=NOON)
+    assert dates_of(noted) == []
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"facts": 3, "settings": 1},
+        {"facts": {"2026-11-20": 1}},
+        {"facts": {"2026-11-20": {"group_events": {}}}},
+        {"facts": {"2026-11-20": {"offset_commits": {"batches": [], "rows": 2, "columns": {}, "last_ms": {}}}}},
+    ],
+)
+def test_after_a_note_that_was_edited_all_dates_are_built(noted: Storage, note: dict[str, object]) -> None:
+    noted.save_note("build", note)
+
+    assert dates_of(noted) == ["2026-11-20"]
+
+
+def test_a_note_of_another_version_which_lacks_what_is_needed_is_not_used(noted: Storage) -> None:
+    note = noted.note("build")
+    for described in note["facts"]["2026-11-20"].values():
+        del described["last_ms"]
+    noted.save_note("build", note)
+
+    assert dates_of(noted) == ["2026-11-20"]
+    assert {cluster: each.read_ms for cluster, each in state_of(noted).reach().items()} == {
+        "c": int(at(2).timestamp() * 1_000)
+    }
+
+
+@pytest.mark.parametrize("made", [{"lag_history": None}, {"lag_history": [5]}, {"a newer one": ["2026-11-20"]}])
+def test_an_odd_list_of_dates_is_no_error(noted: Storage, made: dict[str, object]) -> None:
+    noted.save_note("build", {**noted.note("build"), "made": made})
+    noted.save_note("retention", {"first_date": None})
+
+    assert dates_of(noted) == []
+
+
+def test_the_day_before_is_not_built_again_after_retention_thinned_it(tmp_path: Path) -> None:
+    """Its rebalance may have begun before midnight."""
+    member = {"member_id": "m", "rebalance_timeout_ms": 300_000}
+    midnight = -12 * 3_600
+    details = {"epoch": 1, "members": [member], "state_time": at(midnight + 59)}
+    generation = event(midnight + 60, "generation", "GroupMetadata", source=9, **details)
+    yesterday, today = NOON.date() - timedelta(days=1), NOON.date()
+
+    def dates_after(storage: Storage) -> tuple[date, ...]:
+        put_all(storage, "b", {"group_events": [generation]})
+        return build_here(storage).dates
+
+    kept, thinned = (new_storage(tmp_path / name) for name in ("kept", "thinned"))
+    assert dates_after(kept) == (yesterday, today)
+
+    compact(thinned, keep=timedelta(days=8), now=NOON + timedelta(days=8))
+    assert dates_after(thinned) == (today,)
+
+
+def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) -> None:
+    members = [
+        event(0, "member_metadata", "ConsumerGroupMemberMetadata", source=number, group="kip", member_id=f"m{number}")
+        for number in range(9, 12)
+    ]
+    epoch, later = 20 * 86_400, NOON.date() + timedelta(days=20)
+    put_all(noted, "b3", {"group_events": members})
+    put_all(noted, "b4", {"group_events": [event(epoch, "group_epoch", "ConsumerGroupMetadata", source=20)]})
+    compact(noted, keep=timedelta(days=8), now=NOON + timedelta(days=20))
+
+    state = state_of(noted)
+    assert dates_of(noted) == [later.isoformat()]
+    # Beside the three members there are the commits of the fixture: the newest date of a table is kept.
+    assert state.count_rows([later]) == 1
+    assert state.count_rows([later, NOON.date()]) == 1 + 3 + 2
+    assert state.count_rows([NOON.date() - timedelta(days=1)]) == 0
+    # There is no state of the old date until a build made one.
+    assert count_facts(noted) == 1 + 3 + 2
+    build_here(noted)
+    assert count_facts(noted) == 0
+    put_all(noted, "b5", {"group_events": [event(epoch + 1, "group_epoch", "ConsumerGroupMetadata", source=21)]})
+    # The state before days without facts is kept, however old it is.
+    assert count_facts(noted) == 2
+    # With other settings all dates are read.
+    assert count_facts(noted, lookback_days=8) == 2 + 3 + 2
+
+
+def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> None:
+    for odd in ("2026-02-30", "2026-13-45"):
+        Path(noted.into, "offset_commits", f"date={odd}").mkdir()
+
+    assert compact(noted, keep=timedelta(days=8), now=NOON + timedelta(days=30)).removed == ()
+    assert dates_of(noted) == []
