@@ -17,8 +17,8 @@ from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEng
 from kafka_groups.pipeline.transform.run import transform
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.verdicts import Rules
-from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.fact_rows import new_storage, put_all
+from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.histories import FIRST, histories, joined
 
 if TYPE_CHECKING:
