@@ -135,7 +135,7 @@ class _CountingEngine(LocalEngine):
 
 def _few_facts(scratch: Path) -> str:
     """A hundred facts with the command, as a user runs it."""
-    seconds = []
+    seconds, rows = [], 0
     for _ in range(3):
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
             rows = fill(open_storage(f"{directory}/tables", create=True), _SMALL)

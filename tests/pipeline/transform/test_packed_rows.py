@@ -38,7 +38,9 @@ def shuffled(layout: Layout, rows: Any, *, tasks: int = 3, seed: int = 1) -> Ite
 
 
 def unpacked(layout: Layout, rows: Any, **options: Any) -> Rows:
-    return pa.Table.from_batches(layout.unpack(shuffled(layout, rows, **options)), schema=layout.schema).to_pylist()
+    batches = layout.unpack(shuffled(layout, rows, **options))
+    found: Rows = pa.Table.from_batches(batches, schema=layout.schema).to_pylist()
+    return found
 
 
 def in_order(layout: Layout, rows: Rows) -> Rows:
