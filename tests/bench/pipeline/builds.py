@@ -75,9 +75,9 @@ def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3, old: 
 
     lines, taken = [_few_facts(scratch)], {}
     with ExitStack() as stack:
-        programs = {"two cores": (_NEW, "local[2]", ROOT), "one core": (_NEW, "local[1]", ROOT)}
+        programs = {"two cores": (_NEW, 2, ROOT), "one core": (_NEW, 1, ROOT)}
         if old:
-            programs["the old build, two cores"] = (_OLD, "local[2]", stack.enter_context(old_tree()))
+            programs["the old build, two cores"] = (_OLD, 2, stack.enter_context(old_tree()))
         for commits in sizes:
             with tempfile.TemporaryDirectory(dir=scratch) as directory:
                 facts = Path(directory) / "facts"
@@ -216,13 +216,20 @@ def _names(kind: str, numbers: Any) -> Any:
     return names.take(pa.array(numbers, pa.int64()))
 
 
-def _run(facts: Path, program: str, master: str, tree: Path) -> float:
+def _run(facts: Path, program: str, cores: int, tree: Path) -> float:
+    """Return the seconds of a build whose processes, the JVM and the Python workers, have that many cores."""
     with tempfile.TemporaryDirectory(dir=facts.parent) as directory:
         tables = shutil.copytree(facts, Path(directory) / "tables")
-        command = [sys.executable, "-c", program, str(tables), master]
+        command = [sys.executable, "-c", program, str(tables), f"local[{cores}]"]
         environment = {**os.environ, "PYTHONPATH": str(tree / "cli")}
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+            ["taskset", "--cpu-list", ",".join(map(str, range(cores))), *command],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
         )
     if done.returncode:
         msg = f"build ended with {done.returncode}: {done.stderr.strip()[-2000:]}"

@@ -33,9 +33,8 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 _INTO = "tables"  # a path that means something to the command alone: a server has another working directory
 _PATIENCE_S = 600
 _DAY_MS = 86_400_000  # what a report tells of if it is not told
-# A build asks nothing of a cluster's Pythons, which are what a cluster has of its own.
-_OTHERS = {"connect-local": "build", "connect-server": "report"}
 _DERIVED = [table for table in TABLES.values() if table.derived]
+_MADE_BY_A_BUILD = (*(table.name for table in _DERIVED), "partition_state", "group_state", "build.json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +44,11 @@ class Place:
     flags: list[str]
     home: Path
     ingested: Future[Any]
-    other: Future[Any] | None
+    built: Future[Any]
 
     def after(self, command: str) -> tuple[Any, Storage]:
         """The command's document and its tables, once it has ended."""
-        ran = self.ingested if command == "ingest" else self.other
-        assert ran
-        document = ran.result()
+        document = (self.ingested if command == "ingest" else self.built).result()
         return document, open_storage(str(self.home / command / _INTO))
 
 
@@ -68,21 +65,17 @@ def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.
 def place(
     request: pytest.FixtureRequest, told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
-    """An ingest, and on Connect another command at the same time: most of either is its start, which uses one core."""
+    """An ingest and a build at the same time: most of either is its start, which uses one core."""
     assert here.into
     home = tmp_path_factory.mktemp(request.param)
     (home / "ingest").mkdir()
-    # To a server of one's own or of somebody else's, a build is the same.
-    other = _OTHERS.get(request.param)
-    made = shutil.ignore_patterns(*(table.name for table in _DERIVED), "build.json") if other == "build" else None
-    if other:
-        shutil.copytree(told.storage.place.root, home / other / _INTO, ignore=made)
+    shutil.copytree(told.storage.place.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD))
     with _spark(request.param, home) as flags, ThreadPoolExecutor(2) as pool:
         yield Place(
             flags=flags,
             home=home,
             ingested=pool.submit(_run, home / "ingest", "ingest", "-b", broker, *flags),
-            other=pool.submit(_run, home / other, other, *flags) if other else None,
+            built=pool.submit(_run, home / "build", "build", *flags),
         )
 
 
@@ -94,7 +87,6 @@ def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSess
     assert done["batches"] == 1
 
 
-@pytest.mark.parametrize("place", ["connect-local"], indirect=True, scope="module")
 def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, told: Told) -> None:
     done, there = place.after("build")
 
@@ -108,7 +100,8 @@ def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSessi
 def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any_other(
     place: Place, spark: SparkSession, broker: str
 ) -> None:
-    home, (_, there), (reported, built) = place.home, place.after("ingest"), place.after("report")
+    home, (_, there), (_, built) = place.home, place.after("ingest"), place.after("build")
+    reported = _run(home / "build", "report", *place.flags)
     commit(broker, unique_name("later"), make_topic(broker, records=8), 1, 2, 3)
 
     later = _run(home / "ingest", "ingest", "-b", broker, *place.flags)
