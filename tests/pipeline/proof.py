@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import LocalEngine
-from kafka_groups.pipeline.transform.run import transform
+from kafka_groups.pipeline.transform.run import dates_to_read, transform
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.transform.histories import Facts, histories, joined
@@ -143,8 +143,9 @@ def build_old(tree: Path, directory: Path) -> None:
 
 def build_new(storage: Storage) -> None:
     """Run this build, one date after another."""
-    for day in sorted({date.fromisoformat(day) for name in _FACTS for day in storage.format.dates(name)}):
-        transform(LocalEngine(), storage, [day], rules=Rules(), lookback_days=7)
+    dates = sorted({date.fromisoformat(day) for name in _FACTS for day in storage.format.dates(name)})
+    for day in dates:
+        transform(LocalEngine(), storage, dates_to_read(storage, [day], dates), rules=Rules(), lookback_days=7)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import pytest
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
-from kafka_groups.pipeline.transform.run import transform
+from kafka_groups.pipeline.transform.run import dates_to_read, transform
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import new_storage, put_all
@@ -41,7 +41,8 @@ def built(directory: Path, facts: Any, *, engine: Engine | None = None, at_once:
 
 
 def build(storage: Storage, days: Sequence[date], engine: Engine | None = None) -> None:
-    transform(engine or LocalEngine(), storage, days, rules=Rules(), lookback_days=7)
+    dates = dates_to_read(storage, days, dates_of(storage))
+    transform(engine or LocalEngine(), storage, dates, rules=Rules(), lookback_days=7)
 
 
 def all_rows(storage: Storage) -> dict[str, Any]:

@@ -60,8 +60,8 @@ def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: 
     if not dates:
         return 0
     if has_other_settings(storage, state):
-        return state.count_rows({date.fromisoformat(day) for day in (*state.dates, *state.thinned)})
-    return state.count_rows(dates_to_read(storage, dates))
+        return state.count_rows(state.known_dates())
+    return state.count_rows(dates_to_read(storage, dates, state.known_dates()))
 
 
 def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, progress: Progress | None) -> Built:
@@ -74,7 +74,7 @@ def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, p
         done = transform(
             engine,
             storage,
-            dates,
+            dates_to_read(storage, dates, state.known_dates()),
             rules=rules,
             lookback_days=lookback_days,
             first_date=state.first_date,

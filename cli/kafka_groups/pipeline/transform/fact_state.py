@@ -41,6 +41,10 @@ class FactState:
     first_date: str = ""
     thinned: Mapping[str, int] = field(default_factory=dict)
 
+    def known_dates(self) -> set[date]:
+        """Return all dates with facts."""
+        return {date.fromisoformat(day) for day in (*self.dates, *self.thinned)}
+
     def count_rows(self, dates: Collection[date]) -> int:
         """Return the number of facts of those dates."""
         wanted = {day.isoformat() for day in dates}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -64,13 +64,11 @@ def transform(
     first_date: str = "",
     progress: Progress | None = None,
 ) -> Transformed:
-    """Make the derived tables of `dates`, ascending, from their facts and the state before them.
+    """Make the derived tables of `dates`, as `dates_to_read` returns them, from their facts and the state before them.
 
-    Dates with facts between the newest state and the first of `dates` are made, too: without them nothing would be
-    known of what was before. Of dates before `first_date`, which retention has thinned, only the state is made.
+    Of dates before `first_date`, which retention has thinned, only the state is made.
     """
     report = progress or (lambda *_: None)
-    dates = dates_to_read(storage, dates)
     # A rebalance that ended on one of the dates may have begun on the day before it.
     before = sorted({day - _DAY for day in dates} - set(dates))
     stage = storage.stage()
@@ -93,12 +91,12 @@ def transform(
     return Transformed(written, rows)
 
 
-def dates_to_read(storage: Storage, dates: Sequence[date]) -> list[date]:
+def dates_to_read(storage: Storage, dates: Sequence[date], known: Collection[date]) -> list[date]:
     """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
 
-    The date before the first one needs a state before it, too: without one, its rebalances would not be known.
+    `known` are all dates with facts. Without the state before them nothing would be known of what was before. The date
+    before the first one needs a state before it, too: without one, its rebalances would not be known.
     """
-    known = {date.fromisoformat(day) for table in _FACTS for day in storage.format.dates(table.name)}
     earlier = {day for day in known if day < dates[0]}
     before = dates[0] - _DAY
     is_enough = _newest_state(storage, before) is not None or all(day >= before for day in earlier)
