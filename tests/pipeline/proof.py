@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,6 +59,12 @@ def _always(_before: Any, _now: Any) -> bool:
     return True
 
 
+def _never(_before: Any, _now: Any) -> bool:
+    return False
+
+
+_COUNTED: Final = ("rebalances", "rebalance_ms")
+_OF_MEMBERS: Final = ("members", "members_max", "state")
 # By table and column: when a difference is explained, and by which point of the design.
 EXPLAINED: Final[Mapping[tuple[str, str], tuple[Callable[[Any, Any], bool], str]]] = {
     **{("group_status", name): (_always, "other rules") for name in ("verdict", "rule", "complete")},
@@ -68,6 +74,36 @@ EXPLAINED: Final[Mapping[tuple[str, str], tuple[Callable[[Any, Any], bool], str]
     ("lag_history", "time_lag_quality"): (lambda before, _: before in {"exact", "interpolated"}, "thinned index"),
     ("group_daily", "max_time_lag_ms"): (_is_thinned, "thinned index"),
 }
+
+
+class GroupHistories:
+    """What explains differences of groups: since when a group is a share or streams group, and which epochs it had."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._since: dict[tuple[str, str], datetime] = {}
+        self._epochs: dict[tuple[str, str], list[int]] = {}
+        for row in sorted(facts["group_events"], key=lambda row: row["record_time"]):
+            key = (row["cluster_id"], row["group"])
+            if str(row["group_type"] or row["type"]).startswith(("Share", "Streams")):
+                self._since.setdefault(key, row["record_time"])
+            if row["meaning"] == "group_epoch" and row["epoch"] is not None:
+                self._epochs.setdefault(key, []).append(row["epoch"])
+
+    def reason(self, table: str, column: str, key: tuple[Any, ...], before: Any) -> str | None:
+        """Return why a row of a group differs; None if nothing explains it."""
+        since = self._since.get(key[:2])
+        if table == "group_daily" and column in _COUNTED:
+            is_other_day = since is not None and key[2] + timedelta(days=1) <= since
+            return (
+                "rebalances before the group was a share or streams group" if is_other_day and before is None else None
+            )
+        if table == "rebalances" or column in _OF_MEMBERS:
+            if since is not None:
+                return "members of a share or streams group of that name"
+            epochs = self._epochs.get(key[:2], [])
+            if table == "rebalances" and epochs.count(key[3]) > 1:
+                return "an epoch that returns without a removal, or that compaction shows later"
+        return None
 
 
 def facts_of(first: int, count: int) -> Facts:
@@ -99,24 +135,21 @@ def rows_of(storage: Storage, name: str) -> Rows:
     return {tuple(row[key] for key in table.identity): row for row in found}
 
 
-def differences(old: Storage, new: Storage) -> Iterator[tuple[str, str, str | None, Any]]:
+def differences(old: Storage, new: Storage, groups: GroupHistories) -> Iterator[tuple[str, str, str | None, Any]]:
     """Yield table, column, the reason if there is one, and the values of each difference."""
     for name in DERIVED:
         before, now = rows_of(old, name), rows_of(new, name)
         for key in before.keys() ^ now.keys():
-            yield (
-                name,
-                "only in the old build" if key in before else "only in this build",
-                None,
-                before.get(key, now.get(key)),
-            )
+            where = "only in the old build" if key in before else "only in this build"
+            yield name, where, groups.reason(name, where, key, None), before.get(key, now.get(key))
         for key in before.keys() & now.keys():
             for column, value in before[key].items():
                 other = now[key][column]
-                is_equal = math.isclose(value, other, rel_tol=1e-9) if _are_real(value, other) else value == other
-                if not is_equal:
-                    explains, reason = EXPLAINED.get((name, column), (_always, None))
-                    yield name, column, reason if explains(value, other) else None, (key, value, other)
+                if math.isclose(value, other, rel_tol=1e-9) if _are_real(value, other) else value == other:
+                    continue
+                explains, reason = EXPLAINED.get((name, column), (_never, None))
+                known = reason if explains(value, other) else groups.reason(name, column, key, value)
+                yield name, column, known, (key, value, other)
 
 
 def _are_real(*values: Any) -> bool:
@@ -170,7 +203,7 @@ def main() -> None:
             build_new(new)
             taken = middle - start, time.perf_counter() - middle
             compared.update({name: len(rows_of(new, name)) for name in DERIVED})
-            for table, column, reason, values in differences(open_storage(old.into), new):
+            for table, column, reason, values in differences(open_storage(old.into), new, GroupHistories(facts)):
                 found[table, column, reason] += 1
                 if reason is None and found[table, column, reason] <= 3:
                     click.echo(f"{table} {column}: {values}")
