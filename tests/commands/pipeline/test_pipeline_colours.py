@@ -35,7 +35,7 @@ def drawn(header: str, word: str | None, *, colour: bool = True) -> str:
         ("VERDICT", "WARN", YELLOW),
         ("VERDICT", "STOP", RED),
         ("VERDICT", "STALL", RED),
-        ("VERDICT", "ERR", RED),
+        ("VERDICT", "UNKNOWN", "\x1b[2m"),
         ("VERDICT", "REWIND", MAGENTA),
         ("STATUS", "ok", GREEN),
         ("STATUS", "warning", YELLOW),
