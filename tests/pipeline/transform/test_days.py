@@ -19,6 +19,9 @@ TODAY, TOMORROW = date(2026, 11, 20), date(2026, 11, 21)
 Days = dict[tuple[str, str, date], Row]
 
 
+FALLING = [ends(at, end, start=None, origin="backfill") for at, end in ((1, 9_000), (31, 9_100), (61, 8_500))]
+
+
 def commits() -> list[Row]:
     """Samples unless they have a source."""
     return [
@@ -35,6 +38,7 @@ def commits() -> list[Row]:
         ),
         *of("one in use", [commit(0, 0, source=1), commit(60, 8_000, source=2)]),
         *of("one of others", [commit(0, 0, source=1), commit(60, 8_000, source=2)]),
+        *of("truncated", [commit(0, 0, source=1), commit(60, 8_000, source=2)]),
         *of("caught up", [commit(0, 10, source=1), commit(60, 90, source=2)]),
         *of("below", [commit(0, 10, source=1)]),
         *of("removed meanwhile", [commit(0, 10, source=1), commit(30, None, source=2)]),
@@ -58,6 +62,7 @@ def log_ends() -> list[Row]:
         *of("commit removed with its topic", (ends(seconds, 110) for seconds in ROUNDS)),
         *of("commit removed with its topic", (ends(seconds, 1, topic="gone") for seconds in range(0, 300, MINUTE))),
         *of("one in use", (ends(at, 8_000 if part == 0 else 3, partition=part) for at in (1, 61) for part in range(4))),
+        *of("truncated", [*(ends(at, 3, partition=1) for at in (1, 61)), *FALLING]),
         *of("one of others", (ends(at, 100 * at, partition=part) for at in (1, 61) for part in range(4))),
         *of("caught up", (ends(seconds, 100, start=20) for seconds in (1, 61))),
         *of("below", (ends(seconds, 100, start=20) for seconds in (1, 61))),
@@ -138,6 +143,8 @@ def test_skew_is_that_between_partitions_of_one_topic(groups: Days) -> None:
     # Clients that commit only what they read have no commit on the three that are empty; others may read what is not.
     assert groups["one in use", "g", TODAY]["skew"] == 4.0
     assert groups["one of others", "g", TODAY]["skew"] == 1.0
+    # The log of the partition that is read became shorter, so it is not one to which nothing was written.
+    assert groups["truncated", "g", TODAY]["skew"] == 2.0
     # Of so few records it is not known.
     assert groups["caught up", "g", TODAY]["skew"] is None
 

@@ -15,6 +15,8 @@ from kafka_groups.pipeline.transform.facts import read_columns
 
 _KEY: Final = ("cluster_id", "group")
 _COUNTED: Final = ("rebalances", "rebalance_ms")
+_NOTHING: Final = (None, None)
+_READ: Final = pa.schema([REBALANCES.arrow().field(name) for name in (*_KEY, "duration_ms")])
 
 
 def count_rebalances_again(storage: Storage, stage: str, day: date, files: Sequence[StagedFile]) -> list[StagedFile]:
@@ -27,15 +29,15 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
         rows
         for file in files
         if (file.table, file.date) == (REBALANCES.name, name)
-        for rows in read_columns(file.path, (*_KEY, "duration_ms"))
+        for rows in read_columns(file.path, _READ.names)
     ]
     paths = [storage.place.uri(file.path) for file in storage.format.files(GROUP_DAILY.name, [name])]
     schema = GROUP_DAILY.arrow()
     before = [rows for path in paths for rows in read_columns(path, schema.names)]
-    if not found or not before:
+    if not before:
         return []
     old = pa.Table.from_batches(before).cast(schema)
-    new = _counted(old, pa.Table.from_batches(found))
+    new = _counted(old, pa.Table.from_batches(found, schema=_READ))
     if new.equals(old):
         return []
     writer = StagedWriter(stage)
@@ -51,7 +53,8 @@ def _counted(daily: Any, rebalances: Any) -> Any:
     keys = list(zip(*(daily[name].to_pylist() for name in _KEY), strict=True))
     for place, name in enumerate(_COUNTED):
         values = [
-            value if (found := known.get(key, (None, None))[place]) is None else found
+            # Null stays: nothing of the cluster was read on the date, or no rebalances of the group are derived.
+            number if (number := known.get(key, _NOTHING)[place]) is not None or value is None else 0
             for key, value in zip(keys, daily[name].to_pylist(), strict=True)
         ]
         at = daily.schema.get_field_index(name)

@@ -143,9 +143,8 @@ def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
 def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:
     keys, logs = found.keys, found.logs
     worst = _worst(keys, logs)
-    grown = logs.grown[names.partition_of]
     flags = {"has_records": keys.days.has_records, "lives": keys.lives, "is_orphaned": keys.is_orphaned}
-    flags["is_quiet"] = grown == 0
+    flags["is_quiet"] = logs.is_quiet[names.partition_of]
     columns = [
         *(getattr(keys.days, name)[present] for name in KEY_NUMBERS),
         *(flags[name][present] for name in KEY_FLAGS),

@@ -12,7 +12,7 @@ from kafka_groups.pipeline.transform.kernels.deletions import (
     ABSENT_US,
 )
 from kafka_groups.pipeline.transform.kernels.lag import LagRows, measure
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, growth, observe
+from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, Observations, growth, observe
 from kafka_groups.pipeline.transform.kernels.rates import SPAN_MS, Rates, Recent, measure_rates
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
@@ -60,7 +60,8 @@ class GroupDays:
 class LogDay:
     """A day of partitions: ends, points, what grew, the day's last sample, and whether anything was observed.
 
-    `kept_from`: of each observation, the highest start of its log on earlier days.
+    `is_quiet`: observed more than once, always with the same log end. `kept_from`: of each observation, the highest
+    start of its log on earlier days.
     """
 
     ends: LogEnds
@@ -68,6 +69,7 @@ class LogDay:
     grown: Ints
     sampled_us: Ints
     is_observed: Flags
+    is_quiet: Flags
     kept_from: Ints
 
 
@@ -114,7 +116,22 @@ def transform_logs(
     )
     of_log = ends.log == state.logs.log[ends.rows.partition]
     before = np.where(of_log, state.totals.kept_from[ends.rows.partition], NULL)
-    return LogDay(ends, points, growth(ends, size), sampled, is_observed, before), after
+    return LogDay(ends, points, growth(ends, size), sampled, is_observed, _are_quiet(rows, size), before), after
+
+
+def _are_quiet(rows: Observations, size: int) -> Flags:
+    """Return which partitions the summary counts as quiet, by all observations."""
+    known = rows.log_end != NULL
+    partition = rows.partition[known]
+    edges = []
+    for values in (rows.log_end[known], rows.at_us[known]):
+        least, most = np.full(size, np.iinfo(np.int64).max), np.full(size, NULL)
+        np.minimum.at(least, partition, values)
+        np.maximum.at(most, partition, values)
+        edges.append((least, most))
+    (least_end, most_end), (first_us, last_us) = edges
+    is_quiet: Flags = (least_end == most_end) & (first_us < last_us)
+    return is_quiet
 
 
 def _last_ends(before: LastEnds, ends: LogEnds, chosen: Flags, is_same: Flags, kept: int) -> LastEnds:
