@@ -51,7 +51,8 @@ def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str)
 
 
 @pytest.mark.parametrize(
-    ("facts", "flags", "sessions"), [(100_000, (), 0), (100_001, (), 1), (0, ("--master", "local"), 1)]
+    ("facts", "flags", "sessions"),
+    [(100_000, (), 0), (100_001, (), 1), (1, ("--master", "local"), 1), (0, ("--master", "local"), 0)],
 )
 def test_few_facts_are_built_without_spark_unless_an_option_says_where_spark_runs(
     fakes: FakePipeline, data_dir: str, facts: int, flags: tuple[str, ...], sessions: int
@@ -67,7 +68,7 @@ def test_few_facts_are_built_without_spark_unless_an_option_says_where_spark_run
 def test_few_facts_are_built_on_the_spark_that_the_environment_names(
     fakes: FakePipeline, data_dir: str, name: str
 ) -> None:
-    fakes.count_facts.return_value = 0
+    fakes.count_facts.return_value = 1
     value = "local[2]" if name == "MASTER" else "sc://localhost"
     assert run("pipeline", "build", "--data-dir", data_dir, **{name: value}).exit_code == 0
     fakes.spark.assert_called_once()

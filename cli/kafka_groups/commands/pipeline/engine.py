@@ -25,7 +25,7 @@ def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterato
     """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
     from kafka_groups.pipeline.transform.engine import LocalEngine
 
-    if facts <= _FEW_FACTS and not choice.names_spark():
+    if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
         yield LocalEngine()
         return
     bar.begin(STARTING_SPARK)
