@@ -49,6 +49,7 @@ with start_session(log=Path(sys.argv[1] + ".log")) as spark:
 _MINUTE_MS: Final = 60_000
 # 32 points for each doubling of the age are 2.2 % apart.
 _THINNED: Final = 45
+_CONTRADICTION: Final = "backfilled log ends of one minute that contradict each other"
 Rows = dict[tuple[Any, ...], dict[str, Any]]
 
 
@@ -159,20 +160,22 @@ def _reason_of_rows(table: str, column: str, old: Mapping[str, Any], new: Mappin
     """Return why a column of two rows differs, by their other columns."""
     if table == "lag_history" and column in {"time_lag_ms", "time_lag_quality"}:
         is_bound = (old["origin"], old["time_lag_quality"]) == ("backfill", "lower_bound")
-        return "backfilled log ends of one minute that contradict each other" if is_bound else None
+        return _CONTRADICTION if is_bound else None
     if table != "group_daily":
         return None
-    if column == "commit_rate" and old["commit_rate"] == 0 and new["commit_rate"] is None:
-        return "no record of the cluster was read on the day"
+    found = {
+        "commit_rate": "no record of the cluster was read on the day" if new["commit_rate"] is None else None,
+        "max_time_lag_ms": _CONTRADICTION if _is_near(old[column], new[column]) else None,
+        "skew": "a recreated partition with an equal log end has not grown",
+        "members_max": "members that only records of a later date show" if new["members_max"] is None else None,
+    }
     if column in {"commits", "commit_rate", "last_commit_time"} and old["last_commit_time"] is None:
         return "the last record is older than the lookback, and samples still see the commit"
-    if column == "max_time_lag_ms" and abs(old[column] - new[column]) <= old[column] // 20:
-        return "backfilled log ends of one minute that contradict each other"
-    if column == "skew":
-        return "a recreated partition with an equal log end has not grown"
-    if column == "members_max" and new["members_max"] is None:
-        return "members that only records of a later date show"
-    return None
+    return found.get(column)
+
+
+def _is_near(before: Any, now: Any) -> bool:
+    return isinstance(before, int) and isinstance(now, int) and abs(before - now) <= before // 20
 
 
 def _are_real(*values: Any) -> bool:

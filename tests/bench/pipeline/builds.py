@@ -118,7 +118,8 @@ def measure_hours(scratch: Path, ages: Sequence[int] = (2, 60), *, commits: int 
                 seconds.append(time.perf_counter() - start)
                 read = (engine.files, engine.bytes) if hour == _NOON else read
         lines.append(
-            f"an hour after noon on top of {days} days: {_spread(seconds)}; the first read {read[0]} files, {read[1]:,} bytes"
+            f"an hour after noon on top of {days} days: {_spread(seconds)}; "
+            f"the first read {read[0]} files, {read[1]:,} bytes"
         )
     return "\n".join(lines)
 
@@ -149,7 +150,7 @@ def _few_facts(scratch: Path) -> str:
 
 
 def _spread(seconds: Sequence[float]) -> str:
-    return f"{statistics.median(seconds):.1f} s ({min(seconds):.1f} to {max(seconds):.1f})"
+    return f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
 
 
 def fill(storage: Storage, commits: int, *, ago: timedelta = timedelta(), hours: range = range(24)) -> int:
