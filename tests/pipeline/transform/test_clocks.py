@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +90,10 @@ FACTS: list[Row] = [
     commit(60, -1, source=2, cluster_id="minus one"),
     ends(30, 100, cluster_id="minus one"),
     ends(90, 100, cluster_id="minus one"),
+    commit(0, 5, source=1, cluster_id="no offset"),
+    commit(60, None, source=2, cluster_id="no offset", tombstone=False),
+    ends(30, 100, cluster_id="no offset"),
+    ends(90, 100, cluster_id="no offset"),
 ]
 
 
@@ -197,6 +202,17 @@ def test_ends_that_stay_lower_are_of_another_log_however_soon_they_are_sampled(r
     assert rows[-1]["window_start"].minute == 11
 
 
+@pytest.mark.parametrize(("seconds", "used"), [(30, [100, 160]), (30.001, [100, 97, 160])])
+def test_an_end_that_fell_for_once_is_of_the_same_log_within_half_a_minute(
+    tmp_path: Path, seconds: float, used: list[int]
+) -> None:
+    log_ends = [ends(0, 100), ends(seconds, 97), ends(60, 160)]
+
+    storage = built(tmp_path, {"offset_commits": [commit(-1, 5, source=1)], "partition_offsets": log_ends})
+
+    assert [row["log_end_offset"] for row in read(storage, "lag_history")] == used
+
+
 @rows_of("lag_history", "another log, sampled")
 def test_rates_do_not_span_two_logs(rows: list[Row]) -> None:
     assert len(rows) == 22
@@ -211,4 +227,9 @@ def test_records_whose_offsets_go_back_are_a_rewind_on_another_log_too(rows: lis
 
 @rows_of("lag_history", "minus one")
 def test_an_offset_of_minus_one_is_no_commit(rows: list[Row]) -> None:
+    assert [row["lag"] for row in rows] == [95]
+
+
+@rows_of("lag_history", "no offset")
+def test_a_record_without_an_offset_is_no_commit(rows: list[Row]) -> None:
     assert [row["lag"] for row in rows] == [95]

@@ -24,6 +24,7 @@ OBSERVED: Final[dict[str, list[tuple[float, int, int, int]]]] = {
     "has read all": [(0, 0, 1_000, 100), (1, 300, 1_100, 0)],
     "too short a time": [(0, 0, 1_000, 500), (0.5, 900, 1_000, 500)],
     "lost already": [(0, 0, 1_000, 500), (0.5, 1_200, 1_000, 500)],
+    "lost next": [(0, 1_000, 1_000, 500), (1, 1_000, 1_000, 500)],
     "set back": [(0, 0, 2_000, 500), (1, 300, 1_100, 1_400)],
 }
 
@@ -113,6 +114,8 @@ def test_the_time_until_records_are_lost_is_known_before(days: dict[str, Row]) -
         "has read all": None,
         "too short a time": None,
         "lost already": 0,
+        # Where the log start has just reached the commit and stays, nothing is lost.
+        "lost next": None,
         # That the commit went back is not how fast the group reads.
         "set back": 800 * hour // 300,
     }
@@ -128,6 +131,7 @@ def test_the_time_lag_of_a_group_is_the_longest_of_its_partitions(days: dict[str
         "has read all": 13,
         "too short a time": 13.5,
         "lost already": 13.5,
+        "lost next": 14,
         "set back": 14,
     }
 

@@ -154,6 +154,17 @@ def test_records_of_the_day_before_count_though_samples_had_missed_the_commit_th
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
 
 
+def test_a_sample_that_saw_its_commit_before_midnight_has_it_after_midnight_too(tmp_path: Path) -> None:
+    """The sampler's clock is ahead: the record is younger than the log end."""
+    midnight = 12 * HOUR
+    commits = [commit(midnight - 1, 10), commit(midnight - 0.5, 20, source=1)]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(midnight + 1, 15)]}
+
+    (row,) = read(built_by_date(tmp_path, facts, lookback_days=LOOKBACK), "lag_history")
+
+    assert (row["commit_origin"], row["committed_offset"], row["lag"]) == ("sample", 10, 5)
+
+
 def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_path: Path) -> None:
     commits = [commit(0, 5), commit(DAY, None, source=1), commit(2 * DAY, 5)]
     facts = {"offset_commits": commits, "partition_offsets": [ends(1, 9), ends(2 * DAY + 1, 9)]}

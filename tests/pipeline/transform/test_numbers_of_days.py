@@ -124,6 +124,19 @@ def test_readers_are_groups_that_moved_on_the_day_and_committed_are_those_with_a
     assert (day["readers"], day["committed"]) == (3, 5)
 
 
+def test_topics_of_a_group_are_those_on_which_it_has_a_commit_at_the_days_end(groups: Days) -> None:
+    of_groups = {
+        (cluster, group): groups[cluster, group, TODAY]["topics"]
+        for cluster, group in (("two partitions", "g"), ("missed for long", "g"), ("readers", "goes 1"))
+    }
+
+    assert of_groups == {
+        ("two partitions", "g"): ["t"],
+        ("missed for long", "g"): ["__consumer_offsets", "t"],
+        ("readers", "goes 1"): [],
+    }
+
+
 def test_the_offsets_topic_has_a_row_only_where_a_group_reads_it(topics: Days) -> None:
     assert ("missed lately", "__consumer_offsets", TODAY) not in topics
     day = topics["missed for long", "__consumer_offsets", TODAY]

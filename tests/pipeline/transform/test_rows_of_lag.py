@@ -30,6 +30,7 @@ def commits() -> list[Row]:
         *of("ahead", [commit(1, 300, source=1), commit(1, 50, source=2, group="behind")]),
         *of("windows", [commit(5, 5, source=1), commit(25, 6, source=2), commit(55, 9, source=3)]),
         *of("windows", [commit(15, 5, source=4, partition=1), commit(35, 8, source=5, partition=1)]),
+        *of("twice in a second", [commit(0, 10, source=1), commit(1.25, 15, source=2)]),
     ]
 
 
@@ -44,6 +45,7 @@ def log_ends() -> list[Row]:
         *of("ahead", [ends(at, 100, origin="backfill", point_time=time_at(at + 3_000)) for at in (30, 31)]),
         *of("ahead", [ends(45, 299, origin="backfill", point_time=time_at(50))]),
         *of("windows", (ends(60, 10, partition=part) for part in (0, 1))),
+        *of("twice in a second", [ends(1, 20), ends(1.5, 30)]),
     ]
 
 
@@ -80,6 +82,13 @@ def test_rates_are_those_of_the_last_ten_minutes(find: Find) -> None:
         22: (3.0, 4.0),
         25: (3.0, 4.0),
     }
+
+
+def test_two_observations_within_a_second_are_enough_for_rates(find: Find) -> None:
+    first, second = (find("twice in a second", "g", at) for at in (1, 1.5))
+
+    assert (first["consume_rate"], first["produce_rate"]) == (None, None)
+    assert (second["consume_rate"], second["produce_rate"]) == (10.0, 20.0)
 
 
 def test_what_was_committed_after_a_removal_is_no_reading_on(find: Find) -> None:

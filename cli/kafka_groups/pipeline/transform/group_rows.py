@@ -134,7 +134,7 @@ def group_daily_rows(
     rate = rows.commits / np.maximum(_LEAST_SECONDS, seconds)
     looked_us = np.maximum(rows.sampled_us, read_us)
     is_known = (looked_us != NULL) & (rows.moved_us != NULL)
-    stood = np.where(is_known, looked_us, 0) // 1_000 - np.where(is_known, rows.moved_us, 0) // 1_000
+    stood = looked_us // 1_000 - rows.moved_us // 1_000
     verdicts = pa.array([VERDICTS[rule] for rule in RULES])
     columns = {
         "cluster_id": names[0].take(pa.array(rows.group)),

@@ -230,7 +230,7 @@ def _key_rows(batch: GroupBatch, day: int, summary: Summary) -> tuple[KeyRows, I
         summary.quiet.get((cluster, texts[place], day), 0)
         for cluster, place in zip(clusters, topic[begins].tolist(), strict=True)
     ]
-    quiet = np.array(each, np.int64)[np.cumsum(begins) - 1] if len(rows) else np.zeros(0, np.int64)
+    quiet = np.array(each, np.int64)[np.cumsum(begins) - 1]
     found: dict[str, Any] = {"group": group, "topic": topic, "quiet": quiet}
     names = (*KEY_NUMBERS, *KEY_FLAGS, *KEY_WORST)
     for name, values in zip(names, unpack(batch.take("payload", rows), len(names), ())[0], strict=True):

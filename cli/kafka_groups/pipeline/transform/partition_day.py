@@ -164,7 +164,8 @@ def transform_keys(
     days, moves = move(commits, state.moves)
     lives = np.zeros(size, np.bool_)
     lives[commits.key] = ~commits.is_removal
-    is_present = (state.totals.fact_day != NULL) | (np.bincount(commits.key, minlength=size) > 0)
+    # A key with facts on earlier days has a commit that they handed on.
+    is_present = np.bincount(commits.key, minlength=size) > 0
     removals = commits.where(commits.is_removal & ~commits.is_carried)
     orphaned = _orphans(batch, days, lives, after, clusters)
     return KeyDay(lags, rates, time_lags, days, moves, lives, is_present, orphaned, removals), life
@@ -199,7 +200,7 @@ def _orphans(
     is_told = lives & (run != NULL) & (days.sampled_us != NULL)
     run_ms, sampled_ms, seen_ms = (np.where(is_told, each, 0) // 1_000 for each in (run, days.sampled_us, seen))
     since = run_ms - sampled_ms
-    has_partition = (seen != NULL) & ((seen >= days.sampled_us) | (run_ms - seen_ms <= ABSENT_US // 1_000))
+    has_partition = (seen != NULL) & (run_ms - seen_ms <= ABSENT_US // 1_000)
     found: Flags = is_told & (since >= 0) & (since <= ABSENT_US // 1_000) & ~has_partition
     return found
 

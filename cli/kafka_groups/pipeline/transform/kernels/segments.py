@@ -83,10 +83,11 @@ def running_count(flags: Flags, starts: Ints) -> Ints:
 
 
 def running(best: Callable[..., Any], values: Ints, starts: Ints) -> Ints:
-    """Return `np.maximum` or `np.minimum` of the segment's values up to each row, in as many steps as doublings."""
+    """Return `np.maximum` or `np.minimum` of the segment's values up to each row, in as many steps as doublings.
+
+    There is one row at least.
+    """
     found = values.copy()
-    if not len(values):
-        return found
     places = np.arange(len(values))
     longest, step = int((places - starts).max()) + 1, 1
     while step < longest:
@@ -98,7 +99,7 @@ def running(best: Callable[..., Any], values: Ints, starts: Ints) -> Ints:
 
 def running_back(best: Callable[..., Any], values: Ints, begins: Flags) -> Ints:
     """Return the same of the segment's values from each row on."""
-    ends = np.concatenate([begins[1:], [True]]) if len(begins) else begins
+    ends = np.concatenate([begins[1:], [True]])
     return running(best, values[::-1], starts_of(ends[::-1]))[::-1]
 
 
