@@ -34,6 +34,7 @@ _TLS_ERRORS: Final = {
     "RECORD_LAYER_FAILURE": _NO_TLS,
     "PROTOCOL_VERSION": _OLD_TLS,
     "UNSUPPORTED_PROTOCOL": _OLD_TLS,
+    "LEGACY_SIGALG": _OLD_TLS,
     "CERTIFICATE_REQUIRED": _CLIENT_CERTIFICATE,
     "ALERT_BAD_CERTIFICATE": _CLIENT_CERTIFICATE,
     "ALERT_UNKNOWN_CA": _CLIENT_CERTIFICATE,
@@ -48,9 +49,11 @@ def handshake_error(error: OSError) -> str | None:
     """Return the text of the error for a TLS connection that failed; None if it was only lost."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not trusted: {error.verify_message}"
-    if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError):
+    # Python 3.11.2 has SSLZeroReturnError for a peer that closes the connection in the handshake.
+    if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return None
-    reason = (error.reason or "").upper()
+    # A Python that is older than its OpenSSL has no name for some reasons, only their text.
+    reason = (error.reason or str(error)).upper().replace(" ", "_")
     explanation = next((text for part, text in _TLS_ERRORS.items() if part in reason), None)
     return explanation or f"the TLS connection failed: {_reason(error)}"
 
