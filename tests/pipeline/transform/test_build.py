@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +18,11 @@ from kafka_groups.pipeline.transform.build import Built, build
 from kafka_groups.pipeline.transform.engine import LocalEngine, Step
 from kafka_groups.pipeline.transform.facts import FactFile
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
-from tests.pipeline.proof import DERIVED
+from tests.pipeline.proof import DERIVED, facts_of
 from tests.pipeline.transform.builds import build_here, built, of, read
 
 DAY: Final = 86_400
+HOUR: Final = 3_600
 EVENING: Final = 43_200 - 150
 MIDNIGHT: Final = str(at(43_200))
 Facts = dict[str, list[Row]]
@@ -92,6 +93,45 @@ def test_late_split_shuffled_and_replayed_facts_give_the_same_tables(tmp_path: P
 
     assert dates_of(build_here(storage)) == ["2026-11-20", "2026-11-21"]
     assert rows_in(storage) == at_once
+
+
+def by_hours(row: Row, _chance: random.Random) -> int:
+    return int(_moment(row).timestamp() // (6 * HOUR))
+
+
+def in_any_order(_row: Row, chance: random.Random) -> int:
+    return chance.randrange(6)
+
+
+def partly_late(row: Row, chance: random.Random) -> int:
+    return by_hours(row, chance) + (chance.choice((2, 5, 30)) if chance.random() < 0.15 else 0)
+
+
+def _moment(row: Row) -> Any:
+    return row.get("commit_time") or row.get("observed_at") or row["record_time"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("portion_of", [by_hours, in_any_order, partly_late])
+def test_a_random_history_has_the_same_rows_whatever_is_built_between_its_portions(
+    tmp_path: Path, portion_of: Callable[[Row, random.Random], int]
+) -> None:
+    facts, chance = facts_of(300, 2), random.Random(1)
+    portions: dict[int, Facts] = {}
+    for name, rows in facts.items():
+        for row in rows:
+            portions.setdefault(portion_of(row, chance), {}).setdefault(name, []).append(row)
+    last = max(_moment(row) for rows in facts.values() for row in rows)
+    storage = new_storage(tmp_path / "portions")
+
+    for number, portion in enumerate(sorted(portions)):
+        put_all(storage, f"b{number:04}", portions[portion])
+        build_here(storage)
+        if number % 5 == 4:
+            compact(storage, now=last)
+
+    assert len(portions) > 5
+    assert rows_in(storage) == rows_in(built(tmp_path / "whole", facts))
 
 
 def test_a_process_in_another_time_zone_makes_the_same_rows(
