@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -31,7 +32,10 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 @pytest.fixture(scope="module")
 def state_at(told: Told) -> StateAt:
-    files = [FactFile(GROUP_EVENTS.name, 0, told.storage.place.uri(path)) for path in told.storage.files(GROUP_EVENTS)]
+    files = [
+        FactFile(GROUP_EVENTS.name, _day_of(path), told.storage.place.uri(path))
+        for path in told.storage.files(GROUP_EVENTS)
+    ]
     events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
@@ -43,6 +47,13 @@ def state_at(told: Told) -> StateAt:
         return states[0].as_py(), members[0].as_py()
 
     return find
+
+
+def _day_of(path: str) -> int:
+    """Return the days from 1970 to the date of a file."""
+    found = re.search(r"date=([\d-]+)", path)
+    assert found is not None, path
+    return (date.fromisoformat(found[1]) - date(1970, 1, 1)).days
 
 
 def test_one_deleted_offset_is_told_as_removed_and_has_no_lag_any_more(told: Told) -> None:

@@ -58,3 +58,62 @@ def test_a_day_without_facts_between_two_has_the_same_rows_at_once_and_day_by_da
     for name in DERIVED:
         assert read(by_day, name) == read(at_once, name)
     assert len(read(at_once, "lag_history")) == 1
+
+
+def test_rebalances_of_a_day_of_which_no_record_was_read_are_unknown_at_once_and_day_by_day(tmp_path: Path) -> None:
+    """Samples alone show the groups on the day before. A rebalance of one may have begun on it, and did not."""
+    early = {
+        "offset_commits": [commit(0, 5), commit(0, 5, group="other")],
+        "partition_offsets": [ends(60, 9)],
+    }
+    late = {"group_events": [generation(JUST_AFTER_MIDNIGHT, 1, source=1)]}
+    # The generation before is of the same day, so this one cannot have begun earlier.
+    later = {"group_events": [generation(JUST_AFTER_MIDNIGHT - 50, 0, source=0)]}
+    by_day = built(tmp_path / "by day", early)
+    for batch, facts in (("late", late), ("later", later)):
+        put_all(by_day, batch, facts)
+        build_here(by_day)
+    at_once = new_storage(tmp_path / "at once")
+    for batch, facts in (("early", early), ("late", late), ("later", later)):
+        put_all(at_once, batch, facts)
+    build_here(at_once)
+
+    def counted(storage: Storage) -> list[tuple[object, ...]]:
+        rows = read(storage, "group_daily")
+        return [(row["group"], row["date"].day, row["rebalances"], row["rebalance_ms"]) for row in rows]
+
+    assert counted(at_once) == [
+        ("g", 20, None, None),
+        ("g", 21, 1, 50_000),
+        ("other", 20, None, None),
+        ("other", 21, 0, 0),
+    ]
+    assert counted(by_day) == counted(at_once)
+
+
+def test_a_fact_that_comes_after_a_gap_of_more_than_the_lookback_finds_the_members_of_before_it(
+    tmp_path: Path,
+) -> None:
+    """In the gap the states of partitions end, those of groups do not: both tables have other dates then."""
+    member = {"epoch": 1, "members": [{"member_id": "m"}]}
+    first = {
+        "offset_commits": [commit(0, 5, source=1)],
+        "partition_offsets": [ends(60, 9)],
+        "group_events": [event(0, "generation", "GroupMetadata", source=2, **member)],
+    }
+    later = [
+        {"group_events": [event(day * DAY, "generation", "GroupMetadata", source=day, group="h", **member)]}
+        for day in (10, 20)
+    ]
+    late = {"offset_commits": [commit(5 * DAY, 6, source=3)]}
+    by_day, at_once = new_storage(tmp_path / "by day"), new_storage(tmp_path / "at once")
+    for number, facts in enumerate((first, *later, late)):
+        for storage in (by_day, at_once):
+            put_all(storage, f"b{number}", facts)
+        build_here(by_day)
+    build_here(at_once)
+
+    members = [(row["date"].day, row["members_max"]) for row in read(by_day, "group_daily")]
+    assert members == [(20, 1), (25, 1), (30, 1)]
+    for name in DERIVED:
+        assert read(by_day, name) == read(at_once, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -174,3 +175,26 @@ def test_a_rate_of_commits_is_per_second(groups: Days) -> None:
     """Of yesterday as far as records were read: until three seconds after noon."""
     day = groups["members", "g", YESTERDAY]
     assert (day["commits"], day["commit_rate"]) == (2, pytest.approx(2 / (DAY / 2 + 3)))
+
+
+def test_the_worst_verdict_is_also_that_of_a_partition_that_was_last_observed_before_midnight(tmp_path: Path) -> None:
+    """Such a partition counts for its group for ten minutes."""
+    midnight = DAY // 2
+    facts = {
+        "offset_commits": [
+            *(commit(0, offset, source=partition, partition=partition) for partition, offset in ((0, 10), (1, 0))),
+            commit(midnight + 100, 10, source=2, partition=1),
+        ],
+        "partition_offsets": [
+            *(ends(midnight - 60, 10, partition=partition) for partition in (0, 1)),
+            ends(midnight + 60, 10, partition=0),
+            ends(midnight + 120, 10, partition=1),
+        ],
+    }
+
+    storage = built(tmp_path, facts)
+
+    rows = [row for row in read(storage, "group_status") if row["date"] > TODAY]
+    assert [row["verdict"] for row in rows if row["topic"] is None] == ["STOP", "OK"]
+    assert {row["verdict"] for row in rows if row["topic"] is not None} == {"OK"}
+    assert [row["worst_verdict"] for row in read(storage, "group_daily")] == ["STOP", "STOP"]

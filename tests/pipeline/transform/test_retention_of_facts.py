@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import shutil
+from datetime import date, datetime, timedelta
 from inspect import signature
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,10 +13,12 @@ import pytest
 from kafka_groups.pipeline.compacting import LEAST_KEEP, compact
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import build
-from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all
-from tests.pipeline.transform.builds import build_here, read
+from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
+from tests.pipeline.proof import DERIVED, facts_of
+from tests.pipeline.transform.builds import build_here, built, of, read
 
 DAY_S: Final = 86_400
+TODAY: Final = NOON.date()
 Days = dict[tuple[str, str, date], dict[str, Any]]
 
 
@@ -104,3 +108,139 @@ def test_with_other_settings_members_and_readers_are_known_from_the_records_that
     assert not found["topic", "shared", yesterday]["is_unread"]
     # Of the dates that retention thinned no rows are made.
     assert min(row["date"] for row in read(storage, "rebalances")) == NOON.date() - LEAST_KEEP
+
+
+def removed_after(tmp_path: Path, keep_days: int) -> Storage:
+    """A group that commits each day, and one whose last commit is of the day before the first one that is kept.
+
+    Both have members, whose last record is the first one of all.
+    """
+    days = range(-keep_days - 4, 1)
+    facts = {
+        "offset_commits": [
+            *(commit(day * DAY_S, 100 + day, source=100 + day, group="busy") for day in days),
+            commit((-keep_days - 1) * DAY_S, 0, source=300, group="an idle one"),
+        ],
+        "partition_offsets": [ends(day * DAY_S, 500) for day in days],
+        "group_events": [
+            event(days[0] * DAY_S, "generation", "GroupMetadata", source=400, group=name, epoch=1, members=[member])
+            for name, member in (("busy", {"member_id": "b"}), ("an idle one", {"member_id": "i"}))
+        ],
+    }
+    storage = built(tmp_path, facts)
+    assert compact(storage, keep=timedelta(days=keep_days), now=NOON).removed_dates == 4
+    return storage
+
+
+def rows_in(storage: Storage, *, until: date = TODAY) -> dict[str, list[Row]]:
+    return {name: [row for row in read(storage, name) if row["date"] <= until] for name in DERIVED}
+
+
+MEMBER: Final = {"members": [{"member_id": "m"}]}
+ABSURD: Final = {
+    "record_time": at(0, since=NOON.replace(year=1969)),
+    "commit_time": at(0, since=NOON.replace(year=1969)),
+}
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"partition_offsets": [ends(-11 * DAY_S, 500)]},
+        {"offset_commits": [commit(0, 5, source=900, group="absurd") | ABSURD]},
+        {"group_events": [event(-11 * DAY_S, "generation", "GroupMetadata", source=901, epoch=1, **MEMBER)]},
+    ],
+    ids=["log end", "absurd time", "members"],
+)
+def test_a_fact_that_is_older_than_what_is_kept_changes_no_date(tmp_path: Path, late: dict[str, list[Row]]) -> None:
+    storage = removed_after(tmp_path, 8)
+    before = rows_in(storage)
+    put_all(storage, "late", late)
+
+    assert build_here(storage).dates == ()
+    put_all(storage, "later", {"partition_offsets": [ends(DAY_S, 500)]})
+    assert build_here(storage).dates == (NOON.date() + timedelta(days=1),)
+
+    assert rows_in(storage) == before
+    tomorrow = {row["group"]: row for row in read(storage, "group_daily") if row["date"] > NOON.date()}
+    assert tomorrow["busy"]["members_max"] == 1
+
+
+def test_a_fact_of_before_the_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
+    """Without a state, all facts that are left are read: rows of earlier dates would lack what was removed."""
+    storage = removed_after(tmp_path, 20)
+    before = rows_in(storage, until=NOON.date() - timedelta(days=13))
+    put_all(storage, "late", {"offset_commits": [commit(-12 * DAY_S, 5, source=900, group="late")]})
+
+    assert build_here(storage).dates == tuple(NOON.date() - timedelta(days=age) for age in range(12, -1, -1))
+
+    assert rows_in(storage, until=NOON.date() - timedelta(days=13)) == before
+    assert {row["group"] for row in before["group_daily"]} == {"busy", "an idle one"}
+
+
+def test_members_of_a_cluster_that_is_first_read_after_retention_are_known(tmp_path: Path) -> None:
+    """Its group has been stable for longer than what is kept."""
+    storage = removed_after(tmp_path, 8)
+    before = rows_in(storage)
+    first = {
+        "group_events": [event(-11 * DAY_S, "generation", "GroupMetadata", source=1, epoch=1, **MEMBER)],
+        "offset_commits": [commit(60, 5, source=2)],
+    }
+    put_all(storage, "first", {name: of("new", rows) for name, rows in first.items()})
+
+    assert build_here(storage).dates == (NOON.date(),)
+
+    mine = [row for row in read(storage, "group_daily") if row["cluster_id"] == "new"]
+    assert [(row["date"], row["members_max"]) for row in mine] == [(NOON.date(), 1)]
+    others = rows_in(storage)
+    for name, rows in before.items():
+        assert [row for row in others[name] if row["cluster_id"] != "new"] == rows
+    assert build_here(storage).dates == ()
+
+
+@pytest.mark.parametrize("table", ["group_state", "partition_state"])
+def test_members_are_still_known_after_the_states_of_a_table_were_deleted(tmp_path: Path, table: str) -> None:
+    storage = removed_after(tmp_path, 7)
+    before = [(row["group"], row["date"], row["members_max"]) for row in read(storage, "group_daily")][-2:]
+    assert [row[-1] for row in before] == [1, 1]
+    shutil.rmtree(Path(storage.into, table))
+
+    build_here(storage)
+
+    assert [(row["group"], row["date"], row["members_max"]) for row in read(storage, "group_daily")][-2:] == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [402, 404])
+def test_a_random_history_keeps_its_rows_while_retention_removes_dates_and_old_records_are_read_again(
+    tmp_path: Path, seed: int
+) -> None:
+    facts = facts_of(seed, 2)
+    portions: dict[int, dict[str, list[Row]]] = {}
+    for name, rows in facts.items():
+        for row in rows:
+            portions.setdefault(int(time_of(row).timestamp() // (DAY_S / 4)), {}).setdefault(name, []).append(row)
+    storage, first = new_storage(tmp_path / "portions"), ""
+
+    for number, portion in enumerate(sorted(portions)):
+        put_all(storage, f"b{number:04}", portions[portion])
+        if number % 3 == 1:
+            old = [row for row in facts["group_events"] if f"{time_of(row):%F}" < first]
+            put_all(storage, f"old{number:04}", {"group_events": old})
+        build_here(storage, lookback_days=1)
+        now = max(time_of(row) for rows in portions[portion].values() for row in rows)
+        compact(storage, keep=timedelta(days=3), now=now)
+        first = storage.note("retention")["first_date"]
+
+    whole = built(tmp_path / "whole", facts, lookback_days=1)
+    kept, others = (
+        {name: [row for row in read(one, name) if f"{row['date']:%F}" >= first] for name in DERIVED}
+        for one in (storage, whole)
+    )
+    assert all(kept.values())
+    assert kept == others
+
+
+def time_of(row: Row) -> datetime:
+    found: datetime = row.get("commit_time") or row.get("observed_at") or row["record_time"]
+    return found

@@ -15,7 +15,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
 from kafka_groups.pipeline.transform.run import dates_to_read, transform
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
+from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
@@ -89,8 +89,7 @@ def _time(row: Any) -> Any:
 def test_a_date_whose_state_before_was_removed_is_built_with_the_dates_before_it(tmp_path: Path) -> None:
     storage = built(tmp_path, facts_of(1, 1))
     before, dates = all_rows(storage), dates_of(storage)
-    for table in (PARTITION_STATE, GROUP_STATE):
-        StateTables(storage).replace(table, [], [], oldest=dates[1])
+    StateTables(storage).replace([], [], oldest=dates[1])
     build(storage, dates[1:])
     assert all_rows(storage) == before
 
@@ -98,11 +97,10 @@ def test_a_date_whose_state_before_was_removed_is_built_with_the_dates_before_it
 def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:
     storage = built(tmp_path, facts_of(1, 2))
     states, dates = StateTables(storage), dates_of(storage)
-    for table in (PARTITION_STATE, GROUP_STATE):
-        assert states.newest_before(table, dates[-1] + timedelta(days=1)) == dates[-1]
-        states.replace(table, [dates[-1]], [], oldest=dates[2])
-        assert states.newest_before(table, dates[2]) is None
-        assert states.newest_before(table, dates[3]) == dates[2]
+    assert states.newest_before(dates[-1] + timedelta(days=1)) == dates[-1]
+    states.replace([dates[-1]], [], oldest=dates[2])
+    for table in STATES:
+        assert states.dates(table) == [day.isoformat() for day in dates[2:-1]]
 
 
 @pytest.mark.slow

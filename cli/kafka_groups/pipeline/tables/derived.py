@@ -162,7 +162,7 @@ GROUP_DAILY: Final = Table(
         Column("max_lag", LONG, "largest lag, summed over partitions"),
         Column("last_lag", LONG, "lag at the last observation"),
         Column("max_time_lag_ms", LONG, "longest time lag"),
-        Column("worst_verdict", TEXT, "worst verdict of the day"),
+        Column("worst_verdict", TEXT, "worst verdict of the group in group_status that day"),
         Column(
             "skew",
             REAL,

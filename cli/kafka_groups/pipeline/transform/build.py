@@ -12,12 +12,14 @@ from kafka_groups.pipeline.storage.rereading import reread
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import (
     dates_to_build,
+    forget_fact_state,
+    has_old_events,
     has_other_settings,
     read_fact_state,
     save_fact_state,
 )
 from kafka_groups.pipeline.transform.missing import describe_missing
-from kafka_groups.pipeline.transform.run import Progress, dates_to_read, transform
+from kafka_groups.pipeline.transform.run import Progress, Scope, dates_to_read, transform
 from kafka_groups.pipeline.transform.state_tables import StateTables
 from kafka_groups.verdicts import Rules
 
@@ -45,9 +47,9 @@ def build(
 
     The rows do not depend on when and in which order the facts came: a date is made from its own facts and from the
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
-    rebalance that ends after midnight changes the date before, too. Facts that retention removed, and a compaction,
-    change nothing. `progress` gets a label, the number of finished steps, and their total. Raises StorageError, also
-    if another build is running.
+    rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
+    retention removed, or that are older than what it keeps. `progress` gets a label, the number of finished steps, and
+    their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         return reread(lambda: _build(storage, engine, rules or Rules(), lookback_days, progress))
@@ -59,7 +61,7 @@ def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: 
     dates = dates_to_build(storage, state)
     if not dates:
         return 0
-    if has_other_settings(storage, state):
+    if has_other_settings(storage, state) or has_old_events(storage, state):
         return state.count_rows(state.known_dates())
     return state.count_rows(dates_to_read(storage, dates, state.known_dates()))
 
@@ -70,6 +72,8 @@ def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, p
     rows: Mapping[str, int] = {}
     if dates:
         if has_other_settings(storage, state):
+            # If this build is killed, the next one replaces what it wrote, whatever its settings are.
+            forget_fact_state(storage)
             StateTables(storage).clear()
         done = transform(
             engine,
@@ -77,7 +81,7 @@ def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, p
             dates_to_read(storage, dates, state.known_dates()),
             rules=rules,
             lookback_days=lookback_days,
-            first_date=state.first_date,
+            scope=Scope(dates[0], state.first_date, has_old_events(storage, state)),
             progress=progress,
         )
         dates, rows = list(done.dates), done.rows

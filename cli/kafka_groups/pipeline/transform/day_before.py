@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
-from kafka_groups.pipeline.tables import GROUP_DAILY, REBALANCES
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.facts import read_columns
 
 _KEY: Final = ("cluster_id", "group")
@@ -37,7 +38,8 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
     if not before:
         return []
     old = pa.Table.from_batches(before).cast(schema)
-    new = _counted(old, pa.Table.from_batches(found, schema=_READ))
+    read = _read_clusters(storage, name, {*old["cluster_id"].unique().to_pylist()})
+    new = _counted(old, pa.Table.from_batches(found, schema=_READ), read)
     if new.equals(old):
         return []
     writer = StagedWriter(stage)
@@ -46,15 +48,29 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
     return writer.close()
 
 
-def _counted(daily: Any, rebalances: Any) -> Any:
+def _read_clusters(storage: Storage, day: str, wanted: Collection[str]) -> set[str]:
+    """Return those of the clusters of which a record was read on the date."""
+    found: set[str] = set()
+    for table in (OFFSET_COMMITS, GROUP_EVENTS):
+        for file in storage.format.files(table.name, [day]):
+            for rows in read_columns(storage.place.uri(file.path), ("cluster_id", "origin")):
+                found.update(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].unique().to_pylist())
+                if found.issuperset(wanted):
+                    return found
+    return found
+
+
+def _counted(daily: Any, rebalances: Any, read: Collection[str]) -> Any:
     summed = rebalances.group_by(list(_KEY)).aggregate([([], "count_all"), ("duration_ms", "sum")])
     columns = (summed[name].to_pylist() for name in (*_KEY, "count_all", "duration_ms_sum"))
     known = {(cluster, group): numbers for cluster, group, *numbers in zip(*columns, strict=True)}
     keys = list(zip(*(daily[name].to_pylist() for name in _KEY), strict=True))
     for place, name in enumerate(_COUNTED):
         values = [
-            # Null stays: nothing of the cluster was read on the date, or no rebalances of the group are derived.
-            number if (number := known.get(key, _NOTHING)[place]) is not None or value is None else 0
+            # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+            number
+            if (number := known.get(key, _NOTHING)[place]) is not None or value is None or key[0] not in read
+            else 0
             for key, value in zip(keys, daily[name].to_pylist(), strict=True)
         ]
         at = daily.schema.get_field_index(name)

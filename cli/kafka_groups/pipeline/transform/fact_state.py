@@ -18,15 +18,17 @@ from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.formats import DataFile
 from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.storage.swapping import COMPACTED
-from kafka_groups.pipeline.tables import TABLES, Table
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
+from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
+from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
 # All dates are made again if the settings or this number differ from those of the last build.
-_VERSION: Final = 9
+_VERSION: Final = 10
 _MICROS: Final = pa.timestamp("us", "UTC")
 _KEYS: Final = ("cluster_id", "origin")
+# What a build writes.
+_MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +86,60 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
 
 def save_fact_state(storage: Storage, state: FactState) -> None:
     """Save the state and the dates of the derived tables for the next build."""
-    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates, "made": _made(storage)})
+    made = {table.name: _dates_of(storage, table) for table in _MADE}
+    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates, "made": made})
+
+
+def forget_fact_state(storage: Storage) -> None:
+    """Let the next build be one of all dates, until a state is saved."""
+    storage.save_note(_NOTE, {})
 
 
 def dates_to_build(storage: Storage, state: FactState) -> list[date]:
     """Return the dates with facts from the first one that changed, or that a derived table lost, on.
 
-    Rows that retention left of older dates change nothing.
+    Dates before the first one that retention keeps are not built: other facts of them are gone.
     """
-    before = _last_note(storage)
-    known = before.get("facts", {}) if before.get("settings") == state.settings else {}
-    changed = [
-        day
-        for day, tables in state.dates.items()
-        if any(not _is_same(known.get(day, {}).get(name), one) for name, one in tables.items())
-    ]
-    changed += _lost(storage, before.get("made", {}), state.first_date)
-    if not changed:
+    changed = {day for day, _ in _changes(storage, state)} | lost_dates(storage)
+    first = min((day for day in changed if day >= state.first_date), default=None)
+    if first is None:
         return []
-    return [date.fromisoformat(day) for day in state.dates if day >= min(changed)]
+    return sorted(day for day in state.known_dates() if day.isoformat() >= first)
 
 
 def has_other_settings(storage: Storage, state: FactState) -> bool:
     """Return whether the last build had other settings, or there was none."""
     return bool(_last_note(storage).get("settings") != state.settings)
+
+
+def has_old_events(storage: Storage, state: FactState) -> bool:
+    """Return whether events of groups came that are older than what retention keeps: their members may still be there.
+
+    So it is if a cluster is read for the first time.
+    """
+    return any(name == GROUP_EVENTS.name and day < state.first_date for day, name in _changes(storage, state))
+
+
+def lost_dates(storage: Storage, tables: Collection[Table] = _MADE) -> set[str]:
+    """Return the dates that one of the tables had after the last build and has no more."""
+    made, lost = _last_note(storage).get("made", {}), set[str]()
+    for table in tables:
+        had = made.get(table.name)
+        if isinstance(had, list):
+            lost.update({str(day) for day in had} - {*_dates_of(storage, table)})
+    return lost
+
+
+def _changes(storage: Storage, state: FactState) -> list[tuple[str, str]]:
+    """Return the dates and tables whose facts are not those of the last build with these settings."""
+    before = _last_note(storage)
+    known = before.get("facts", {}) if before.get("settings") == state.settings else {}
+    return [
+        (day, name)
+        for day, tables in state.dates.items()
+        for name, one in tables.items()
+        if not _is_same(known.get(day, {}).get(name), one)
+    ]
 
 
 def _last_note(storage: Storage) -> Mapping[str, Any]:
@@ -133,21 +165,8 @@ def _first_kept_date(storage: Storage) -> str:
         return ""
 
 
-def _made(storage: Storage) -> dict[str, list[str]]:
-    """Return the dates of each table that a build writes."""
-    states = StateTables(storage)
-    derived = {table.name: storage.format.dates(table.name) for table in TABLES.values() if table.derived}
-    return derived | {table.name: states.dates(table) for table in (PARTITION_STATE, GROUP_STATE)}
-
-
-def _lost(storage: Storage, made: Mapping[str, Any], first_date: str) -> list[str]:
-    """Return dates that a table had after the last build and has no more, except what retention removed."""
-    lost: set[str] = set()
-    for name, there in _made(storage).items():
-        had = made.get(name)
-        if isinstance(had, list):
-            lost.update({str(day) for day in had} - {*there})
-    return [day for day in lost if day >= first_date]
+def _dates_of(storage: Storage, table: Table) -> list[str]:
+    return StateTables(storage).dates(table) if table in STATES else storage.format.dates(table.name)
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from pyarrow import fs
 from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 
@@ -67,7 +68,7 @@ def read_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     for file in from_batches(pieces):
         names, convert = _PARTITION_READERS[file.table]
         for rows in read_columns(file.path, names):
-            yield _batch(INPUT, rows.num_rows, {"day": file.day, **convert(rows)})
+            yield _batch(INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
 
 
 def read_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
@@ -75,7 +76,7 @@ def read_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     for file in from_batches(pieces):
         names, convert = _GROUP_READERS[file.table]
         for rows in read_columns(file.path, names):
-            yield _batch(GROUP_INPUT, rows.num_rows, {"day": file.day, **convert(rows)})
+            yield _batch(GROUP_INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
 
 
 def _batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
@@ -88,6 +89,17 @@ def _batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def micros_within(times: Any, day: int) -> Any:
+    """Return times in microseconds, and midnight for those that are null or not on the day of their file.
+
+    Such a time cannot be: a commit then has the date of its record, a record the first date of all. It does not show
+    until when the cluster was read.
+    """
+    micros, first = _micros(times), day * DAY_US
+    is_within = pc.and_(pc.greater_equal(micros, first), pc.less(micros, first + DAY_US))
+    return pc.if_else(_is_true(is_within), micros, first)
+
+
 def _is_true(column: Any) -> Any:
     return pc.fill_null(column, False)  # noqa: FBT003 - the value to fill in
 
@@ -96,21 +108,21 @@ def _micros(times: Any) -> Any:
     return times.cast(pa.timestamp("us", "UTC")).view(pa.int64())
 
 
-def _commits(rows: Any) -> dict[str, Any]:
+def _commits(rows: Any, day: int) -> dict[str, Any]:
     offset = rows["committed_offset"]
     # Brokers take -1 for an offset, and report none.
     is_commit = pc.and_(pc.invert(_is_true(rows["tombstone"])), _is_true(pc.greater_equal(offset, 0)))
     return {
         **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
-        "at_us": _micros(rows["commit_time"]),
+        "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
         "is_removal": pc.invert(is_commit),
         "committed_offset": pc.if_else(is_commit, offset, None),
     }
 
 
-def _observations(rows: Any) -> dict[str, Any]:
+def _observations(rows: Any, _day: int) -> dict[str, Any]:
     point = _micros(rows["point_time"])
     millis = pc.if_else(pc.is_null(point), None, pa.array(np.asarray(pc.fill_null(point, 0)) // 1_000))
     return {
@@ -122,17 +134,17 @@ def _observations(rows: Any) -> dict[str, Any]:
     }
 
 
-def _partition_states(rows: Any) -> dict[str, Any]:
+def _partition_states(rows: Any, _day: int) -> dict[str, Any]:
     kind = np.where(np.asarray(pc.is_null(rows["group"])), LOG_STATE, KEY_STATE)
     return {**{name: rows[name] for name in (*_KEY, "group", "state")}, "kind": pa.array(kind), "at_us": 0}
 
 
-def _events(rows: Any) -> dict[str, Any]:
+def _events(rows: Any, day: int) -> dict[str, Any]:
     return {
         "cluster_id": rows["cluster_id"],
         "name": rows["group"],
         "kind": EVENT,
-        "at_us": _micros(rows["record_time"]),
+        "at_us": micros_within(rows["record_time"], day),
         "state_us": _micros(rows["state_time"]),
         "members": _members(rows["members"]),
         "expression": _expressions(rows["meaning"], rows["details"]),
@@ -169,7 +181,7 @@ def _expressions(meanings: Any, details: Any) -> Any:
     return pa.array(whole, pa.string())
 
 
-def _group_states(rows: Any) -> dict[str, Any]:
+def _group_states(rows: Any, _day: int) -> dict[str, Any]:
     return {
         "cluster_id": rows["cluster_id"],
         "name": rows["group"],

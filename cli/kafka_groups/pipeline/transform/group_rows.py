@@ -105,8 +105,8 @@ class Lags:
     worst: Ints
 
 
-def lags_of(groups: Ints, whole: GroupStatuses, parts: Statuses) -> Lags:
-    """Return what the day's statuses say of each of `groups`."""
+def lags_of(groups: Ints, whole: GroupStatuses) -> Lags:
+    """Return what the day's statuses of groups say of each of `groups`."""
     columns = [np.full(len(groups), NULL) for _ in range(3)]
 
     def fill(column: Ints, found: Ints, values: Ints) -> None:
@@ -119,9 +119,7 @@ def lags_of(groups: Ints, whole: GroupStatuses, parts: Statuses) -> Lags:
         last = last_rows(whole.group)
         fill(columns[0], whole.group[begins], reduce(np.maximum, whole.lag, begins))
         fill(columns[1], whole.group[begins], whole.lag[last])
-    if len(parts) and len(groups):
-        begins = first_rows(parts.group)
-        fill(columns[2], parts.group[begins], reduce(np.maximum, parts.rank, begins))
+        fill(columns[2], whole.group[begins], reduce(np.maximum, whole.rank, begins))
     return Lags(*columns)
 
 

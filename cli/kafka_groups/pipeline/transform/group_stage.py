@@ -37,7 +37,7 @@ from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_g
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState
 from kafka_groups.pipeline.transform.kernels.group_status import Statuses, combine
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays, KeyRows, add_up
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce, saturated_sum
 from kafka_groups.pipeline.transform.packed_numbers import unpack
 from kafka_groups.pipeline.transform.summary import Summary
 
@@ -169,7 +169,7 @@ def _transform_day(
         pa.array(texts, pa.string()),
         day,
         days,
-        lags_of(days.group, whole, parts),
+        lags_of(days.group, whole),
         _members(days, found, read_us),
         read_us,
     )
@@ -279,10 +279,13 @@ def _readers(
 def topic_parts(batch: GroupBatch, day: int) -> Any:
     """Return (cluster, topic, partitions, grown, last sample) of the topics whose own rows are in the batch."""
     rows = batch.rows(TOPIC, day)
-    numbers = unpack(batch.take("payload", rows), len(TOPIC_NUMBERS), ())[0]
-    columns = {name: nullable(values) for name, values in zip(TOPIC_NUMBERS, numbers, strict=True)}
-    table = pa.table({"group": pa.array(batch.group[rows]), **columns})
-    summed = table.group_by("group").aggregate([("partitions", "sum"), ("grown", "sum"), ("sampled_us", "max")])
-    place = summed["group"].combine_chunks()
-    sums = (summed[name].combine_chunks() for name in ("partitions_sum", "grown_sum", "sampled_us_max"))
-    return [batch.cluster_id.take(place), batch.name.take(place), *sums]
+    partitions, grown, sampled_us = unpack(batch.take("payload", rows), len(TOPIC_NUMBERS), ())[0]
+    begins = first_rows(batch.group[rows])
+    place = pa.array(batch.group[rows][begins])
+    is_known = reduce(np.maximum, grown, begins) != NULL
+    numbers = (
+        reduce(np.add, partitions, begins),
+        np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
+        reduce(np.maximum, sampled_us, begins),
+    )
+    return [batch.cluster_id.take(place), batch.name.take(place), *map(nullable, numbers)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.partition_batch import Names
 from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 
+# The least that 64 bits cannot hold.
+_TOO_LARGE: Final = 2.0**63
+
 
 def _time(values: Ints) -> Any:
     return nullable(values).view(TIME)
@@ -25,7 +28,7 @@ def _real(values: Floats) -> Any:
 
 
 def _whole(values: Floats) -> Any:
-    missing = np.isnan(values)
+    missing = np.isnan(values) | (values >= _TOO_LARGE)
     return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,11 +27,12 @@ from kafka_groups.pipeline.tables import (
 )
 from kafka_groups.pipeline.transform.day_before import count_rebalances_again
 from kafka_groups.pipeline.transform.engine import Engine
+from kafka_groups.pipeline.transform.fact_state import lost_dates
 from kafka_groups.pipeline.transform.facts import FactFile, read_columns
 from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.partition_stage import Settings
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, StateTables
+from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, STATES, StateTables
 from kafka_groups.pipeline.transform.summary import Summary, summarise
 from kafka_groups.pipeline.transform.tasks import Task
 from kafka_groups.pipeline.transform.topic_rows import write_topics
@@ -54,6 +55,22 @@ class Transformed:
     rows: Mapping[str, int]
 
 
+class Scope(NamedTuple):
+    """What a build of some dates changes, and which events of groups it reads.
+
+    Of dates before `since` only the state is made: their rows are there, and facts of them may be gone. Rebalances of
+    the day before it may change, unless that is before `first_date`, the first date that retention keeps. With
+    `all_events` the states of groups are not used, but all events that are left.
+    """
+
+    since: date = date.min
+    first_date: str = ""
+    all_events: bool = False
+
+
+_WHOLE: Final = Scope()
+
+
 def transform(
     engine: Engine,
     storage: Storage,
@@ -61,13 +78,10 @@ def transform(
     *,
     rules: Rules,
     lookback_days: int,
-    first_date: str = "",
+    scope: Scope = _WHOLE,
     progress: Progress | None = None,
 ) -> Transformed:
-    """Make the derived tables of `dates`, as `dates_to_read` returns them, from their facts and the state before them.
-
-    Of dates before `first_date`, which retention has thinned, only the state is made.
-    """
+    """Make the derived tables of `dates`, as `dates_to_read` returns them, from their facts and the state before."""
     report = progress or (lambda *_: None)
     # A rebalance that ended on one of the dates may have begun on the day before it.
     before = sorted({day - _DAY for day in dates} - set(dates))
@@ -75,20 +89,21 @@ def transform(
     try:
         settings = Settings([*map(_number, dates)], rules, lookback_days)
         make_task = partial(Task, stage, settings, GroupSettings(settings.days, [*map(_number, before)]))
-        task, files = _run_stages(engine, storage, dates, before, make_task, report)
+        of_groups = _group_files(storage, before[0], dates, all_events=scope.all_events)
+        task, files = _run_stages(engine, storage, dates, of_groups, make_task, report)
         report(_STEPS[2], 2, len(_STEPS))
-        kept, kept_before = ([day for day in days if day.isoformat() >= first_date] for days in (dates, before))
-        written = _publish(storage, stage, kept, kept_before, files)
+        wanted = [day for day in dates if day >= scope.since]
+        others = {day for day in {*before, wanted[0] - _DAY} if day >= wanted[0] - _DAY}
+        others_kept = sorted(day for day in others if day.isoformat() >= scope.first_date)
+        changed = _publish(storage, stage, wanted, others_kept, files)
         _save_states(StateTables(storage), task, files)
     finally:
         storage.place.delete(storage.place.inside(stage))
     report(_STEPS[2], len(_STEPS), len(_STEPS))
-    of_dates = {day.isoformat() for day in written}
-    rows = {
-        table.name: sum(file.rows for file in files if file.table == table.name and file.date in of_dates)
-        for table in TARGETS
-    }
-    return Transformed(written, rows)
+    every = sorted([*changed, *wanted])
+    return Transformed(
+        every, {table.name: _rows_of(files, table, every if table is REBALANCES else wanted) for table in TARGETS}
+    )
 
 
 def dates_to_read(storage: Storage, dates: Sequence[date], known: Collection[date]) -> list[date]:
@@ -99,38 +114,33 @@ def dates_to_read(storage: Storage, dates: Sequence[date], known: Collection[dat
     """
     earlier = {day for day in known if day < dates[0]}
     before = dates[0] - _DAY
-    is_enough = _newest_state(storage, before) is not None or all(day >= before for day in earlier)
-    newest = _newest_state(storage, dates[0]) if is_enough else None
+    newest_before = _newest_state(storage)
+    is_enough = newest_before(before) is not None or all(day >= before for day in earlier)
+    newest = newest_before(dates[0]) if is_enough else None
     return sorted({*dates, *(day for day in earlier if newest is None or day > newest)})
 
 
-def _newest_state(storage: Storage, before: date) -> date | None:
-    states = StateTables(storage)
-    found = [day for table in (PARTITION_STATE, GROUP_STATE) if (day := states.newest_before(table, before))]
-    return max(found, default=None)
+def _newest_state(storage: Storage) -> Callable[[date], date | None]:
+    """Return what finds the newest date before another one whose state is as the last build left it, in both tables."""
+    return partial(StateTables(storage).newest_before, lost=lost_dates(storage, STATES))
 
 
 def _run_stages(
     engine: Engine,
     storage: Storage,
     dates: Sequence[date],
-    before: Sequence[date],
+    of_groups: Sequence[FactFile],
     make_task: Callable[[Summary], Task],
     report: Progress,
 ) -> tuple[Task, list[StagedFile]]:
-    """Run the stages over the facts of `dates`, and events of the days `before`; return the files that they wrote."""
+    """Run the stages over the facts of `dates`, and the files `of_groups`; return the files that they wrote."""
     report(_STEPS[0], 0, len(_STEPS))
-    states = StateTables(storage)
-    facts = _fact_files(storage, [before[0], *dates])
-    own = [file for file in facts if file.day >= _number(dates[0])]
+    own = _fact_files(storage, _FACTS, dates)
     summary = summarise(engine, own)
     report(_STEPS[1], 1, len(_STEPS))
     task = make_task(summary)
     of_partitions = [file for file in own if file.table != GROUP_EVENTS.name]
-    of_partitions += _state_files(states, PARTITION_STATE, dates[0])
-    of_groups = [file for file in facts if file.table == GROUP_EVENTS.name]
-    of_groups += _state_files(states, GROUP_STATE, before[0])
-    found = engine.run(task, of_partitions, of_groups)
+    found = engine.run(task, [*of_partitions, *_state_files(storage, PARTITION_STATE, dates[0])], of_groups)
     return task, [*_files(found), *write_topics(task, found)]
 
 
@@ -138,20 +148,25 @@ def _number(day: date) -> int:
     return (day - _EPOCH).days
 
 
-def _fact_files(storage: Storage, dates: Sequence[date]) -> list[FactFile]:
-    wanted = {day.isoformat() for day in dates}
+def _group_files(storage: Storage, before: date, dates: Sequence[date], *, all_events: bool) -> list[FactFile]:
+    """Return the events of `dates` and of the day before them, and the state before that; or all events."""
+    if all_events:
+        return _fact_files(storage, [GROUP_EVENTS], None)
+    return [*_fact_files(storage, [GROUP_EVENTS], [before, *dates]), *_state_files(storage, GROUP_STATE, before)]
+
+
+def _fact_files(storage: Storage, tables: Sequence[Table], dates: Sequence[date] | None) -> list[FactFile]:
+    wanted = None if dates is None else {day.isoformat() for day in dates}
     return [
         FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.uri(file.path))
-        for table in _FACTS
+        for table in tables
         for file in storage.format.files(table.name, wanted)
     ]
 
 
-def _state_files(states: StateTables, table: Table, before: date) -> list[FactFile]:
-    return [
-        FactFile(table.name, _number(before) - 1, path)
-        for path in states.files(table, states.newest_before(table, before))
-    ]
+def _state_files(storage: Storage, table: Table, before: date) -> list[FactFile]:
+    paths = StateTables(storage).files(table, _newest_state(storage)(before))
+    return [FactFile(table.name, _number(before) - 1, path) for path in paths]
 
 
 def _files(found: Any) -> list[StagedFile]:
@@ -177,21 +192,25 @@ def _read_rebalances(paths: Sequence[str]) -> Any:
     return rows.sort_by([(name, "ascending") for name in REBALANCES.identity])
 
 
+def _rows_of(files: Sequence[StagedFile], table: Table, dates: Collection[date]) -> int:
+    wanted = {day.isoformat() for day in dates}
+    return sum(file.rows for file in files if file.table == table.name and file.date in wanted)
+
+
 def _publish(
     storage: Storage, stage: str, dates: Sequence[date], before: Sequence[date], files: Sequence[StagedFile]
 ) -> list[date]:
-    """Replace the dates of the tables, and of the days before what differs; return the dates that were replaced."""
+    """Replace the dates of the tables, and of the days before what differs; return those of the days before."""
     changed = _days_before_that_differ(storage, before, files)
-    again = {day: count_rebalances_again(storage, stage, day, files) for day in changed}
+    # Before the rebalances: if the build is killed in between, the next one finds that they differ.
+    for day in changed:
+        if new := count_rebalances_again(storage, stage, day, files):
+            storage.replace_files(GROUP_DAILY, [day], new)
     for table in TARGETS:
         storage.replace_files(table, [*changed, *dates] if table is REBALANCES else dates, files)
-    for day, new in again.items():
-        if new:
-            storage.replace_files(GROUP_DAILY, [day], new)
-    return sorted([*changed, *dates])
+    return changed
 
 
 def _save_states(states: StateTables, task: Task, files: Sequence[StagedFile]) -> None:
     oldest = _EPOCH + timedelta(days=task.oldest_state_day())
-    for table in (PARTITION_STATE, GROUP_STATE):
-        states.replace(table, [_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)
+    states.replace([_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)

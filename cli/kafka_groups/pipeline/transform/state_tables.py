@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import Final
@@ -41,6 +41,7 @@ GROUP_STATE: Final = Table(
     (CLUSTER, GROUP, _DAY, Column("state", TEXT, "members, epochs and subscriptions, as JSON")),
     derived=True,
 )
+STATES: Final = (PARTITION_STATE, GROUP_STATE)
 
 
 class StateTables:
@@ -54,10 +55,10 @@ class StateTables:
         """Return the dates that have a state, ascending."""
         return self._format.dates(table.name)
 
-    def newest_before(self, table: Table, day: date) -> date | None:
-        """Return the newest date before `day` that has a state."""
-        dates = [date.fromisoformat(each) for each in self._format.dates(table.name)]
-        return max((each for each in dates if each < day), default=None)
+    def newest_before(self, day: date, *, lost: Collection[str] = ()) -> date | None:
+        """Return the newest date before `day` that has a state in any of the tables, except those of `lost`."""
+        dates = {each for table in STATES for each in self.dates(table)} - {*lost}
+        return max((found for each in dates if (found := date.fromisoformat(each)) < day), default=None)
 
     def files(self, table: Table, day: date | None) -> list[str]:
         """Return the paths of the state at the end of a date; none for None."""
@@ -68,24 +69,28 @@ class StateTables:
     def clear(self) -> None:
         """Remove all states."""
         with self._changing() as staging:
-            for table in (PARTITION_STATE, GROUP_STATE):
+            for table in STATES:
                 for day in self.dates(table):
                     self._format.remove(table.name, day, staging)
 
-    def replace(self, table: Table, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
-        """Replace the states of those dates, and remove those before the newest one that is not after `oldest`."""
-        wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
-        for file in files:
-            if file.table == table.name:
-                wanted[file.date].append(self._storage.place.inside(file.path))
+    def replace(self, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
+        """Replace the states of those dates, and remove those before the newest one that is not after `oldest`.
+
+        A date without rows in a table has its state there, too: nothing.
+        """
         limit = oldest.isoformat()
         with self._changing() as staging:
-            self._format.replace(table.name, wanted, staging, batch=BUILD)
-            there = self.dates(table)
+            there = {day.isoformat() for day in dates}.union(*map(self.dates, STATES))
             first = max((day for day in there if day <= limit), default=limit)
-            for day in there:
-                if day < first:
-                    self._format.remove(table.name, day, staging)
+            for table in STATES:
+                wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
+                for file in files:
+                    if file.table == table.name:
+                        wanted[file.date].append(self._storage.place.inside(file.path))
+                self._format.replace(table.name, wanted, staging, batch=BUILD)
+                for day in self.dates(table):
+                    if day < first:
+                        self._format.remove(table.name, day, staging)
 
     @contextmanager
     def _changing(self) -> Iterator[str]:

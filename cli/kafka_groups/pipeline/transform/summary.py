@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.columns import to_ints
-from kafka_groups.pipeline.transform.facts import FactFile, from_batches, read_columns
+from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_day import ClusterDay
 from kafka_groups.pipeline.transform.partition_stage import Context
@@ -70,7 +70,7 @@ def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
     partitions: list[Any] = []
     rows = 0
     for file in from_batches(pieces):
-        for what, part in _READERS[file.table](file.path):
+        for what, part in _READERS[file.table](file.path, file.day):
             made = pa.Table.from_arrays([_column(part, field, what, file.day) for field in PART], schema=PART)
             if what == "partition":
                 partitions.append(made)
@@ -96,28 +96,31 @@ def _read(path: str, columns: Sequence[str]) -> Any:
     return pa.Table.from_batches(read_columns(path, columns))
 
 
-def _last(rows: Any, keys: Sequence[str], time: str) -> dict[str, Any]:
-    found = rows.group_by(list(keys)).aggregate([(time, "max")])
-    at = found[f"{time}_max"].combine_chunks().cast(pa.timestamp("us", "UTC")).view(pa.int64())
-    return {"cluster_id": found["cluster_id"], "at": at} | ({"name": found["group"]} if "group" in keys else {})
+def _last(rows: Any, keys: Sequence[str], time: str, day: int) -> dict[str, Any]:
+    named = {name: rows[name] for name in keys}
+    micros = micros_within(rows[time].combine_chunks(), day)
+    found = pa.table(named | {"at": micros}).group_by(list(keys)).aggregate([("at", "max")])
+    return {"cluster_id": found["cluster_id"], "at": found["at_max"].combine_chunks()} | (
+        {"name": found["group"]} if "group" in keys else {}
+    )
 
 
-def _read_commits(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_commits(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
     rows = _read(path, ("cluster_id", "origin", "group", "commit_time"))
     is_record = pc.equal(rows["origin"], "topic")
-    yield "commit", _last(rows.filter(is_record), ("cluster_id",), "commit_time")
-    yield "answered", _last(rows.filter(pc.invert(is_record)), ("cluster_id", "group"), "commit_time")
+    yield "commit", _last(rows.filter(is_record), ("cluster_id",), "commit_time", day)
+    yield "answered", _last(rows.filter(pc.invert(is_record)), ("cluster_id", "group"), "commit_time", day)
 
 
-def _read_events(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_events(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
     rows = _read(path, ("cluster_id", "origin", "group", "meaning", "record_time"))
     is_record = pc.equal(rows["origin"], "topic")
     is_seen = pc.and_(pc.invert(is_record), pc.equal(rows["meaning"], "state_seen"))
-    yield "event", _last(rows.filter(is_record), ("cluster_id",), "record_time")
-    yield "listed", _last(rows.filter(is_seen), ("cluster_id", "group"), "record_time")
+    yield "event", _last(rows.filter(is_record), ("cluster_id",), "record_time", day)
+    yield "listed", _last(rows.filter(is_seen), ("cluster_id", "group"), "record_time", day)
 
 
-def _read_observations(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_observations(path: str, _day: int) -> Iterator[tuple[str, dict[str, Any]]]:
     rows = _read(path, ("cluster_id", "origin", "topic", "partition", "observed_at", "log_end_offset"))
     at = rows["observed_at"].combine_chunks().cast(pa.timestamp("us", "UTC")).view(pa.int64())
     known = pc.is_valid(rows["log_end_offset"])

@@ -20,6 +20,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     running,
     running_back,
     running_count,
+    saturated_sum,
     sliding,
     starts_of,
     take,
@@ -199,9 +200,9 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
     partition, log, end, at = rows.partition[known], ends.log[known], rows.log_end[known], rows.at_us[known]
     first, last = np.flatnonzero(first_rows(partition, log)), np.flatnonzero(last_rows(partition, log))
     is_told = at[last] > at[first]
-    each = np.maximum(0, end[last] - end[first])
-    grown[partition[first][is_told]] = 0
-    np.add.at(grown, partition[first][is_told], each[is_told])
+    each, of_log = np.maximum(0, end[last] - end[first])[is_told], partition[first][is_told]
+    begins = first_rows(of_log)
+    grown[of_log[begins]] = saturated_sum(each, begins)
     return grown
 
 
