@@ -6,7 +6,7 @@
         for group, lag in list_lag(admin, ["billing", "checkout"]).succeeded.items():
             print(group, lag.total)
 
-`GroupAdmin` has the operations of Kafka's Admin client that read groups. Each returns `Results`: what succeeded and
+`GroupAdmin` has the operations of Kafka's Admin client on groups. Each returns `Results`: what succeeded and
 what failed, by item. Names are imported from this package when they are used, so that importing it costs little.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Features,
         GroupAdmin,
         IsolationLevel,
+        MemberIdentity,
         OffsetAndTimestamp,
         OffsetSpec,
         PartitionTime,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         MalformedResponseError,
         MissingFromResponseError,
         NameNotResolvedError,
+        OutcomeUnknownError,
         SettingsError,
         TimeoutExceededError,
         TlsFailedError,
@@ -82,11 +84,13 @@ __all__ = [
     "KafkaGroupsError",
     "MalformedResponseError",
     "Member",
+    "MemberIdentity",
     "MissingFromResponseError",
     "NameNotResolvedError",
     "OffsetAndTimestamp",
     "OffsetRow",
     "OffsetSpec",
+    "OutcomeUnknownError",
     "PartitionTime",
     "Results",
     "SettingsError",

@@ -35,10 +35,21 @@ _COMMANDS: Final = {
         "kafka_groups.commands.describe:describe", "Describe groups: offsets and lag, or members, or state."
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List committed offsets of groups, by partition."),
-    "pipeline": LazyCommand("kafka_groups.cli:pipeline", "Keep the history of groups in tables, and report on it."),
-    "schema": LazyCommand(
-        "kafka_groups.commands.schema:schema", "Print the JSON Schema of what COMMAND prints with --format json."
+    "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
+    "wait": LazyCommand("kafka_groups.commands.wait:wait", "Wait until a condition holds for groups."),
+    "orphans": LazyCommand("kafka_groups.commands.orphans:orphans", "List commits that nobody reads."),
+    "reset": LazyCommand("kafka_groups.commands.reset:reset", "Reset committed offsets of groups."),
+    "delete": LazyCommand("kafka_groups.commands.delete:delete", "Delete groups with their committed offsets."),
+    "delete-offsets": LazyCommand(
+        "kafka_groups.commands.delete_offsets:delete_offsets", "Delete committed offsets of groups on topics."
     ),
+    "remove-members": LazyCommand(
+        "kafka_groups.commands.remove_members:remove_members",
+        "Remove members from a group.",
+    ),
+    "undo": LazyCommand("kafka_groups.commands.undo:undo", "Restore the commits before a change."),
+    "pipeline": LazyCommand("kafka_groups.cli:pipeline", "Keep the history of groups in tables, and report on it."),
+    "schema": LazyCommand("kafka_groups.commands.schema:schema", "Print the JSON Schema of a command's documents."),
     "sandbox": LazyCommand(
         "kafka_groups.commands.sandbox:sandbox", "Run a real Kafka on this machine, without Docker."
     ),
@@ -169,17 +180,19 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, *, debug: bool) -> None:
-    """Show consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
+    """Show and change consumer groups of Apache Kafka: many groups in one request, a result or an error for each.
 
-    list, describe and offsets change nothing on the cluster and join no group. If a group, a partition or a broker
-    fails, its error is a line on stderr, and the results of the others are printed. stdout has only data; a JSON
-    document contains the errors, too.
+    reset, delete, delete-offsets, remove-members and undo change groups, and only with --execute; the other commands
+    change nothing on the cluster, and none joins a group. If a group, a partition or a broker fails, its error is a
+    line on stderr, and the results of the others are printed. stdout has only data; a JSON document contains the
+    errors, too.
 
     Name the cluster with -b, --profile, --config, or their environment variables; options stand after the command. -b
     and -X take precedence over --profile, and that over --config. With --profile or --config, the variables
     KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored.
 
-    Exit codes: 0 all succeeded, or no group matches; 1 all failed; 2 usage; 3 some failed; 130 interrupted; 143
+    Exit codes: 0 all succeeded, or no group matches (wait, lag --fail-if: 1); 1 all failed, or nothing was changed; 2
+    usage; 3 some failed, or were refused; 4 the check of lag --fail-if or wait --until failed; 130 interrupted; 143
     terminated.
 
     Needs Kafka 0.11 or newer (with SASL: 1.0 or newer), tested with 2.5.1 to 4.4.0. The help of each command names the

@@ -2,7 +2,12 @@
 
 KafkaGroupsError                  carries the exit code of the command
 ├── SettingsError                 a setting cannot be used (exit 2)
+├── PlanFileError                 a file with changes cannot be used (exit 2)
+├── JournalError                  a journal of changes cannot be written or read (exit 1)
+├── HistoryFileError              a file for --history cannot be used (exit 2)
+├── ExportError                   a plan cannot be written to a file (exit 1)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
+├── CheckFailedError              a condition of the user holds, or does not (exit 4)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
 ├── PipelineError                 the pipeline could not run; its tables are unchanged (exit 1)
 │   ├── SparkMissingError         Spark is not installed, or no Java that it runs on
@@ -22,12 +27,16 @@ KafkaGroupsError                  carries the exit code of the command
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
+    ├── ChangeRefusedError        REFUSED
     ├── MissingFromResponseError  MISSING_FROM_RESPONSE
+    ├── OutcomeUnknownError       OUTCOME_UNKNOWN
     └── MalformedResponseError    MALFORMED_RESPONSE
         └── ResponseTooLargeError larger than this tool reads
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from kafka_groups.exit_codes import ExitCode
 
@@ -42,6 +51,32 @@ class SettingsError(KafkaGroupsError):
     """A property, flag, variable, profile or file with a value that cannot be used."""
 
     exit_code = ExitCode.USAGE
+
+
+class PlanFileError(KafkaGroupsError):
+    """A file with changes that cannot be used; the text names the file, and the line or the key."""
+
+    exit_code = ExitCode.USAGE
+
+
+class JournalError(KafkaGroupsError):
+    """A journal of changes that cannot be written or read; the text says whether anything was changed."""
+
+
+class CheckFailedError(KafkaGroupsError):
+    """A condition of `--fail-if` that holds, or one of `wait --until` that did not hold in time."""
+
+    exit_code = ExitCode.CHECK_FAILED
+
+
+class HistoryFileError(KafkaGroupsError):
+    """A file for `lag --history` that is of another kind or cluster, or damaged."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ExportError(KafkaGroupsError):
+    """A file of --export that cannot be written; nothing was changed."""
 
 
 class SandboxError(KafkaGroupsError):
@@ -146,10 +181,36 @@ class InvalidRequestError(AdminError):
     code = 42
 
 
+class ChangeRefusedError(AdminError):
+    """A change that this tool does not request, because it is not what the user can want, or no longer."""
+
+    name = "REFUSED"
+
+
 class MissingFromResponseError(AdminError):
     """An item of the request that the response does not contain."""
 
     name = "MISSING_FROM_RESPONSE"
+
+
+_UNKNOWN: Final = "the outcome is unknown: "
+_CHECK: Final = "; check the group before you repeat the change"
+
+
+class OutcomeUnknownError(AdminError):
+    """A change whose request was sent and whose response was lost: the broker may have made it, or not."""
+
+    name = "OUTCOME_UNKNOWN"
+
+    @classmethod
+    def because(cls, cause: AdminError) -> OutcomeUnknownError:
+        """Return the error with the reason why nobody knows the outcome."""
+        return cls(f"{_UNKNOWN}{cause}{_CHECK}")
+
+    @staticmethod
+    def reason_of(message: str) -> str:
+        """Return the reason in the message of such an error, for a caller that found out the outcome."""
+        return message.removeprefix(_UNKNOWN).removesuffix(_CHECK)
 
 
 class MalformedResponseError(AdminError):

@@ -12,5 +12,6 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     PARTIAL = 3
+    CHECK_FAILED = 4
     INTERRUPTED = 130
     TERMINATED = 143

@@ -199,13 +199,17 @@ def moves(samples: Iterable[Sample]) -> list[Sample]:
 
 def sampled_window(samples: Sequence[Sample], rules: Rules) -> Window:
     """Return the evidence at the last one of a partition's samples, which ascend in time; there must be one."""
-    last, changes = samples[-1], moves(samples)
+    return moved_window(moves(samples), [sample.end for sample in samples], samples[-1], rules)
+
+
+def moved_window(changes: Sequence[Sample], ends: Sequence[int], last: Sample, rules: Rules) -> Window:
+    """Return the evidence at the last sample; `changes` are the `moves` of all samples, `ends` their log ends."""
     lags = [max(0, sample.end - sample.offset) for sample in changes]
     commits = [Commit(sample.offset, sample.at_ms, lag) for sample, lag in zip(changes, lags, strict=True)]
     points = [Point(sample.end, lag, sample.at_ms) for sample, lag in zip(changes, lags, strict=True)]
     return Window(
         commits=thin(commits, rules.min_distance_ms)[-rules.intervals :],
-        ends=[sample.end for sample in samples[-rules.intervals :]],
+        ends=ends[-rules.intervals :],
         points=points[-SAMPLE_POINTS:],
         now_ms=last.at_ms,
         current_lag=last.end - last.offset,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin.driver import ApiDriver, ApiResult, RequestSpec
+from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.driver import MIN_KEYS_PER_CONNECTION, ApiDriver, RequestSpec
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
@@ -106,6 +107,49 @@ def test_only_the_keys_whose_coordinator_moved_are_looked_up_again() -> None:
     driver.on_response(lookup, ApiResult(completed={"a": 2}), 0.2)
     assert _ready(driver, 0.2) == [(2, ("a",))]
     assert driver.locations == {"a": 2, "b": 1}
+
+
+def test_gathered_keys_wait_for_the_other_lookups_in_flight_but_not_for_those_that_are_retried() -> None:
+    driver = driver_of("a", "b", "c", gather=True)
+    lookup = only(driver.ready(0.0))
+    driver.on_response(lookup._replace(keys=("a",)), ApiResult(completed={"a": 1}), 0.0)
+    assert (_ready(driver, 0.0), driver.wakes_at()) == ([], None)
+    driver.on_response(lookup._replace(keys=("b",)), ApiResult(retriable={"b": "not available"}), 0.0)
+    driver.on_response(lookup._replace(keys=("c",)), ApiResult(completed={"c": 1}), 0.0)
+    assert _ready(driver, 0.0) == [(1, ("a", "c"))]
+    assert _ready(driver, 1.0) == [(None, ("b",))]
+
+
+def test_gathered_keys_do_not_wait_for_a_lookup_that_was_lost() -> None:
+    driver = driver_of("a", "b", gather=True)
+    lookup = only(driver.ready(0.0))
+    driver.on_response(lookup._replace(keys=("a",)), ApiResult(completed={"a": 1}), 0.0)
+    driver.on_failure(lookup, ("b",), ConnectionFailedError("lost"), 0.0)
+    assert _ready(driver, 0.0) == [(1, ("a",))]
+
+
+def test_a_key_with_another_request_is_requested_again_at_once() -> None:
+    driver = driver_of("a", known={"a": 1})
+    driver.on_response(only(driver.ready(0.0)), ApiResult(continued={"a"}), 0.0)
+    assert _ready(driver, 0.0) == [(1, ("a",))]
+
+
+@pytest.mark.parametrize(("was_sent", "name"), [(True, "OUTCOME_UNKNOWN"), (False, "TIMEOUT")])
+def test_a_change_is_only_sent_again_if_it_was_not_sent(was_sent: bool, name: str) -> None:
+    driver = driver_of("a", known={"a": 1}, idempotent=False)
+    driver.on_failure(only(driver.ready(0.0)), ("a",), ConnectionFailedError("lost"), 0.0, was_sent=was_sent)
+    driver.expire(1.0)
+    assert _failures(driver) == {"a": (1, name)}
+
+
+def test_at_the_deadline_a_change_in_flight_is_unknown_and_one_that_was_given_up_is_not() -> None:
+    driver = driver_of("a", "b", "c", known={"a": 1, "b": 2}, idempotent=False)
+    first, second, lookup = sorted(driver.ready(0.0), key=lambda spec: spec.broker or 9)
+    assert (first.keys, second.keys, lookup.broker) == (("a",), ("b",), None)
+    driver.on_unsent(second, "broker 2 throttles this client", 1.0)
+    driver.expire(1.0)
+    assert _failures(driver) == {"a": (1, "OUTCOME_UNKNOWN"), "b": (2, "TIMEOUT"), "c": (None, "TIMEOUT")}
+    assert driver.failed["b"].message == "it was not sent within 1 s; broker 2 throttles this client"
 
 
 def test_a_request_to_a_loading_coordinator_is_retried_without_a_lookup() -> None:
@@ -306,3 +350,37 @@ def test_after_a_lookup_requests_are_ready_without_a_backoff() -> None:
     driver = driver_of("a", "b")
     driver.on_response(only(driver.ready(5.0)), ApiResult(completed={"a": 1, "b": 2}), 5.0)
     assert len(driver.ready(5.0)) == 2
+
+
+def _spread(count: int, connections: int) -> list[tuple[int, int]]:
+    keys = [f"g{number:02}" for number in range(count)]
+    driver: ApiDriver[str, str] = ApiDriver(
+        keys, handler=SilentHandler(), lookup=None, known=dict.fromkeys(keys, 1), connections=connections
+    )
+    specs = driver.ready(0.0)
+    assert sorted(key for spec in specs for key in spec.keys) == keys
+    return [(spec.connection, len(spec.keys)) for spec in specs]
+
+
+@pytest.mark.parametrize(
+    ("count", "connections", "sizes"),
+    [
+        (1, 8, [1]),
+        (MIN_KEYS_PER_CONNECTION * 2 - 1, 8, [MIN_KEYS_PER_CONNECTION * 2 - 1]),
+        (MIN_KEYS_PER_CONNECTION * 2, 8, [MIN_KEYS_PER_CONNECTION] * 2),
+        (99, 3, [33, 33, 33]),
+        (99, 1, [99]),
+    ],
+)
+def test_many_keys_of_a_broker_are_spread_over_its_connections(count: int, connections: int, sizes: list[int]) -> None:
+    assert _spread(count, connections) == list(enumerate(sizes))
+
+
+def test_after_a_lost_connection_only_the_first_is_used() -> None:
+    keys = [f"g{number}" for number in range(2 * MIN_KEYS_PER_CONNECTION)]
+    driver: ApiDriver[str, str] = ApiDriver(
+        keys, handler=SilentHandler(), lookup=None, known=dict.fromkeys(keys, 1), connections=2
+    )
+    for spec in driver.ready(0.0):
+        driver.on_failure(spec, spec.keys, ConnectionFailedError("lost"), 0.0)
+    assert [(spec.connection, len(spec.keys)) for spec in driver.ready(9.0)] == [(0, len(keys))]

@@ -1,6 +1,7 @@
 """The benchmark: this tool beside three others, on real brokers, in one run.
 
-    python -m tests.bench                 lists and describes 1,000 and 10,000 groups (`make bench`)
+    python -m tests.bench                 lists and describes 1,000 and 10,000 groups, resets and deletes 1,000
+                                          (`make bench`)
     python -m tests.bench --large         describes 65,000 groups (`make bench-large`)
     python -m tests.bench.request_sizes   for how long one request blocks a broker, by its size
 
@@ -10,6 +11,7 @@ Its files:
     scenarios.py       commands, numbers of groups, and whether a round trip is added
     workload.py        the topic and the groups; the sums of their rows
     programs.py        the programs that are compared, and how their output is read
+    change_programs.py the programs that reset and delete groups, and the state that they must leave
     confluent_kafka_script.py, kafka_python_script.py   two of them
     measurement.py     runs a program: wall time, peak memory; stopwatch.py is the process that starts it
     proxy_process.py   counts requests and adds a round trip, with the process proxy.py; frames.py is its pure part

@@ -13,6 +13,7 @@ from .scenarios import (
     RunPlan,
     Scenario,
     list_big_scenarios,
+    list_change_scenarios,
     list_large_scenarios,
     list_small_scenarios,
     measure_scenario,
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scenarios = list_large_scenarios(options.groups or _LARGE)
     else:
         big = options.groups or _BIG
-        scenarios = [*list_small_scenarios(min(big, _SMALL)), *list_big_scenarios(big)]
+        small = min(big, _SMALL)
+        scenarios = [*list_small_scenarios(small), *list_change_scenarios(small), *list_big_scenarios(big)]
     plan = RunPlan(runs=options.runs, slow_runs=options.slow_runs, report=print_progress)
     outcomes, start = _measure_all(scenarios, plan, with_start=not options.large)
     _print(format_summary(outcomes))

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -59,7 +59,8 @@ def run_checked(program: Program, bootstrap: str, *, expected: Digest, scratch: 
     """Run a program once; raise WrongOutputError if its output does not have the expected sums."""
     output = scratch / "output.txt"
     command = [sys.executable, "-I", "-S", _STOPWATCH, str(output), *program.command(bootstrap)]
-    stdout, stderr = _finish(command)
+    # The journal of a change goes to the scratch directory.
+    stdout, stderr = _finish(command, {**_environment(), "XDG_STATE_HOME": str(scratch / "state")})
     result = json.loads(stdout)
     found = program.digest(output) if result["exit_code"] == 0 else None
     if found != expected:
@@ -81,11 +82,11 @@ def interleave(
     return runs
 
 
-def _finish(command: Sequence[str]) -> tuple[str, str]:
+def _finish(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
     """Return a program's stdout and stderr; an interrupt of this process kills it and the processes that it started."""
     with subprocess.Popen(
         command,
-        env=_environment(),
+        env=environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,6 +15,7 @@ OURS: Final = "kafka-groups"
 KAFKAS: Final = "ConsumerGroupCommand"
 CONFLUENT: Final = "confluent-kafka"
 KAFKA_PYTHON: Final = "kafka-python"
+KCL: Final = "kcl"
 
 _CURRENT_OFFSET, _END_OFFSET = 3, 4
 
@@ -43,7 +44,7 @@ class Program:
 def programs_for_list() -> list[Program]:
     """Return the programs that list groups."""
     return [
-        Program(name=OURS, about="list", command=lambda b: [_ours(), "list", "-b", b], digest=_digest_of_list),
+        Program(name=OURS, about="list", command=lambda b: [find_ours(), "list", "-b", b], digest=_digest_of_list),
         Program(
             name=KAFKAS,
             about="--list",
@@ -74,7 +75,7 @@ def programs_for_describe() -> list[Program]:
         Program(
             name=OURS,
             about="describe --all-groups",
-            command=lambda b: [_ours(), "describe", "--all-groups", "-b", b],
+            command=lambda b: [find_ours(), "describe", "--all-groups", "-b", b],
             digest=_digest_of_table,
         ),
         Program(
@@ -105,7 +106,8 @@ def digest_of_ids(ids: Iterable[str]) -> Digest:
     return Digest(rows=len(names), sums=(zlib.crc32("\n".join(names).encode()),))
 
 
-def _ours() -> str:
+def find_ours() -> str:
+    """Return the path of this tool, beside the interpreter."""
     return str(Path(sys.executable).with_name("kafka-groups"))
 
 
@@ -115,12 +117,12 @@ def _script(module: str, command: str) -> Callable[[str], list[str]]:
 
 
 def _digest_of_list(output: Path) -> Digest:
-    return digest_of_ids(line.strip() for line in _lines(output))
+    return digest_of_ids(line.strip() for line in read_lines(output))
 
 
 def _digest_of_table(output: Path) -> Digest:
     rows = committed = ends = 0
-    for line in _lines(output):
+    for line in read_lines(output):
         cells = line.split()
         if cells[0] != "GROUP":
             rows += 1
@@ -134,6 +136,7 @@ def _digest_of_sums(output: Path) -> Digest:
     return Digest(rows=rows, sums=tuple(sums))
 
 
-def _lines(output: Path) -> Iterator[str]:
+def read_lines(output: Path) -> Iterator[str]:
+    """Return the lines of an output that are not blank."""
     with output.open(encoding="utf-8") as file:
         yield from (line for line in file if line.strip())

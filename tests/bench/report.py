@@ -14,10 +14,12 @@ from typing import Final
 
 from kafka_groups import sandbox
 
+from .change_programs import DELETE, RESET
 from .measurement import Measurement
-from .programs import CONFLUENT, KAFKAS, OURS
+from .programs import CONFLUENT, KAFKAS, KCL, OURS
 from .scenarios import DESCRIBE, LIST, Outcome
 
+_BROKERS: Final = 3
 _HEADER: Final = ("", "requests", "wall time, median (min to max)", "runs", "peak memory", "times ours")
 
 
@@ -91,6 +93,20 @@ def less_memory(limit_mib: int) -> Callable[[Outcome], tuple[bool, str]]:
     return judge
 
 
+def batched(api: str, most: int, *, others: int) -> Callable[[Outcome], tuple[bool, str]]:
+    """Require at most that many requests of an API, and of each other one at most `others`, without set-up."""
+
+    def judge(outcome: Outcome) -> tuple[bool, str]:
+        requests = _part(outcome, OURS).requests
+        assert requests is not None
+        rest = {name: count for name, count in requests.items() if name not in (api, "ApiVersions")}
+        name, largest = max(rest.items(), key=lambda item: item[1], default=("other", 0))
+        is_reached = 0 < requests[api] <= most and largest <= others
+        return is_reached, f"{requests[api]:,} {api}, at most {largest} of each other kind ({name})"
+
+    return judge
+
+
 TARGETS: Final = (
     Target(
         text=f"describe 10,000 groups on loopback: at most 1/25 of {KAFKAS}'s time",
@@ -128,6 +144,27 @@ TARGETS: Final = (
         judge=at_most(5, KAFKAS),
     ),
     Target(
+        text=f"reset 1,000 groups: at most 1/10 of {KAFKAS}'s time",
+        command=RESET,
+        groups=1_000,
+        delayed=False,
+        judge=at_most(10, KAFKAS),
+    ),
+    Target(
+        text="reset 1,000 groups: one OffsetCommit a group, all else twice a broker at most",
+        command=RESET,
+        groups=1_000,
+        delayed=False,
+        judge=batched("OffsetCommit", 1_000, others=2 * _BROKERS),
+    ),
+    Target(
+        text="delete 1,000 groups: one DeleteGroups a coordinator, all else twice a broker at most",
+        command=DELETE,
+        groups=1_000,
+        delayed=False,
+        judge=batched("DeleteGroups", _BROKERS, others=2 * _BROKERS),
+    ),
+    Target(
         text=f"describe 65,000 groups on loopback: at most 1/20 of {KAFKAS}'s time",
         command=DESCRIBE,
         groups=65_000,
@@ -160,6 +197,8 @@ def format_section(outcome: Outcome) -> str:
     if ours.requests is not None:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(ours.requests.items()))
         lines += ["", f"Requests of {OURS}: {counts}."]
+    if scenario.command == DELETE and outcome.measurement_of(KCL) is None:
+        lines += ["", f"{KCL} is not installed, so it is skipped."]
     return "\n".join([*lines, ""])
 
 

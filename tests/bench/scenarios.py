@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from .change_programs import CHANGES, DELETE, RESET, GroupChange
 from .measurement import Measurement, Run, interleave, run_checked
 from .programs import KAFKAS, Digest, Program, programs_for_describe, programs_for_list
 from .proxy_process import measure_round_trip_ms, start_proxy
@@ -30,9 +31,17 @@ class Scenario:
     excluded: frozenset[str] = frozenset()
     uncounted: frozenset[str] = frozenset()
 
+    @property
+    def change(self) -> GroupChange | None:
+        """Return the change that the command makes, None for a command that reads."""
+        return CHANGES.get(self.command)
+
     def programs(self) -> list[Program]:
         """Return the programs that are compared."""
-        programs = programs_for_list() if self.command == LIST else programs_for_describe()
+        if self.change is not None:
+            programs = self.change.programs(self.groups)
+        else:
+            programs = programs_for_list() if self.command == LIST else programs_for_describe()
         return [program for program in programs if program.name not in self.excluded]
 
     def is_slow_for(self, program: Program) -> bool:
@@ -41,6 +50,8 @@ class Scenario:
 
     def expected(self) -> Digest:
         """Return the sums of a correct output."""
+        if self.change is not None:
+            return self.change.printed(self.groups)
         return expected_ids(self.groups) if self.command == LIST else expected_rows(self.groups)
 
 
@@ -79,6 +90,11 @@ def list_small_scenarios(groups: int) -> list[Scenario]:
     ]
 
 
+def list_change_scenarios(groups: int) -> list[Scenario]:
+    """Return the commands that change all groups, on loopback."""
+    return [Scenario(command=command, groups=groups) for command in (RESET, DELETE)]
+
+
 def list_big_scenarios(groups: int) -> list[Scenario]:
     """Return the same with more groups, without Kafka's tool where a round trip is added.
 
@@ -107,23 +123,33 @@ def measure_scenario(scenario: Scenario, bootstrap: str, plan: RunPlan, *, scrat
     with start_proxy(bootstrap, delay_ms=ROUND_TRIP_MS if scenario.delayed else 0) as proxy:
         timed_bootstrap = proxy.bootstrap if scenario.delayed else bootstrap
 
+        def run_once(program: Program, through: str, text: str) -> Run:
+            if scenario.change is not None:
+                scenario.change.prepare(bootstrap, scenario.groups)
+            plan.report(text)
+            run = run_checked(program, through, expected=expected, scratch=scratch)
+            if scenario.change is not None:
+                scenario.change.require_made(program.name, bootstrap, scenario.groups)
+            return run
+
         def count(program: Program) -> Run:
-            plan.report(f"{program.name} through the proxy")
-            run = run_checked(program, proxy.bootstrap, expected=expected, scratch=scratch)
+            run = run_once(program, proxy.bootstrap, f"{program.name} through the proxy")
             requests[program.name] = proxy.take_tally()
             return run
 
         def time(program: Program) -> Run:
-            plan.report(program.name)
-            return run_checked(program, timed_bootstrap, expected=expected, scratch=scratch)
+            return run_once(program, timed_bootstrap, program.name)
 
         if not scenario.delayed:
             # This run warms the brokers up as well.
             for program in programs:
                 if program.name not in scenario.uncounted:
                     count(program)
-        run_once = count if scenario.delayed else time
-        runs = interleave(programs, run_once, times=partial(plan.runs_of, scenario))
+        measure = count if scenario.delayed else time
+        runs = interleave(programs, measure, times=partial(plan.runs_of, scenario))
+        if scenario.change is not None:
+            # Later scenarios find the groups as they were.
+            scenario.change.prepare(bootstrap, scenario.groups)
         round_trip_ms = measure_round_trip_ms(timed_bootstrap)
     measurements = [
         Measurement(name=each.name, about=each.about, runs=runs[each.name], requests=requests.get(each.name))

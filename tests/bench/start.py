@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from .measurement import Measurement, Run, interleave, run_checked
-from .programs import CONFLUENT, KAFKAS, Digest, Program, digest_of_ids, programs_for_list
+from .programs import CONFLUENT, KAFKAS, KCL, Digest, Program, digest_of_ids, programs_for_list
 from .proxy_process import measure_round_trip_ms
 from .report import Verdict, format_table
 from .workload import expected_ids
@@ -25,7 +25,6 @@ GROUPS: Final = 10_000
 CLICK: Final = "import click"
 HELP: Final = "kafka-groups --help"
 LIST: Final = "kafka-groups list"
-KCL: Final = "kcl"
 _ROOT: Final = Path(__file__).parents[2]
 # Outputs that are not checked: an import prints nothing, and tests check the help.
 _UNCHECKED: Final = Digest(rows=0, sums=())

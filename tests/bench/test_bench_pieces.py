@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from . import change_programs
+from .change_programs import CHANGES, DELETE, RESET, expected_resets, programs_for_delete, programs_for_reset
 from .measurement import Measurement, Run, WrongOutputError, interleave, run_checked
-from .programs import CONFLUENT, KAFKAS, OURS, Digest, Program, programs_for_describe, programs_for_list
+from .programs import CONFLUENT, KAFKAS, KCL, OURS, Digest, Program, programs_for_describe, programs_for_list
 from .report import format_section, format_summary, format_verdicts, judge_targets
-from .scenarios import DESCRIBE, LIST, Outcome, RunPlan, Scenario, list_large_scenarios, list_small_scenarios
-from .start import CLICK, GROUPS, HELP, KCL, Start, digest_of_kcl, format_start, judge_start
+from .scenarios import (
+    DESCRIBE,
+    LIST,
+    Outcome,
+    RunPlan,
+    Scenario,
+    list_change_scenarios,
+    list_large_scenarios,
+    list_small_scenarios,
+)
+from .start import CLICK, GROUPS, HELP, Start, digest_of_kcl, format_start, judge_start
 from .start import LIST as INSTALLED_LIST
 from .workload import expected_rows
 
@@ -64,6 +77,56 @@ class TestRuns:
 
         assert times[True, KAFKAS] == 1
         assert times[False, KAFKAS] == times[True, OURS] == 5
+
+    def test_the_journal_of_a_change_is_in_the_scratch_directory(self, tmp_path: Path) -> None:
+        code = "import os, sys; print(int(os.environ['XDG_STATE_HOME'] == sys.argv[1]))"
+
+        run_checked(self._python(code), str(tmp_path / "state"), expected=Digest(rows=1, sums=(1,)), scratch=tmp_path)
+
+
+class TestChanges:
+    def test_both_tables_of_a_reset_have_the_same_sums(self, tmp_path: Path) -> None:
+        ours, kafkas = tmp_path / "ours", tmp_path / "kafkas"
+        ours.write_text(
+            "GROUP TOPIC PARTITION CURRENT-OFFSET NEW-OFFSET DELTA NOTE STATUS\n"
+            "g1    t             0              0       1000  1000 -    done\n"
+            "g1    t             1           1000       1000     0 unchanged done\n"
+        )
+        kafkas.write_text("\nGROUP TOPIC PARTITION NEW-OFFSET\ng1 t 1 1000\ng1 t 0 1000\n")
+
+        digests = [program.digest(output) for program, output in zip(programs_for_reset(), (ours, kafkas), strict=True)]
+
+        assert digests == [Digest(rows=2, sums=(2000,))] * 2
+
+    def test_a_reset_leaves_all_commits_at_the_log_end_and_a_deletion_none(self) -> None:
+        assert expected_resets(2) == Digest(rows=24, sums=(24_000,))
+        assert CHANGES[RESET].groups_left(2) == 2
+        assert (CHANGES[DELETE].commits_left(2), CHANGES[DELETE].groups_left(2)) == (Digest(rows=0, sums=(0,)), 0)
+
+    def test_a_program_that_leaves_another_state_is_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(change_programs, "fetch_commits", lambda *_: Digest(rows=24, sums=(23_999,)))
+        monkeypatch.setattr(change_programs, "list_groups", lambda _: {"bench-group-000000", "bench-group-000001"})
+
+        with pytest.raises(RuntimeError, match=r"x left 2 groups with .*23999"):
+            CHANGES[RESET].require_made("x", "b", 2)
+
+    def test_groups_of_others_are_not_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(change_programs, "fetch_commits", lambda *_: Digest(rows=0, sums=(0,)))
+        monkeypatch.setattr(change_programs, "list_groups", lambda _: {"other"})
+
+        CHANGES[DELETE].require_made("x", "b", 2)
+
+    @pytest.mark.parametrize("is_installed", [False, True])
+    def test_kcl_deletes_groups_by_name_where_it_is_installed(
+        self, monkeypatch: pytest.MonkeyPatch, *, is_installed: bool
+    ) -> None:
+        monkeypatch.setattr(shutil, "which", lambda _: "/bin/kcl" if is_installed else None)
+
+        programs = {program.name: program for program in programs_for_delete(2)}
+
+        assert (KCL in programs) == is_installed
+        if is_installed:
+            assert programs[KCL].command("b")[-4:] == ["group", "delete", "bench-group-000000", "bench-group-000001"]
 
 
 class TestOutputs:
@@ -128,6 +191,25 @@ class TestTargets:
 
         assert [verdict.is_reached for verdict in verdicts] == [False, is_reached]
 
+    @pytest.mark.parametrize(
+        ("requests", "is_reached"),
+        [
+            ({"OffsetCommit": 1_000, "ListOffsets": 6, "ApiVersions": 25}, True),
+            ({"OffsetCommit": 1_001}, False),
+            ({"OffsetCommit": 1_000, "ListOffsets": 7}, False),
+            ({"ListOffsets": 6}, False),
+        ],
+    )
+    def test_a_target_of_a_change_is_one_request_a_group_and_all_else_batched(
+        self, requests: dict[str, int], *, is_reached: bool
+    ) -> None:
+        outcome = self._outcome(list_change_scenarios(1_000)[0], {OURS: 1.0, KAFKAS: 10.0})
+        counted = [replace(each, requests=Counter(requests)) for each in outcome.measurements]
+
+        verdicts = judge_targets([replace(outcome, measurements=counted)])
+
+        assert [verdict.is_reached for verdict in verdicts] == [True, is_reached]
+
     def test_a_target_applies_to_its_own_scenario_only(self) -> None:
         smaller = Scenario(command=LIST, groups=200)
 
@@ -140,6 +222,15 @@ class TestTargets:
         assert rows[0][-1] == "times ours"
         assert [row[-1] for row in rows[2:]] == ["1.0", "4.0"]
         assert text.splitlines()[-1] == "Requests of kafka-groups: 24 Metadata."
+
+    def test_a_program_that_is_not_installed_is_named(self) -> None:
+        deletion = list_change_scenarios(60)[1]
+
+        without = format_section(self._outcome(deletion, {OURS: 0.5, KAFKAS: 2.0}))
+        beside = format_section(self._outcome(deletion, {OURS: 0.5, KAFKAS: 2.0, KCL: 0.4}))
+
+        assert without.splitlines()[-1] == "kcl is not installed, so it is skipped."
+        assert "skipped" not in beside
 
     def test_the_summary_has_a_line_for_each_scenario_and_a_column_for_each_program(self) -> None:
         listed = self._outcome(Scenario(command=LIST, groups=1_000), {OURS: 0.5, KAFKAS: 2.0})

@@ -11,26 +11,31 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from kafka_groups.protocol.messages import LIST_GROUPS, OFFSET_FETCH
+
 from .connection import OFFSET_COMMIT, BrokerConnection, group_by_coordinator
 from .programs import Digest, digest_of_ids
 
 PARTITIONS: Final = 12
 RECORDS: Final = 1_000  # in each partition
-_TOPIC: Final = "bench-topic"
+TOPIC: Final = "bench-topic"
 _COMMIT_VERSION: Final = 8
+_FETCH_VERSION: Final = 8
+_LIST_VERSION: Final = 4
 # A broker handles one request of a connection at a time, and writes commits of several connections together.
 _CONNECTIONS: Final = 24
+_MAX_FETCHED: Final = 1_000
 
 
 def create_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
     """Create the topic on every broker, and write its records."""
     brokers = bootstrap.count(",") + 1
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(_TOPIC, partitions, min(3, brokers))], operation_timeout=30)[_TOPIC].result()
+    admin.create_topics([NewTopic(TOPIC, partitions, min(3, brokers))], operation_timeout=30)[TOPIC].result()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
     for partition in range(partitions):
         for _ in range(RECORDS):
-            producer.produce(_TOPIC, b"", partition=partition)
+            producer.produce(TOPIC, b"", partition=partition)
             producer.poll(0)
     if remaining := producer.flush(60):
         msg = f"{remaining} records were not written"
@@ -52,6 +57,35 @@ def create_groups(bootstrap: str, numbers: range, partitions: int = PARTITIONS) 
             except BaseException:
                 stop.set()
                 raise
+
+
+def fetch_commits(bootstrap: str, groups: Iterable[str]) -> Digest:
+    """Return the number of commits of these groups, and the sum of their offsets."""
+    offsets: list[int] = []
+    for coordinator, names in group_by_coordinator(bootstrap, groups).items():
+        with BrokerConnection(coordinator) as connection:
+            for at in range(0, len(names), _MAX_FETCHED):
+                wanted = [{"group_id": name, "topics": None} for name in names[at : at + _MAX_FETCHED]]
+                body = {"groups": wanted, "require_stable": False}
+                payload = connection.send(OFFSET_FETCH, _FETCH_VERSION, body)
+                rows = OFFSET_FETCH.read_response(_FETCH_VERSION, payload)["groups"]
+                _require_success("one of the groups", (row["error_code"] for row in rows))
+                offsets += [
+                    each["committed_offset"] for row in rows for topic in row["topics"] for each in topic["partitions"]
+                ]
+    return Digest(rows=len(offsets), sums=(sum(offsets),))
+
+
+def list_groups(bootstrap: str) -> set[str]:
+    """Return the ids of all groups; each broker lists its own."""
+    found: set[str] = set()
+    for address in bootstrap.split(","):
+        with BrokerConnection(address) as connection:
+            payload = connection.send(LIST_GROUPS, _LIST_VERSION, {"states_filter": []})
+            response = LIST_GROUPS.read_response(_LIST_VERSION, payload)
+            _require_success(f"the groups of {address}", [response["error_code"]])
+            found.update(row["group_id"] for row in response["groups"])
+    return found
 
 
 def group_name(number: int) -> str:
@@ -93,10 +127,10 @@ def _commits(group: str, partitions: int) -> dict[str, object]:
         {"partition_index": partition, "committed_offset": _offset(number, partition), "committed_metadata": ""}
         for partition in range(partitions)
     ]
-    return {"name": _TOPIC, "partitions": rows}
+    return {"name": TOPIC, "partitions": rows}
 
 
 def _require_success(group: str, codes: Iterable[int]) -> None:
     if error := next((code for code in codes if code), 0):
-        msg = f"the commit of {group} failed: error {error}"
+        msg = f"the request for {group} failed: error {error}"
         raise RuntimeError(msg)

@@ -1,7 +1,8 @@
-"""The fixture of the tests of commands: a cluster behind a fake client."""
+"""The fixtures of the tests of commands: a cluster behind a fake client, and a state directory for the journal."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,3 +17,12 @@ if TYPE_CHECKING:
 def cluster(mocker: MockerFixture) -> FakeCluster:
     """Return a cluster of one broker, without groups."""
     return FakeCluster(mocker)
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the user's state directory, an empty one for each test."""
+    # A journal waits for the disk, which takes longer than all else in these tests.
+    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"

@@ -1,7 +1,8 @@
-"""The fixture of the contract tests: a cluster behind a fake client."""
+"""The fixtures of the contract tests: a cluster behind a fake client, and a state directory."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,3 +17,13 @@ if TYPE_CHECKING:
 def cluster(mocker: MockerFixture) -> FakeCluster:
     """Return a cluster of one broker, without groups."""
     return FakeCluster(mocker)
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the user's state directory, one for the whole run."""
+    path = tmp_path_factory.getbasetemp() / "state"
+    # A journal waits for the disk, which takes longer than all else in these tests.
+    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
+    monkeypatch.setenv("XDG_STATE_HOME", str(path))
+    return path

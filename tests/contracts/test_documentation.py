@@ -89,7 +89,7 @@ def test_an_example_prints_what_the_documentation_shows(example: Example, cluste
 
 def test_the_page_mentions_every_exported_call_and_error() -> None:
     text = (ROOT / "docs/library.md").read_text()
-    calls = {name for name in vars(kafka_groups.GroupAdmin) if not name.startswith("_")}
+    calls = {name for name in dir(kafka_groups.GroupAdmin) if not name.startswith("_")}
     errors = {name for name in kafka_groups.__all__ if name.endswith("Error")}
     missing = {name for name in calls | errors if name not in text}
     assert missing == set()

@@ -24,6 +24,14 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "list",
         "describe",
         "offsets",
+        "lag",
+        "wait",
+        "orphans",
+        "reset",
+        "delete",
+        "delete-offsets",
+        "remove-members",
+        "undo",
         "pipeline",
         "schema",
         "sandbox",
@@ -82,7 +90,7 @@ def test_the_metavar_of_an_option_is_in_capitals_or_lists_its_choices(option: cl
     assert len(metavar) <= 40
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "wait", "orphans"])
 def test_commands_that_connect_to_a_cluster_share_their_connection_and_output_options(command: str) -> None:
     text = run(command, "--help").stdout
     shared = ("--bootstrap-server", "--config", "--command-config", "-X", "--profile", "--timeout")
@@ -91,7 +99,21 @@ def test_commands_that_connect_to_a_cluster_share_their_connection_and_output_op
     ] == []
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+@pytest.mark.parametrize("command", ["reset", "delete", "delete-offsets", "remove-members", "undo"])
+def test_commands_that_change_groups_share_the_options_of_a_change(command: str) -> None:
+    text = " ".join(run(command, "--help").stdout.split())
+    shared = ("--execute", "--yes", "--dry-run", "--export", "--bootstrap-server", "--profile", "--timeout", "--format")
+    assert [name for name in shared if name not in text] == []
+    assert "Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown." in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("list", "describe", "offsets", "lag", "wait", "orphans"),
+        *("reset", "delete", "delete-offsets", "remove-members", "undo"),
+    ],
+)
 def test_help_names_the_environment_variables_of_the_connection(command: str) -> None:
     text = " ".join(run(command, "--help").stdout.split())
     names = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")

@@ -22,6 +22,8 @@ RUN_ELSEWHERE = {
     "sandbox": "tests/live/test_help_of_sandbox.py",
 }
 # They print what the program contains, or end processes.
+# It leaves something to undo.
+RESET = "kafka-groups reset billing --all-topics --to-earliest --execute --yes"
 WITHOUT_FAILURES = {("schema",), ("completion",), ("sandbox", "down")}
 every_command = pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "root")
 EXAMPLES = [
@@ -29,12 +31,16 @@ EXAMPLES = [
 ]
 
 
-@pytest.fixture(scope="module")
+MEMBER = {"member_id": "m", "group_instance_id": "worker-3", "client_id": "c", "client_host": "/10.0.0.1"}
+
+
+@pytest.fixture
 def brokers() -> Iterator[ScriptedCluster]:
     """Yield brokers with the groups and the topic that the examples name."""
     groups = {
         "billing": Group(coordinator=1, state="Empty", commits={("orders", 0): 5, ("orders", 1): 7}),
         "checkout": Group(coordinator=2, type="Consumer", commits={("orders", 0): 3}),
+        "invoices": Group(coordinator=1, members=[MEMBER]),
         "connect-sink": Group(coordinator=2, protocol_type="connect"),
     }
     with ScriptedCluster(brokers=2, groups=groups, topics={"orders": {0: 1, 1: 2}}) as cluster:
@@ -80,6 +86,8 @@ def test_an_example_runs_in_a_shell(
         program(name)
     command, _, file = line.replace(ADDRESS, str(brokers.brokers[1].endpoint)).partition(" > ~/")
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    if line in examples_of("undo"):
+        assert run_in_shell(f"{RESET} -b {brokers.brokers[1].endpoint}", tmp_path, HOME=str(tmp_path)).exit_code == 0
     outcome = run_in_shell(f"{command} > ~/{file}" if file else command, tmp_path, HOME=str(tmp_path))
     written = (tmp_path / file).read_text(encoding="utf-8") if file else outcome.stdout
     assert (outcome.exit_code, bool(written.strip())) == (0, True), outcome.stderr

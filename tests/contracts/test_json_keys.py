@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,14 +27,34 @@ MEMBER = {
     "target_assignment",
     "upgraded",
 }
+RETENTION = {"messages_lost", "retention_margin", "retention_margin_percent"}
+TIME = {"time_lag_ms", "time_lag_quality"}
+TOTAL = {"lag", "partitions_behind", "uncommitted_partitions", "note", "isolation"} | RETENTION | TIME
+PACE = {"consume_rate", "produce_rate", "trend", "catch_up_ms", "lags", "verdict", "rule", "at"}
+LAG = {"group", "state", "members"} | TOTAL
+OWNER = {"member_id", "host", "client_id"}
+LOG = {"committed_offset", "log_start_offset", "log_end_offset"}
+LAG_PARTS = {
+    "group": set(),
+    "topic": TOTAL | {"topic"},
+    "member": TOTAL | OWNER,
+    "partition": RETENTION | TIME | OWNER | LOG | {"topic", "partition", "lag", "note", "isolation"},
+}
+ORPHAN = {"topic", "partition", "committed_offset", "reason"}
+RESET = {"topic", "partition", "committed_offset", "new_offset", "delta", "note", "status"}
+DELETED_COMMIT = {"topic", "partition", "committed_offset", "note", "status"}
+REMOVED_MEMBER = {"member_id", "group_instance_id", "note", "status"}
+RUN = {"id", "created_at", "command", "cluster_id", "groups", "changes", "undoes", "status"}
+EXECUTE = ("--execute", "--yes")
 STATE = LISTING | {"coordinator", "assignor", "group_epoch", "target_assignment_epoch"}
 
 
 @pytest.fixture(autouse=True)
 def one_group(cluster: FakeCluster) -> None:
-    """Add a group with a member and a commit."""
+    """Add a group with a member and a commit, and one with a commit only."""
     cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})], commits={("t", 0): 1})
-    cluster.end("t", 3)
+    cluster.add("idle", commits={("t", 0): 1})
+    cluster.end("t", 3, starts=(0,))
 
 
 def document_of(*arguments: str) -> dict[str, Any]:
@@ -48,7 +69,7 @@ def row_of(*arguments: str) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "orphans"])
 def test_complete_partial_and_failed_documents_have_the_same_keys(cluster: FakeCluster, command: str) -> None:
     assert set(document_of(command, "g")) == TOP
     partial = document_of(command, "g", "nope")
@@ -79,7 +100,86 @@ def test_a_line_of_describe_has_the_keys_of_its_view() -> None:
     assert set(row_of("describe", "g", "--state")) == STATE | {"members"}
 
 
+def test_list_of_a_topic_has_these_keys() -> None:
+    keys = LISTING | {"members", "committed_partitions"}
+    assert set(document_of("list", "--topic", "t")["groups"][0]) == keys
+    assert set(row_of("list", "--topic", "t")) == keys
+
+
+@pytest.mark.parametrize("by", LAG_PARTS)
+def test_lag_has_these_keys(by: str) -> None:
+    group = document_of("lag", "g", "--by", by)["groups"][0]
+    assert set(group) == LAG | PACE | {"by", "rows"}
+    # The isolation of the parts is that of the group.
+    assert [set(row) for row in group["rows"]] == [LAG_PARTS[by] - {"isolation"}] * (by != "group")
+    assert set(row_of("lag", "g", "--by", by)) == (LAG_PARTS[by] | {"group"} if by != "group" else LAG)
+
+
+def test_lag_with_a_history_and_wait_have_these_keys(cluster: FakeCluster, tmp_path: Path) -> None:
+    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
+    history = ("--history", str(tmp_path / "history"))
+    assert set(document_of("lag", "g", *history)["groups"][0]) == LAG | PACE | {"by", "rows"}
+    assert set(row_of("lag", "g", *history)) == LAG | PACE
+    assert set(row_of("lag", "g", "--watch", "1s", "--samples", "1")) == LAG | PACE
+    until = ("--until", "lag>=0")
+    assert set(document_of("wait", "g", *until)["groups"][0]) == LAG | PACE | {"by", "rows"}
+    assert set(row_of("wait", "g", *until)) == LAG
+
+
+def test_orphans_has_these_keys(cluster: FakeCluster) -> None:
+    cluster.add("h", commits={("gone", 0): 1})
+    group = document_of("orphans", "h")["groups"][0]
+    assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, ORPHAN)
+    assert set(row_of("orphans", "h")) == ORPHAN | {"group"}
+
+
 def test_offsets_has_these_keys() -> None:
     group = document_of("offsets", "g")["groups"][0]
     assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, COMMIT)
     assert set(row_of("offsets", "g")) == COMMIT | {"group"}
+
+
+CHANGES = {
+    "reset": ("reset", "idle", "--topic", "t", "--to-latest"),
+    "delete": ("delete", "idle"),
+    "delete-offsets": ("delete-offsets", "idle", "--topic", "t"),
+    "remove-members": ("remove-members", "--group", "g", "--all"),
+}
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_documents_of_changes_have_the_same_keys_as_all_others(cluster: FakeCluster, command: str) -> None:
+    assert set(document_of(*CHANGES[command])) == TOP
+    cluster.refuse(unreachable())
+    failed = document_of(*CHANGES[command])
+    assert (set(failed), set(failed["errors"][0])) == (TOP, ERROR)
+
+
+@pytest.mark.parametrize("execute", [(), EXECUTE])
+@pytest.mark.parametrize(
+    ("command", "group", "key", "row"),
+    [
+        ("reset", {"group"}, "offsets", RESET),
+        ("delete", {"group", "note", "status"}, "offsets", {"topic", "partition", "committed_offset"}),
+        ("delete-offsets", {"group"}, "offsets", DELETED_COMMIT),
+        ("remove-members", {"group"}, "members", REMOVED_MEMBER),
+    ],
+)
+def test_changes_have_these_keys(
+    cluster: FakeCluster, command: str, group: set[str], key: str, row: set[str], execute: tuple[str, ...]
+) -> None:
+    found = document_of(*CHANGES[command], *execute)["groups"][0]
+    assert (set(found), set(found[key][0])) == (group | {key}, row)
+    cluster.add("idle", commits={("t", 0): 1})
+    cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})])
+    line = group if command == "delete" else row | {"group"}
+    assert set(row_of(*CHANGES[command])) == line
+
+
+def test_undo_and_its_list_have_these_keys() -> None:
+    document_of(*CHANGES["reset"], *EXECUTE)
+    group = document_of("undo")["groups"][0]
+    assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, RESET)
+    listed = document_of("undo", "--list")
+    assert (set(listed), set(listed["runs"][0])) == ({"schema", "runs"}, RUN)
+    assert set(row_of("undo", "--list")) == RUN

@@ -15,7 +15,15 @@ from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, run, unreachable
 
-every_command = pytest.mark.parametrize("command", ["list", "describe", "offsets"])
+COMMANDS = {
+    "list": (),
+    "describe": (),
+    "offsets": (),
+    "lag": ("--by", "partition"),
+    "wait": ("--until", "lag>=0 or members>=0"),
+    "orphans": (),
+}
+every_command = pytest.mark.parametrize("command", COMMANDS)
 Json = dict[str, Any]
 
 
@@ -65,6 +73,14 @@ def test_schemas_are_valid_and_contain_the_name_of_their_document(command: str) 
         ("describe", "nope"),
         ("offsets", "--all-groups"),
         ("offsets", "new", "nope", "--topic", "t", "--topic", "nope"),
+        ("list", "--topic", "t"),
+        ("lag", "--all-groups"),
+        ("lag", "new", "nope", "--by", "topic", "--isolation", "committed"),
+        ("lag", "--by", "member"),
+        ("lag", "--by", "partition"),
+        ("wait", "new", "--until", "members>0"),
+        ("orphans",),
+        ("orphans", "new", "nope"),
     ],
     ids=" ".join,
 )
@@ -83,14 +99,14 @@ def test_a_partial_document_conforms_to_its_schema(cluster: FakeCluster) -> None
 @every_command
 def test_a_failed_document_conforms_to_its_schema(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(unreachable())
-    check(run(command, "new", "--format", "json").stdout, schema_of(command))
+    check(run(command, "new", *COMMANDS[command], "--format", "json").stdout, schema_of(command))
 
 
 @every_command
 def test_an_error_name_that_the_contract_does_not_list_is_invalid(cluster: FakeCluster, command: str) -> None:
     cluster.refuse(AdminError("something else"))
     with pytest.raises(ValidationError, match="'UNKNOWN_SERVER_ERROR' is not one of"):
-        check(run(command, "new", "--format", "json").stdout, schema_of(command))
+        check(run(command, "new", *COMMANDS[command], "--format", "json").stdout, schema_of(command))
 
 
 def test_fields_that_old_brokers_do_not_return_are_null(cluster: FakeCluster) -> None:
@@ -106,6 +122,13 @@ def test_fields_that_old_brokers_do_not_return_are_null(cluster: FakeCluster) ->
         (("describe", "--all-groups", "--members"), "members_row"),
         (("describe", "--all-groups", "--state"), "state_row"),
         (("offsets", "--all-groups"), "row"),
+        (("list", "--topic", "t", "--topic", "gone"), "row_of_topic"),
+        (("lag",), "row_by_group"),
+        (("lag", "--by", "topic"), "row_by_topic"),
+        (("lag", "--by", "member"), "row_by_member"),
+        (("lag", "--by", "partition"), "row_by_partition"),
+        (("lag", "--watch", "1s", "--samples", "1"), "row_with_history"),
+        (("wait", "--all-groups", "--until", "members>=0"), "row_by_group"),
     ],
 )
 def test_a_line_of_ndjson_conforms_to_its_schema(arguments: tuple[str, ...], row: str) -> None:
@@ -141,7 +164,7 @@ def test_every_object_allows_additional_keys(command: str) -> None:
 @every_command
 @pytest.mark.parametrize("key", ["schema", "status", "groups", "errors"])
 def test_a_document_without_a_required_key_is_invalid(command: str, key: str) -> None:
-    document = json.loads(run(command, "new", "--format", "json").stdout)
+    document = json.loads(run(command, "new", *COMMANDS[command], "--format", "json").stdout)
     del document[key]
     with pytest.raises(ValidationError, match=f"'{key}' is a required property"):
         check(json.dumps(document), schema_of(command))

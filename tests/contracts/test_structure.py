@@ -24,7 +24,9 @@ CONTRACT_NAMES = {
     "AUTHENTICATION_FAILED",
     "UNSUPPORTED_VERSION",
     "MISSING_FROM_RESPONSE",
+    "OUTCOME_UNKNOWN",
     "MALFORMED_RESPONSE",
+    "REFUSED",
     "INTERRUPTED",
 }
 
@@ -65,7 +67,7 @@ def importers() -> dict[str, set[str]]:
 
 def is_natural_unit(path: str) -> bool:
     """Return whether a small file is one message, operation, command, view or writer, or awaits its redesign."""
-    units = ("protocol/messages/", "admin/handlers/", "commands/", "rendering/views/", "rendering/writers/")
+    units = ("protocol/messages/", "admin/handlers/", "commands/", "changes/", "rendering/views/", "rendering/writers/")
     redesigned = ("pipeline/", "rendering/history/", "rendering/pipeline/")
     return path.startswith((*units, *redesigned))
 
@@ -134,7 +136,7 @@ def test_no_error_without_a_name_is_raised() -> None:
 def test_exit_codes_are_those_of_the_contract() -> None:
     codes = {found.__name__: found.exit_code for found in error_classes()}
     other_codes = {name: code for name, code in codes.items() if code != 1}
-    assert other_codes == {"SettingsError": 2}
+    assert other_codes == {"SettingsError": 2, "PlanFileError": 2, "HistoryFileError": 2, "CheckFailedError": 4}
     assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
     assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1
 

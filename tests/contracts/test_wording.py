@@ -21,6 +21,8 @@ DOCUMENTS = (
     "README.md",
     "CHANGELOG.md",
     "cli/DESIGN.md",
+    "docs/changing-groups.md",
+    "docs/lag.md",
     "docs/library.md",
     "docs/pipeline.md",
     "docs/security.md",

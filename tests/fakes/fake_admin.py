@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
 
-from kafka_groups.admin import Deadline, OffsetSpec
+from kafka_groups.admin import Deadline, IsolationLevel, OffsetSpec
+from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.cli import cli
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.model import (
@@ -30,11 +31,15 @@ from kafka_groups.model import (
 )
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.rendering.screen import Screen, inspect_streams
+from tests.fakes.fake_changes import FakeChanges
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 Commits = Mapping[tuple[str, int], int | CommittedOffset | None]
+
+
+CLUSTER_ID = "fake"
 
 
 class Outcome(NamedTuple):
@@ -78,16 +83,24 @@ def committed(group: str, commits: Commits, refused: Mapping[tuple[str, int], in
     return GroupOffsets([(topic, CommitTuple(rows)) for topic, rows in topics.items()], failed)
 
 
-class FakeCluster:
+class FakeCluster(FakeChanges):
     """A cluster that `add` and the dictionaries of failures fill; `admin` is the mock, `client` its patched class."""
 
     def __init__(self, mocker: MockerFixture) -> None:
+        super().__init__()
         self.brokers = {1: Broker(id=1, host="b1", port=9092)}
         self.listings: dict[str, GroupListing] = {}
         self.descriptions: dict[str, GroupDescription] = {}
         self.offsets: dict[str, GroupOffsets] = {}
         self.ends: dict[TopicPartition, int] = {}
         self.starts: dict[TopicPartition, int] = {}
+        # Log end offsets for consumers with read_committed, where they differ.
+        self.stable_ends: dict[TopicPartition, int] = {}
+        # The first record at or after a position, None if there is none; a position that is not here fails.
+        self.records: dict[RecordPosition, RecordTime | None] = {}
+        self.record_requests: list[tuple[list[RecordPosition], IsolationLevel]] = []
+        # The first record since any time.
+        self.found: dict[TopicPartition, int | None] = {}
         self.partitions: dict[str, tuple[int, ...]] = {}
         self.unlistable: dict[int, Failure] = {}
         self.undescribable: dict[str, Failure] = {}
@@ -98,13 +111,16 @@ class FakeCluster:
         self.admin.__enter__.return_value = self.admin
         self.admin.__exit__.return_value = None
         self.admin.brokers.side_effect = lambda **_: self.brokers
+        self.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
         self.admin.list_groups.side_effect = self._list_groups
-        self.admin.deadline.side_effect = lambda: Deadline.after(30.0)
+        self.admin.deadline.side_effect = lambda timeout=30.0: Deadline.after(timeout)
         self.admin.describe_consumer_groups.side_effect = self._describe_consumer_groups
         self.admin.describe_with_offsets.side_effect = self._describe_with_offsets
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
         self.admin.list_partitions.side_effect = self._list_partitions
+        self.admin.list_record_times.side_effect = self._list_record_times
+        self.connect(self.admin)
 
     def add(
         self,
@@ -125,6 +141,11 @@ class FakeCluster:
         self.descriptions[group] = GroupDescription(**{**described, **description})
         self.offsets[group] = committed(group, commits or {}, refused)
 
+    def set_commits(self, group: str, commits: Mapping[TopicPartition, CommittedOffset | None]) -> None:
+        """Replace the commits of a group; partitions that the broker refuses stay."""
+        plain: Commits = {(key.topic, key.partition): commit for key, commit in commits.items()}
+        self.offsets[group] = GroupOffsets(committed(group, plain).topics, self.offsets[group].failed)
+
     def end(self, topic: str, *ends: int, starts: Sequence[int] = ()) -> None:
         """Set the log end offsets, and the log start offsets, of the topic's partitions from 0 on."""
         self.partitions[topic] = tuple(range(len(ends)))
@@ -135,11 +156,16 @@ class FakeCluster:
         """Raise this error from every operation, as the client does when no broker can be reached."""
         for operation in (
             "brokers",
+            "cluster_id",
             "list_groups",
             "describe_consumer_groups",
             "describe_with_offsets",
             "list_consumer_group_offsets",
             "list_offsets",
+            "alter_consumer_group_offsets",
+            "delete_consumer_group_offsets",
+            "delete_consumer_groups",
+            "remove_members_from_consumer_group",
         ):
             getattr(self.admin, operation).side_effect = error
 
@@ -179,13 +205,36 @@ class FakeCluster:
         return self._describe_consumer_groups(described), self._list_consumer_group_offsets(dict.fromkeys(offsets))
 
     def _list_offsets(
-        self, partitions: Iterable[tuple[str, int]], *, spec: OffsetSpec = OffsetSpec.latest(), **_: Any
+        self,
+        partitions: Iterable[tuple[str, int]],
+        *,
+        spec: OffsetSpec = OffsetSpec.latest(),
+        isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        **_: Any,
     ) -> Results[TopicPartition, int | None]:
-        offsets = self.starts if spec == OffsetSpec.earliest() else self.ends
+        ends: Mapping[TopicPartition, int | None] = self.starts if spec == OffsetSpec.earliest() else self.ends
+        if ends is self.ends and isolation_level is IsolationLevel.READ_COMMITTED:
+            ends = self.ends | self.stable_ends
+        offsets = ends if spec.timestamp < 0 else self.found
         wanted = [TopicPartition(*partition) for partition in partitions]
         failed = {key: self.leaderless[key] for key in wanted if key in self.leaderless}
         return Results(
             succeeded={key: offsets[key] for key in wanted if key in offsets and key not in failed}, failed=failed
+        )
+
+    def _list_record_times(
+        self, positions: Iterable[RecordPosition], *, isolation_level: IsolationLevel, **_: Any
+    ) -> Results[RecordPosition, RecordTime | None]:
+        wanted = list(positions)
+        self.record_requests.append((wanted, isolation_level))
+        late: dict[str, Any] = {"code": None, "name": "TIMEOUT", "message": "the record was not read within 30 s"}
+        return Results(
+            succeeded={key: self.records[key] for key in wanted if key in self.records},
+            failed={
+                key: Failure(topic=key.topic, partition=key.partition, **late)
+                for key in wanted
+                if key not in self.records
+            },
         )
 
     def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:

@@ -29,11 +29,15 @@ APIS = {api.key: api for api in ALL}
 NEWEST: Mapping[str, tuple[int, int]] = {
     "ApiVersions": (0, 5),
     "ConsumerGroupDescribe": (0, 1),
+    "DeleteGroups": (0, 2),
     "DescribeGroups": (0, 6),
     "FindCoordinator": (0, 6),
+    "LeaveGroup": (0, 5),
     "ListGroups": (0, 5),
     "ListOffsets": (1, 11),
     "Metadata": (0, 13),
+    "OffsetCommit": (2, 10),
+    "OffsetDelete": (0, 0),
     "OffsetFetch": (1, 10),
 }
 _UNSUPPORTED_VERSION = 35

@@ -6,7 +6,7 @@ cluster = ScriptedCluster(brokers=3, groups={"orders": Group(coordinator=2, comm
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -15,6 +15,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
+from tests.fakes.scripted_changes import ScriptedChanges
 
 _UNKNOWN_TOPIC = 3
 _NOT_LEADER = 6
@@ -25,7 +26,7 @@ _UNKNOWN_TOPIC_ID = 100
 _READ_COMMITTED = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Commit:
     """A committed offset with the fields of an OffsetFetch response."""
 
@@ -37,7 +38,10 @@ class Commit:
 
 @dataclass(kw_only=True)
 class Group:
-    """A group as its coordinator knows it. OffsetFetch and both describe APIs return `error` for it."""
+    """A group as its coordinator knows it. All APIs but ListGroups return `error` for it.
+
+    `subscribed` are the topics whose commits cannot be deleted.
+    """
 
     coordinator: int = 1
     type: str = "Classic"
@@ -46,11 +50,12 @@ class Group:
     assignor: str = "range"
     commits: Mapping[tuple[str, int], int | Commit] = field(default_factory=dict)
     members: Sequence[Struct] = ()
+    subscribed: Collection[str] = ()
     epoch: int = 4
     error: int = 0
 
 
-class ScriptedCluster:
+class ScriptedCluster(ScriptedChanges):
     """Brokers 1 to `brokers`; use it as a context manager, or close it.
 
     `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` have log end and log start

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka_groups.admin.driver import ApiDriver, ApiResult, RequestSpec
+from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.driver import ApiDriver, RequestSpec
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 
@@ -14,6 +15,9 @@ class SilentHandler:
     """A handler that builds no requests and handles no responses, because tests pass the results to the driver."""
 
     api = None
+
+    def __init__(self, *, idempotent: bool = True) -> None:
+        self.idempotent = idempotent
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         raise NotImplementedError
@@ -25,8 +29,17 @@ class SilentHandler:
         return Failure.of(error, group=key, broker=broker)
 
 
-def driver_of(*keys: str, known: Mapping[str, int] | None = None, jitter: float = 0.5) -> ApiDriver[str, str]:
-    return ApiDriver(keys, handler=SilentHandler(), lookup=SilentHandler(), known=known or {}, jitter=lambda: jitter)
+def driver_of(
+    *keys: str,
+    known: Mapping[str, int] | None = None,
+    jitter: float = 0.5,
+    gather: bool = False,
+    idempotent: bool = True,
+) -> ApiDriver[str, str]:
+    handler = SilentHandler(idempotent=idempotent)
+    return ApiDriver(
+        keys, handler=handler, lookup=SilentHandler(), known=known or {}, gather=gather, jitter=lambda: jitter
+    )
 
 
 def only(specs: list[RequestSpec[str]]) -> RequestSpec[str]:

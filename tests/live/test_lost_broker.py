@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.groups.clients import CommandResult, open_admin, run_command
+from tests.live.groups.clients import CommandResult, open_admin, read_offsets, run_command
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.coordination import await_coordinators
 from tests.live.groups.members import many_simple
@@ -57,9 +58,9 @@ def _are_described(cluster: Cluster, groups: list[str]) -> bool:
         return not admin.describe_consumer_groups(groups).failed
 
 
-def _run_timed(cluster: Cluster, *arguments: str) -> CommandResult:
+def _run_timed(cluster: Cluster, *arguments: str, home: Path | None = None) -> CommandResult:
     started = time.monotonic()
-    result = run_command(cluster.bootstrap, *arguments)
+    result = run_command(cluster.bootstrap, *arguments, home=home)
     assert time.monotonic() - started < SOON_S
     return result
 
@@ -116,3 +117,66 @@ def test_after_a_lost_bootstrap_server_the_next_one_is_used(cluster: Cluster, gr
     assert (result.err, result.code) == ("", 0)
     assert servers[LOST - 1] in alone.err
     assert (alone.out, len(alone.notes), alone.code) == ("", 1, 1)
+
+
+def test_a_partition_without_a_leader_delays_no_time_lag_of_others(
+    cluster: Cluster, groups: list[str], topic: str
+) -> None:
+    result = _run_timed(cluster, "lag", groups[0], "--time", "--by", "partition", "--format", "json")
+
+    (found,) = result.json["groups"]
+    qualities = {row["partition"]: row["time_lag_quality"] for row in found["rows"]}
+    assert qualities == {0: "exact", 1: "unknown", 2: "exact"}
+    assert found["time_lag_quality"] == "lower_bound"
+    assert [(each["topic"], each["partition"]) for each in result.json["errors"]] == [(topic, 1)]
+    assert result.code == 3
+
+
+def test_a_partition_without_a_leader_is_not_reset_and_the_others_are(
+    cluster: Cluster, groups: list[str], topic: str, tmp_path: Path
+) -> None:
+    arguments = ("reset", groups[1], "--all-topics", "--to-latest", "--execute", "--yes")
+    result = _run_timed(cluster, *arguments, home=tmp_path)
+    offsets = read_offsets(cluster.bootstrap, groups[1])
+    undone = _run_timed(cluster, "undo", "--execute", "--yes", home=tmp_path)
+
+    assert offsets == {(topic, 0): 7, (topic, 1): 2, (topic, 2): 7}
+    assert [(row[2], row[-1]) for row in result.rows[1:]] == [("0", "done"), ("1", "refused"), ("2", "done")]
+    assert (f"{topic}-1" in result.err, result.err.count("Error: "), result.code) == (True, 1, 3)
+    # Commits are restored without the log.
+    assert read_offsets(cluster.bootstrap, groups[1]) == {(topic, 0): 1, (topic, 1): 2, (topic, 2): 3}
+    assert undone.code == 0
+
+
+def test_a_partition_without_a_leader_alone_is_refused(
+    cluster: Cluster, groups: list[str], topic: str, tmp_path: Path
+) -> None:
+    arguments = ("reset", groups[2], "--topic", f"{topic}:1", "--to-offset", "5", "--execute", "--yes")
+    result = _run_timed(cluster, *arguments, home=tmp_path)
+
+    assert read_offsets(cluster.bootstrap, groups[2])[topic, 1] == 2
+    assert (result.notes[-1], result.code) == ("Nothing was changed.", 1)
+
+
+def test_outside_the_scope_a_partition_without_a_leader_does_no_harm(
+    cluster: Cluster, groups: list[str], topic: str, tmp_path: Path
+) -> None:
+    arguments = ("reset", *groups[3:6], "--topic", f"{topic}:0,2", "--to-offset", "5", "--execute", "--yes")
+    result = _run_timed(cluster, *arguments, home=tmp_path)
+
+    offsets = [read_offsets(cluster.bootstrap, group) for group in groups[3:6]]
+    assert offsets == [{(topic, 0): 5, (topic, 1): 2, (topic, 2): 5}] * 3
+    assert ("Error" in result.err, result.code) == (False, 0)
+
+
+def test_groups_and_commits_are_deleted_whatever_leads_their_partitions(
+    cluster: Cluster, groups: list[str], topic: str, tmp_path: Path
+) -> None:
+    deletions = (("delete-offsets", groups[6], "--topic", f"{topic}:0,1"), ("delete", groups[7]))
+    for arguments in deletions:
+        result = _run_timed(cluster, *arguments, "--execute", "--yes", home=tmp_path)
+        assert result.code == 0, result.err
+        undone = _run_timed(cluster, "undo", "--execute", "--yes", home=tmp_path)
+        assert undone.code == 0, undone.err
+    for group in groups[6:8]:
+        assert read_offsets(cluster.bootstrap, group) == {(topic, 0): 1, (topic, 1): 2, (topic, 2): 3}

@@ -25,13 +25,18 @@ def test_each_constant_has_the_number_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("number", "name"),
     [
-        (134, "GROUP_DELETION_FAILED"),
         (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED"),
         (136, "CONTROLLER_ID_NOT_REGISTERED"),
     ],
 )
 def test_codes_of_kafka_4_4_are_known(number: int, name: str) -> None:
     assert error_code(number) == ErrorCode(number, name, name.lower().replace("_", " "), retriable=False)
+
+
+def test_a_code_that_users_meet_has_a_sentence_of_its_own() -> None:
+    assert error_code(134).name == "GROUP_DELETION_FAILED"
+    for number in (12, 24, 25, 27, 68, 69, 82, 86, 134):
+        assert error_code(number).sentence != error_code(number).name.lower().replace("_", " ")
 
 
 def test_a_code_newer_than_the_table_is_named_by_its_number_and_is_not_retriable() -> None:

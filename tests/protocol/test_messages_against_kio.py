@@ -24,7 +24,7 @@ from kafka_groups.protocol import (
 )
 from kafka_groups.protocol.messages import API_VERSIONS, LIST_OFFSETS, METADATA, OFFSET_FETCH, Api
 from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
-from tests.admin.network.exchange import EVERY_VERSION, SUPPORTED, encoded_body, id_of
+from tests.admin.network.exchange import SUPPORTED, encoded_body, id_of
 from tests.protocol.golden_messages import BY_NAME
 from tests.protocol.kio_bridge import (
     assignment_class,
@@ -41,6 +41,11 @@ from tests.protocol.values import VALUES, integers, structs
 
 pytestmark = pytest.mark.slow
 BOTH_KINDS = pytest.mark.parametrize("kind", ["request", "response"])
+# Version 3 of DeleteGroups is newer than kio; golden bytes of Kafka's own classes have it.
+NOT_IN_KIO = [("DeleteGroups", 3)]
+EVERY_VERSION = pytest.mark.parametrize(
+    ("api", "version"), [each for each in SUPPORTED if (each[0].name, each[1]) not in NOT_IN_KIO], ids=id_of
+)
 TAGGED = [(api, version) for api, version in SUPPORTED if api.is_flexible(version) and api.response_tags]
 
 # The same examples on every run, so that only a change of the code can make a test fail.
@@ -52,12 +57,19 @@ STABLE = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
-# The 59 versions share two headers of requests and two of responses, which get hundreds of examples each all the same.
+# The versions share two headers of requests and two of responses, which get hundreds of examples each all the same.
 HEADERS = settings(STABLE, max_examples=10)
 
 
 def _write_raw(out: Writable, data: bytes) -> None:
     out.write(data)
+
+
+def test_kio_lacks_the_versions_that_are_not_compared_with_it() -> None:
+    by_name = {api.name: api for api, _ in SUPPORTED}
+    for name, version in NOT_IN_KIO:
+        with pytest.raises(ModuleNotFoundError):
+            kio_class(by_name[name], "request", version)
 
 
 @BOTH_KINDS

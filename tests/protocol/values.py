@@ -46,7 +46,7 @@ def _values(field: Field, version: int) -> st.SearchStrategy[Any]:
 
 
 def _never_null(field: Field, version: int) -> st.SearchStrategy[Any]:
-    if field.name == "session_lifetime_ms":
+    if field.name in ("session_lifetime_ms", "retention_time_ms"):
         return _LIFETIMES
     match field.type:
         case Primitive():

@@ -5,14 +5,23 @@
         print(results.succeeded["checkout"])    # its committed offsets, by partition
         print(results.failed)                   # a failure for each group that has no result
 
-`client` has the operations, `driver` their state, `lookup` finds brokers, `handlers` build requests and handle
-responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.
+`client` has the operations, `cluster_client` their base, `driver` their state, `lookup` finds brokers, `handlers` build
+requests and handle responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.
 """
 
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec, Timeout
+from kafka_groups.admin.api import (
+    Admin,
+    Deadline,
+    IsolationLevel,
+    MemberIdentity,
+    OffsetSpec,
+    RecordPosition,
+    RecordTime,
+    Timeout,
+)
 from kafka_groups.admin.client import GroupAdmin
 
 if TYPE_CHECKING:
@@ -26,9 +35,12 @@ __all__ = [
     "Features",
     "GroupAdmin",
     "IsolationLevel",
+    "MemberIdentity",
     "OffsetAndTimestamp",
     "OffsetSpec",
     "PartitionTime",
+    "RecordPosition",
+    "RecordTime",
     "Timeout",
     "Topic",
 ]

@@ -7,7 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
-from kafka_groups.model import Broker, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
+from kafka_groups.model import (
+    Broker,
+    CommittedOffset,
+    Failure,
+    GroupDescription,
+    GroupListing,
+    GroupOffsets,
+    Results,
+    TopicPartition,
+)
 
 
 class Deadline(NamedTuple):
@@ -84,14 +93,39 @@ class OffsetSpec(NamedTuple):
         return cls(timestamp_ms)
 
 
+class RecordPosition(NamedTuple):
+    """An offset of a partition, from which on a caller wants the first record."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class RecordTime(NamedTuple):
+    """The offset of a record, and its timestamp in milliseconds since 1970; None for a record without one."""
+
+    offset: int
+    timestamp_ms: int | None
+
+
+class MemberIdentity(NamedTuple):
+    """A member of a group, by its id (empty if unknown), by its `group.instance.id`, or by both."""
+
+    member_id: str
+    group_instance_id: str | None
+
+
 class Admin(Protocol):
-    """The operations that the use cases of `groups` need. GroupAdmin provides them over Kafka's protocol."""
+    """The operations that `groups` and `changes` need. GroupAdmin provides them over Kafka's protocol."""
 
     def deadline(self, timeout: Timeout | None = None) -> Deadline:
         """Return a deadline that calls share, `timeout` seconds from now."""
 
     def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
         """Return the brokers of the cluster, by id."""
+
+    def cluster_id(self, *, timeout: Timeout | None = None) -> str:
+        """Return the id of the cluster."""
 
     def list_groups(
         self,
@@ -135,3 +169,33 @@ class Admin(Protocol):
         self, topics: Iterable[str], *, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:
         """List the partitions of topics."""
+
+    def list_record_times(
+        self,
+        positions: Iterable[tuple[str, int, int]],
+        *,
+        isolation_level: IsolationLevel = ...,
+        timeout: Timeout | None = None,
+    ) -> Results[RecordPosition, RecordTime | None]:
+        """Read the first record at or after each position; None if there is none."""
+
+    def alter_consumer_group_offsets(
+        self,
+        offsets: Mapping[str, Mapping[tuple[str, int], CommittedOffset]],
+        *,
+        timeout: Timeout | None = None,
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Commit offsets of groups; None for each partition that is done."""
+
+    def delete_consumer_group_offsets(
+        self, partitions: Mapping[str, Iterable[tuple[str, int]]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Delete committed offsets of groups; None for each partition that is done."""
+
+    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, None]:
+        """Delete groups with their commits."""
+
+    def remove_members_from_consumer_group(
+        self, members: Mapping[str, Iterable[MemberIdentity]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[MemberIdentity, Failure | None]]:
+        """Remove members from groups; None for each member that is done."""

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Final, Self, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, to_names
-from kafka_groups.admin.driver import ApiDriver, ApiHandler
-from kafka_groups.admin.event_loop import Drivers, run_until_complete
-from kafka_groups.admin.lookup import CoordinatorStrategy, LocationCache, PartitionLeaderStrategy, store_locations
-from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import ConnectionFailedError, MalformedResponseError
-from kafka_groups.model import Broker, Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
-from kafka_groups.settings import ConnectionSettings, settings_from
+from kafka_groups.admin.api import Deadline, IsolationLevel, MemberIdentity, OffsetSpec, Timeout, to_names
+from kafka_groups.admin.api_handler import ApiHandler
+from kafka_groups.admin.cluster_client import ClusterClient
+from kafka_groups.admin.driver import ApiDriver
+from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
+from kafka_groups.admin.network.connection_pool import ANY_BROKER
+from kafka_groups.model import (
+    CommittedOffset,
+    Failure,
+    GroupDescription,
+    GroupListing,
+    GroupOffsets,
+    Results,
+    TopicPartition,
+)
 
-K = TypeVar("K", bound=Hashable)
+if TYPE_CHECKING:
+    from kafka_groups.admin.handlers.group_change import GroupChangeHandler
+
+T = TypeVar("T", bound=Hashable)
 V = TypeVar("V")
-Progress = Callable[[str, int, int], None]
-# Listings that follow each other closely belong together; a later one is the next poll of a caller.
-_METADATA_MAX_AGE_S: Final = 1.0
+# A broker handles the requests of a connection one after the other, and it responds to a change when the replicas have
+# it. So changes of one request a group go out on several connections to a coordinator.
+_CHANGE_CONNECTIONS: Final = 8
 
 
-class GroupAdmin:
-    """A client of one cluster, for reading its groups. It changes nothing on the cluster and joins no group.
+class GroupAdmin(ClusterClient):
+    """A client of one cluster, for reading and changing its groups. It joins no group.
+
+    Four methods change groups: they alter or delete committed offsets, delete groups, and remove members. If the
+    response to a change is lost, the change is not sent again, and its failure is OUTCOME_UNKNOWN. All others change
+    nothing on the cluster.
 
     `settings` are properties by Java's or librdkafka's names, as on the command line; one that has no effect is
     refused with a SettingsError. The environment, profiles and config files are not read. The client connects at the
@@ -44,56 +56,6 @@ class GroupAdmin:
     calls: groups that were just listed need no lookup, because brokers list what they coordinate. `progress` receives
     the name of the operation, the number of items that are completed, and of all.
     """
-
-    def __init__(
-        self,
-        settings: Mapping[str, str | float] | ConnectionSettings,
-        *,
-        progress: Progress | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        pool: BrokerPool | None = None,
-    ) -> None:
-        self._settings = settings_from(settings) if isinstance(settings, Mapping) else settings
-        self._progress = progress
-        self._clock = clock
-        self._pool = pool or BrokerPool(self._settings, clock=clock)
-        self._refreshed_at: float | None = None
-        self._is_closed = False
-        self._known = LocationCache()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections. Later calls raise ConnectionFailedError."""
-        self._is_closed = True
-        self._pool.close()
-
-    @property
-    def requests_sent(self) -> Counter[tuple[str, int]]:
-        """Return the number of requests sent so far by (API name, version), including the set-up of connections."""
-        return self._pool.sent
-
-    def deadline(self, timeout: Timeout | None = None) -> Deadline:
-        """Return a deadline that calls share: `timeout` seconds from now, by default those of the settings (30)."""
-        if isinstance(timeout, Deadline):
-            return timeout
-        return Deadline.after(self._settings.timeout_s if timeout is None else timeout, self._clock)
-
-    def brokers(self, *, timeout: Timeout | None = None) -> Mapping[int, Broker]:
-        """Return the brokers of the cluster, by id."""
-        self._connect(timeout)
-        return self._pool.brokers
-
-    def cluster_id(self, *, timeout: Timeout | None = None) -> str:
-        """Return the id of the cluster. Raises MalformedResponseError if the brokers return none."""
-        self._connect(timeout)
-        if self._pool.cluster_id is None:
-            raise MalformedResponseError("the broker's Metadata response contains no cluster id")
-        return self._pool.cluster_id
 
     def list_groups(
         self,
@@ -187,8 +149,10 @@ class GroupAdmin:
     ) -> Results[str, tuple[int, ...]]:
         """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
-        known = dict.fromkeys(to_names(topics), ANY_BROKER)
-        return self._request("reading topics", handlers.ListPartitionsHandler(), known, known, deadline).results()
+        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.ListPartitionsHandler()
+        results = self._request("reading topics", handler, known, known, deadline).results()
+        self._known.leaders.update(handler.leaders)
+        return results
 
     def offsets_for_times(
         self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
@@ -224,22 +188,54 @@ class GroupAdmin:
         known = {broker: broker for broker in sorted(self._pool.brokers)}
         return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
 
-    def _connect(self, timeout: Timeout | None) -> Deadline:
-        """Reach the cluster if no call did so before, and return the deadline of this call."""
-        if self._is_closed:
-            raise ConnectionFailedError("the client is closed")
-        deadline = self.deadline(timeout)
-        if self._refreshed_at is None:
-            self._pool.open(deadline.end)
-            self._refreshed_at = self._clock()
-        return deadline
+    def alter_consumer_group_offsets(
+        self,
+        offsets: Mapping[str, Mapping[tuple[str, int], CommittedOffset]],
+        *,
+        timeout: Timeout | None = None,
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Commit offsets of groups without members. A group that does not exist is created.
 
-    def _refresh(self, deadline: Deadline) -> None:
-        """Update the brokers, which come and go: each of them lists its own groups. AdminError if none responds."""
-        assert self._refreshed_at is not None
-        if self._clock() - self._refreshed_at >= _METADATA_MAX_AGE_S:
-            self._pool.refresh(deadline.at)
-            self._refreshed_at = self._clock()
+        In `succeeded` each partition of a group is None, or its failure. A group is in `failed` if none of its
+        partitions is known to be done.
+        """
+        deadline = self._connect(timeout)
+        wanted = {
+            group: {TopicPartition(*key): commit for key, commit in commits.items()}
+            for group, commits in offsets.items()
+        }
+        handler = handlers.AlterConsumerGroupOffsetsHandler(wanted)
+        return self._change_items("committing offsets", handler, wanted, deadline)
+
+    def delete_consumer_group_offsets(
+        self, partitions: Mapping[str, Iterable[tuple[str, int]]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Delete committed offsets of groups, of topics to which no member subscribes (Kafka 2.4).
+
+        In `succeeded` each partition of a group is None, or its failure, also if it had no commit.
+        """
+        deadline = self._connect(timeout)
+        wanted = {group: [TopicPartition(*key) for key in keys] for group, keys in partitions.items()}
+        handler = handlers.DeleteConsumerGroupOffsetsHandler(wanted)
+        return self._change_items("deleting offsets", handler, wanted, deadline)
+
+    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, None]:
+        """Delete groups of any type, with their commits (Kafka 1.1). A group with members fails."""
+        deadline = self._connect(timeout)
+        handler = handlers.DeleteConsumerGroupsHandler()
+        return self._change("deleting groups", handler, to_names(groups), deadline, gather=True)
+
+    def remove_members_from_consumer_group(
+        self, members: Mapping[str, Iterable[MemberIdentity]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[MemberIdentity, Failure | None]]:
+        """Remove members from groups: by their ids, by their `group.instance.id` (Kafka 2.4), or by both.
+
+        In `succeeded` each member of a group is None, or its failure. A member that still runs joins the group again.
+        """
+        deadline = self._connect(timeout)
+        wanted = {group: [MemberIdentity(*member) for member in each] for group, each in members.items()}
+        handler = handlers.RemoveMembersFromConsumerGroupHandler(wanted)
+        return self._change_items("removing members", handler, wanted, deadline)
 
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
@@ -264,36 +260,40 @@ class GroupAdmin:
         self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
 
-    def _locate(self, groups: Iterable[str], deadline: Deadline) -> Mapping[str, Failure]:
-        """Find the coordinators of groups, in one lookup for those not yet known; return what failed."""
-        unknown = dict.fromkeys((group for group in groups if group not in self._known.coordinators), ANY_BROKER)
-        driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
-        self._known.coordinators.update(driver.completed)
-        return driver.failed
-
-    def _request(
+    def _change_items(
         self,
         operation: str,
-        handler: ApiHandler[K, V],
-        keys: Iterable[K],
-        known: Mapping[K, int],
+        handler: GroupChangeHandler[T],
+        items: Mapping[str, Collection[T]],
+        deadline: Deadline,
+    ) -> Results[str, Mapping[T, Failure | None]]:
+        """Change items of groups. A group without any needs no request."""
+        results = self._change(operation, handler, [group for group, wanted in items.items() if wanted], deadline)
+        nothing: dict[str, Mapping[T, Failure | None]] = {group: {} for group, wanted in items.items() if not wanted}
+        with_outcomes = handler.with_outcomes(results)
+        return with_outcomes._replace(succeeded={**nothing, **with_outcomes.succeeded})
+
+    def _change(
+        self,
+        operation: str,
+        handler: ApiHandler[str, V],
+        groups: Iterable[str],
         deadline: Deadline,
         *,
-        lookup: ApiHandler[K, int] | None = None,
-    ) -> ApiDriver[K, V]:
-        driver = ApiDriver(keys, handler=handler, lookup=lookup, known=known)
-        self._run(operation, [driver], deadline)
-        return driver
-
-    def _run(
-        self, operation: str, drivers: Drivers, deadline: Deadline, *, follow_up: Callable[[], Drivers] = tuple
-    ) -> None:
-        report = self._progress
-        run_until_complete(
-            self._pool,
-            drivers,
-            deadline=deadline,
-            clock=self._clock,
-            follow_up=follow_up,
-            progress=None if report is None else lambda done, total: report(operation, done, total),
+        gather: bool = False,
+    ) -> Results[str, V]:
+        """Run a change of groups at their coordinators. A group that it creates or deletes has no known type."""
+        self._known.take_listing()
+        wanted, known = tuple(groups), self._known.coordinators
+        self._known.forget_types(wanted)
+        driver = ApiDriver(
+            wanted,
+            handler=handler,
+            lookup=CoordinatorStrategy(),
+            known=known,
+            gather=gather,
+            connections=1 if gather else _CHANGE_CONNECTIONS,
         )
+        self._run(operation, [driver], deadline)
+        store_locations(known, driver.locations, driver.failed)
+        return driver.results()

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from kafka_groups.admin.api_handler import ApiHandler, ApiResult
 from kafka_groups.errors import (
     AdminError,
     BrokerTimeoutError,
     ConnectionFailedError,
     MissingFromResponseError,
     NameNotResolvedError,
+    OutcomeUnknownError,
     TimeoutExceededError,
     TlsFailedError,
 )
-from kafka_groups.model import Broker, Failure, Results
+from kafka_groups.model import Failure, Results
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -33,48 +34,16 @@ _MAX_BACKOFF_S: Final = 1.0
 _JITTER: Final = 0.2
 # Retries of a key whose coordinator accepts no connection (some 3 s, with lookups between them).
 _MAX_LOST_CONNECTIONS: Final = 6
-
-
-@dataclass(kw_only=True)
-class ApiResult(Generic[K, V]):
-    """The outcome of one response for each of its keys.
-
-    Unmapped keys moved to another broker, retriable keys may succeed at the same broker; the text beside them is the
-    reason, which is reported if the deadline passes. `brokers` are the brokers whose addresses a lookup returned.
-    """
-
-    completed: dict[K, V] = field(default_factory=dict)
-    failed: dict[K, AdminError] = field(default_factory=dict)
-    unmapped: dict[K, str] = field(default_factory=dict)
-    retriable: dict[K, str] = field(default_factory=dict)
-    brokers: list[Broker] = field(default_factory=list)
-
-
-class ApiHandler(Protocol[K, V]):
-    """One Admin operation: how keys become requests, and what a response means for them."""
-
-    @property
-    def api(self) -> Any:
-        """The protocol.Api of the requests."""
-
-    def build_requests(self, keys: Sequence[K], version: int) -> list[tuple[Sequence[K], Mapping[str, Any]]]:
-        """Split keys into request bodies of this version, each with its keys.
-
-        Raises UnsupportedVersionError if this version cannot express the request.
-        """
-
-    def handle_response(self, keys: Sequence[K], version: int, payload: bytes) -> ApiResult[K, V]:
-        """Return what the response means for each key. Raises SchemaError if the bytes are malformed."""
-
-    def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
-        """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
+# Fewer keys than this are not worth another connection.
+MIN_KEYS_PER_CONNECTION: Final = 16
 
 
 class RequestSpec(NamedTuple, Generic[K]):
-    """Keys to request now at a broker, or (broker None) to look up."""
+    """Keys to request now at a broker, on one of the connections to it, or (broker None) to look up."""
 
     broker: int | None
     keys: tuple[K, ...]
+    connection: int = 0
 
 
 class _Batch(NamedTuple, Generic[K]):
@@ -87,7 +56,9 @@ class ApiDriver(Generic[K, V]):
     """The progress of a set of keys to their results.
 
     `known` maps keys to brokers: they skip the lookup until a broker returns that it no longer handles
-    them. Without a `lookup` every key must be known, and unmapped keys stay with their broker.
+    them. Without a `lookup` every key must be known, and unmapped keys stay with their broker. With `gather` the keys
+    that were looked up wait for the other lookups in flight, so that a broker gets one request for all. With several
+    `connections` the keys of a broker are spread over them; none but the first is used after one of them was lost.
     """
 
     def __init__(
@@ -97,6 +68,8 @@ class ApiDriver(Generic[K, V]):
         handler: ApiHandler[K, V],
         lookup: ApiHandler[K, int] | None,
         known: Mapping[K, int],
+        gather: bool = False,
+        connections: int = 1,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.handler = handler
@@ -105,12 +78,18 @@ class ApiDriver(Generic[K, V]):
         self.failed: dict[K, Failure] = {}
         self.locations: dict[K, int] = {}
         self._keys = tuple(dict.fromkeys(keys))
+        self._gather = gather
+        self._connections = connections
         self._jitter = jitter
         self._retries: dict[K, int] = {}
         self._lost_connections: dict[K, int] = {}
         self._reasons: dict[K, str] = {}
         self._last_broker: dict[K, int] = {}
         self._requested_at: dict[K, int] = {}
+        self._unsent: dict[K, str] = {}
+        self._maybe_made: set[K] = set()
+        self._in_lookup: set[K] = set()
+        self._found: dict[K, int] = {}
         self._pending: list[_Batch[K]] = []
         self._start(known)
 
@@ -127,15 +106,24 @@ class ApiDriver(Generic[K, V]):
         return len(self._keys)
 
     def ready(self, now: float) -> list[RequestSpec[K]]:
-        """Return the requests to send now: one a broker, and one for all lookups. They are in flight afterwards."""
+        """Return the requests to send now: one a connection, and one for all lookups. They are in flight afterwards."""
         due = [batch for batch in self._pending if batch.not_before <= now]
         self._pending = [batch for batch in self._pending if batch.not_before > now]
         merged: dict[int | None, list[K]] = {}
         for batch in due:
             merged.setdefault(batch.broker, []).extend(batch.keys)
+            for key in batch.keys if self._unsent else ():
+                self._unsent.pop(key, None)
+            self._in_lookup.update(batch.keys if batch.broker is None else ())
             # Where each key waits for a response; -1 is any broker.
             self._requested_at.update(dict.fromkeys(batch.keys, -1 if batch.broker is None else batch.broker))
-        return [RequestSpec(broker=broker, keys=tuple(keys)) for broker, keys in merged.items()]
+        return [spec for broker, keys in merged.items() for spec in self._spread(broker, keys)]
+
+    def _spread(self, broker: int | None, keys: Sequence[K]) -> list[RequestSpec[K]]:
+        """Return the requests of a broker, one for each connection to it."""
+        is_single = broker is None or bool(self._lost_connections)
+        count = 1 if is_single else max(1, min(self._connections, len(keys) // MIN_KEYS_PER_CONNECTION))
+        return [RequestSpec(broker, tuple(keys[at::count]), connection=at) for at in range(count)]
 
     def wakes_at(self) -> float | None:
         """Return the time at which the next request becomes ready; None if none is pending."""
@@ -150,23 +138,40 @@ class ApiDriver(Generic[K, V]):
         failed, completed = _take(result.failed, remaining), _take(result.completed, remaining)
         unmapped, retriable = _take(result.unmapped, remaining), _take(result.retriable, remaining)
         if spec.broker is None:
-            self._request_at(completed, now)
+            self._end_lookup(spec.keys, completed, now)
         else:
             self.completed.update(completed)
         for key, error in failed.items():
             self._fail(key, error, spec.broker)
+        continued = [key for key in result.continued if key in remaining]
+        remaining.difference_update(continued)
+        if spec.broker is not None:
+            self._request_at(dict.fromkeys(continued, spec.broker), now)
+        missing = MissingFromResponseError("it is missing from the broker's response")
+        lost = OutcomeUnknownError.because(missing) if self._is_change(spec.broker) else missing
         for key in (key for key in spec.keys if key in remaining):
-            self._fail(key, MissingFromResponseError("it is missing from the broker's response"), spec.broker)
+            self._fail(key, lost, spec.broker)
+        if self._is_change(spec.broker):
+            self._maybe_made.update(result.maybe_made)
         self._retry(unmapped, now, broker=None if self.lookup else spec.broker)
         self._retry(retriable, now, broker=spec.broker)
 
-    def on_failure(self, spec: RequestSpec[K], keys: Collection[K], error: AdminError, now: float) -> None:
+    def on_failure(
+        self, spec: RequestSpec[K], keys: Collection[K], error: AdminError, now: float, *, was_sent: bool = False
+    ) -> None:
         """Record an error in place of a response. After a lost connection the keys go back to the lookup.
 
         So do keys of a broker whose name has no address, if there is a lookup: a container that is being replaced is
         known under its new name soon. A request for any broker goes to the next one, whatever is wrong with this one.
+        A request that is not idempotent is not sent again if it `was_sent`: what became of its keys is unknown.
         """
         remaining = [key for key in keys if not self._is_key_finished(key)]
+        if was_sent and self._is_change(spec.broker):
+            for key in remaining:
+                self._fail(key, OutcomeUnknownError.because(error), spec.broker)
+            return
+        if spec.broker is None:
+            self._end_lookup(keys, {}, now)
         for_any_broker = spec.broker is None or spec.broker < 0
         may_retry = isinstance(error, ConnectionFailedError) or (
             (for_any_broker or self.lookup is not None) and isinstance(error, NameNotResolvedError)
@@ -187,20 +192,36 @@ class ApiDriver(Generic[K, V]):
                 retriable[key] = str(error)
         self._retry(retriable, now, broker=None if self.lookup else spec.broker)
 
+    def on_unsent(self, spec: RequestSpec[K], reason: str, now: float) -> None:
+        """Record that a request was given up before it was sent, and why: its keys are not in flight any more."""
+        keys = tuple(key for key in spec.keys if not self._is_key_finished(key))
+        self._unsent.update(dict.fromkeys(keys, reason))
+        self._pending.append(_Batch(not_before=now, broker=spec.broker, keys=keys))
+
     def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
         """Fail every remaining key with a timeout, and with the reason: of the broker's delay, or of the last retry."""
+        pending = {key for batch in self._pending for key in batch.keys}
         for key in self._keys:
             if not self._is_key_finished(key):
                 broker = self._requested_at.get(key)
-                reason = reason_for_delay(broker) if broker is not None else None
+                reason = self._unsent.get(key) or (reason_for_delay(broker) if broker is not None else None)
                 last = f"last: {self._reasons[key]}" if key in self._reasons else None
-                text = f"no response within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
-                error = TimeoutExceededError("; ".join(filter(None, (text, reason or last))))
+                what = "it was not sent" if key in self._unsent else "no response"
+                text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
+                error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason or last))))
+                # The response may still be on its way.
+                if key in self._maybe_made or (key not in pending and self._is_change(broker)):
+                    error = OutcomeUnknownError.because(error)
                 self._fail(key, error, self._last_broker.get(key, broker))
 
     def results(self) -> Results[K, V]:
-        """Return the keys that are done so far."""
-        return Results(succeeded=self.completed, failed=self.failed)
+        """Return the keys that are done so far, in the order of the keys rather than of the responses."""
+        succeeded = {key: self.completed[key] for key in self._keys if key in self.completed}
+        return Results(succeeded=succeeded, failed=self.failed)
+
+    def _is_change(self, broker: int | None) -> bool:
+        """Return whether a request to this broker is not idempotent. Lookups, and requests for any broker, are."""
+        return not self.handler.idempotent and broker is not None and broker >= 0
 
     def _is_key_finished(self, key: K) -> bool:
         return key in self.completed or key in self.failed
@@ -210,6 +231,13 @@ class ApiDriver(Generic[K, V]):
         unknown = tuple(key for key in self._keys if key not in known)
         if unknown:
             self._pending.append(_Batch(not_before=0.0, broker=None, keys=unknown))
+
+    def _end_lookup(self, keys: Iterable[K], found: Mapping[K, int], now: float) -> None:
+        self._in_lookup.difference_update(keys)
+        self._found.update(found)
+        if not (self._gather and self._in_lookup):
+            found, self._found = self._found, {}
+            self._request_at(found, now)
 
     def _request_at(self, brokers: Mapping[K, int], now: float) -> None:
         by_broker: dict[int, list[K]] = {}

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.admin.api import Deadline
-from kafka_groups.admin.driver import ApiDriver, ApiHandler, RequestSpec
+from kafka_groups.admin.api_handler import ApiHandler
+from kafka_groups.admin.driver import ApiDriver, RequestSpec
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.admin.network.request import Request, Response
-from kafka_groups.errors import InvalidRequestError, MalformedResponseError, ResponseTooLargeError
+from kafka_groups.errors import AdminError, InvalidRequestError, MalformedResponseError, ResponseTooLargeError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
 
@@ -41,6 +42,9 @@ class Brokers(Protocol):
 
     def reason_for_delay(self, broker: int) -> str | None:
         """Return why a broker has not responded."""
+
+    def withdraw(self) -> list[Response]:
+        """Give up the requests that must not be sent late, and return them as responses."""
 
     def drop_silent(self) -> None:
         """Close the connections that owe a response, at the end of a call."""
@@ -78,7 +82,24 @@ def run_until_complete(
 
     A call with a share of a deadline goes on as long as it has no result that later calls need time for. `progress`
     receives the number of keys that are done, and the number of keys.
+
+    Requests that are not idempotent are not sent after the deadline, nor by a later call if this one is interrupted.
     """
+    try:
+        _run(pool, drivers, deadline, clock, progress, follow_up)
+    except BaseException:
+        pool.withdraw()
+        raise
+
+
+def _run(
+    pool: Brokers,
+    drivers: Drivers,
+    deadline: Deadline,
+    clock: Callable[[], float],
+    progress: Callable[[int, int], None] | None,
+    follow_up: Callable[[], Drivers],
+) -> None:
     started, limit = clock(), deadline.at
     pool.set_deadline(limit)
     while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
@@ -88,9 +109,7 @@ def run_until_complete(
             limit = _extend(now, deadline, drivers)
             pool.set_deadline(limit)
         if now >= limit:
-            for driver in drivers:
-                driver.expire(max(0.0, limit - started), pool.reason_for_delay)
-            pool.drop_silent()
+            _expire(pool, drivers, now, max(0.0, limit - started))
             return
         for driver in drivers:
             for spec in driver.ready(now):
@@ -103,6 +122,15 @@ def run_until_complete(
         if progress is not None:
             total = sum(driver.key_count() for driver in drivers)
             progress(sum(driver.finished_count() for driver in drivers), total)
+
+
+def _expire(pool: Brokers, drivers: Drivers, now: float, waited_s: float) -> None:
+    """Fail all remaining keys at the deadline."""
+    for response in pool.withdraw():
+        _receive(pool, response, now)
+    for driver in drivers:
+        driver.expire(waited_s, pool.reason_for_delay)
+    pool.drop_silent()
 
 
 def _receive_arrived(pool: Brokers, now: float) -> None:
@@ -124,12 +152,19 @@ def _send(pool: Brokers, driver: ApiDriver[Any, Any], spec: RequestSpec[Any], cl
     for broker, part in _spread(pool, spec):
         token = _Token(driver=driver, spec=part)
         any_broker = spec.broker in (None, ANY_BROKER)
-        request = Request(api=token.handler.api, bodies=_bodies(token), token=token, for_any_broker=any_broker)
+        request = Request(
+            api=token.handler.api,
+            bodies=_bodies(token),
+            token=token,
+            for_any_broker=any_broker,
+            idempotent=token.handler.idempotent,
+            connection=spec.connection,
+        )
         for refused in pool.submit(broker, request):
             _receive(pool, refused, clock())
 
 
-def _bodies(token: _Token) -> Callable[[int], list[tuple[Any, Mapping[str, Any]]]]:
+def _bodies(token: _Token) -> Callable[[int], Sequence[tuple[Any, Mapping[str, Any] | AdminError]]]:
     return lambda version: token.handler.build_requests(token.spec.keys, version)
 
 
@@ -154,19 +189,23 @@ def _receive(pool: Brokers, response: Response, now: float) -> None:
         return
     keys = token.spec.keys if response.part is None else tuple(response.part)
     spec = RequestSpec(broker=token.spec.broker, keys=keys)
-    if isinstance(response.error, (InvalidRequestError, ResponseTooLargeError)) and len(keys) > 1:
+    if response.reason is not None:
+        driver.on_unsent(spec, response.reason, now)
+        return
+    may_repeat = token.handler.idempotent or not response.was_sent
+    if may_repeat and isinstance(response.error, (InvalidRequestError, ResponseTooLargeError)) and len(keys) > 1:
         # A name does not fit into a request, which halving finds; or the response of all keys is too large.
         for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
             _send(pool, driver, RequestSpec(broker=spec.broker, keys=half), lambda: now)
         return
     if response.error is not None:
-        driver.on_failure(spec, keys, response.error, now)
+        driver.on_failure(spec, keys, response.error, now, was_sent=response.was_sent)
         return
     try:
         result = token.handler.handle_response(keys, response.version, response.payload)
     except SchemaError as error:
         malformed = MalformedResponseError(f"the broker's {token.handler.api.name} response is malformed: {error}")
-        driver.on_failure(spec, keys, malformed, now)
+        driver.on_failure(spec, keys, malformed, now, was_sent=True)
         return
     pool.update_brokers(result.brokers)
     driver.on_response(spec, result, now)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError, MissingFromResponseError
 from kafka_groups.model import Broker, Failure, GroupListing, TopicPartition
 from kafka_groups.protocol import Struct
@@ -46,6 +46,7 @@ class CoordinatorStrategy:
     """FindCoordinator: from group ids to broker ids, all in one request since version 4 (KIP-699)."""
 
     api = FIND_COORDINATOR
+    idempotent = True
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return one body for all groups, or one for each on old brokers."""
@@ -84,6 +85,7 @@ class PartitionLeaderStrategy(Generic[P]):
     """
 
     api = METADATA
+    idempotent = True
 
     def build_requests(self, keys: Sequence[P], version: int) -> list[tuple[Sequence[P], Mapping[str, Any]]]:
         """Return one body with each topic once. It never creates a topic."""
@@ -143,6 +145,11 @@ class LocationCache:
             self.coordinators.pop(group, None)
             if listing.coordinator is not None:
                 self.coordinators[group] = listing.coordinator
+
+    def forget_types(self, groups: Iterable[str]) -> None:
+        """Forget the types of groups, so that they are described as groups of unknown type."""
+        for group in groups:
+            self.types.pop(group, None)
 
 
 def store_locations(known: dict[K, int], found: Mapping[K, int], failed: Mapping[K, Failure]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
-from kafka_groups.commands.options import Connection
+from kafka_groups.commands.connection_options import Connection
 from kafka_groups.errors import AdminError, IncompleteResultError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
@@ -36,6 +36,8 @@ class ClusterSession:
     progress: ProgressBar | None
     # What is known to have failed, should the command end early.
     failures: Sequence[Failure] = ()
+    # Failures that were printed before a prompt.
+    printed: frozenset[Failure] = frozenset()
     written: int = 0
     is_ended: bool = False
 
@@ -44,6 +46,23 @@ class ClusterSession:
         self.end_progress()
         for note in notes:
             print_note(self.screen, note)
+
+    def print_failures_early(self, failures: Iterable[Failure]) -> None:
+        """Print failures that the user should know before all are known; `write` does not repeat them."""
+        early = list(failures)
+        print_failures(self.screen, early)
+        self.printed |= frozenset(early)
+
+    def print_remaining_failures(self, failures: Iterable[Failure]) -> None:
+        """Print the failures that were not printed early."""
+        print_failures(self.screen, [failure for failure in failures if failure not in self.printed])
+
+    def end_early(self, failures: Iterable[Failure]) -> None:
+        """End the document without results, because the user declined."""
+        self.end_progress()
+        self.writer.end(failures, status="failed")
+        self.screen.out.flush()
+        self.is_ended = True
 
     def end_progress(self) -> None:
         """Remove the progress bar, because output comes next."""
@@ -59,7 +78,7 @@ class ClusterSession:
         anything_succeeded: bool,
         after_rows: Callable[[], None] = lambda: None,
     ) -> None:
-        """Write all entries (`total` of them), then the failures. `after_rows` may print notes between them.
+        """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
 
         Raises IncompleteResultError if there are failures.
         """
@@ -72,12 +91,13 @@ class ClusterSession:
             if self.progress is not None and self.written % _PROGRESS_INTERVAL == 0 and not self.screen.out_is_terminal:
                 self.progress("writing groups", self.written, total)
         self.end_progress()
-        after_rows()
         status = "complete" if not failures else "partial" if anything_succeeded else "failed"
         self.writer.end(failures, status=status)
+        # Where both streams are one file, notes stand behind the data.
         self.screen.out.flush()
+        after_rows()
         self.is_ended = True
-        print_failures(self.screen, failures)
+        self.print_remaining_failures(failures)
         if failures:
             raise IncompleteResultError(anything_succeeded=anything_succeeded)
 
@@ -103,9 +123,9 @@ def open_session(
         except AdminError as error:
             session.end_progress()
             writer.end([*session.failures, Failure.of(error)], status="failed")
-            print_failures(screen, session.failures)
+            session.print_remaining_failures(session.failures)
             raise
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             session.end_progress()
             if not session.is_ended:
                 writer.end([*session.failures, _INTERRUPTED], status="partial" if session.written else "failed")

@@ -11,14 +11,8 @@ import click
 
 from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.options import (
-    Connection,
-    connection_options,
-    output_options,
-    parse_names,
-    require_selectors,
-    selector_options,
-)
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import output_options, parse_names, require_selectors, selector_options
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import click
 
 from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.options import (
-    BARE,
-    Connection,
-    connection_options,
-    output_options,
-    parse_names,
-    selector_options,
-)
+from kafka_groups.commands.cluster_session import ClusterSession, open_session
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import BARE, output_options, parse_names, parse_topics, selector_options
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.list_groups import GROUP, LISTING, encode_listing
+from kafka_groups.rendering.views.list_groups import (
+    GROUP,
+    LISTING,
+    TOPIC_GROUPS,
+    encode_listing,
+    encode_topic_group,
+)
 from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
 
 
@@ -47,6 +47,14 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     flag_value=BARE,
     help="Add the column TYPE; with names, list only groups of one of these types.",
 )
+@click.option(
+    "--topic",
+    "topics",
+    metavar="T[:P,…]",
+    multiple=True,
+    shell_complete=offer("topics_or_partitions"),
+    help="Only groups that have commits on this topic, or members that own partitions of it. Repeatable.",
+)
 @click.option("--verbose", is_flag=True, help="Add the column PROTOCOL.")
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")
@@ -57,6 +65,7 @@ def list_groups(
     selectors: Selectors,
     states: tuple[str, ...],
     types: tuple[str, ...],
+    topics: tuple[str, ...],
     verbose: bool,
     quiet: bool,
     nul: bool,
@@ -68,7 +77,8 @@ def list_groups(
 
     These are consumer groups (classic and KIP-848), share groups, streams groups, and groups of other protocols, such
     as those of Connect workers. Without ids, --match or --all-groups, all groups are listed. The brokers filter by
-    state and type. In a pipe the output is one id a line, unless options add columns.
+    state and type. In a pipe the output is one id a line, unless options add columns. With --topic, only consumer
+    groups are listed, with the number of members that own partitions of the topics, and of partitions with a commit.
 
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
     is changed. Exit codes: see kafka-groups --help.
@@ -91,13 +101,18 @@ def list_groups(
         states=parse_names(states, option="--state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=GROUP_TYPES),
     )
+    view = TOPIC_GROUPS if topics else LISTING
     given = {"--type": types, "--state": states, "--verbose": verbose}
-    columns = LISTING.table(options=[option for option, value in given.items() if value])
+    columns = view.table(options=[option for option, value in given.items() if value])
     end_of_id = "" if not quiet else "\0" if nul else "\n"
-
-    def make_writer(screen: Screen) -> Writer:
-        return _make_writer(screen, columns, output_format, end_of_id=end_of_id)
-
+    make_writer = partial(_make_writer, view=view, columns=columns, output_format=output_format, end_of_id=end_of_id)
+    if topics:
+        if output_format == "kafka":
+            raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")
+        named = parse_topics(topics)
+        with open_session(connection, colour=colour, make_writer=make_writer) as session:
+            _list_of_topics(session, selectors, named, columns)
+        return
     with open_session(connection, colour=colour, make_writer=make_writer) as session:
         selection = list_selected(session.admin, selectors, deadline=session.deadline)
         failures = [*selection.failures, *map(not_listed, selection.unlisted)]
@@ -111,6 +126,19 @@ def list_groups(
             failures=failures,
             anything_succeeded=selection.anything_listed,
         )
+
+
+def _list_of_topics(
+    session: ClusterSession, selectors: Selectors, topics: Mapping[str, Sequence[int]], columns: Sequence[Column]
+) -> None:
+    from kafka_groups.groups.topic_groups import list_topic_groups
+
+    found = list_topic_groups(session.admin, selectors, topics, deadline=session.deadline)
+    nothing = "No group has commits on the topic, or members that own partitions of it."
+    is_noted = found.groups or found.failures or "No group matches." in found.notes
+    session.print_notes([*found.notes, *([] if is_noted else [nothing])])
+    entries = [Entry(columns, (group,), partial(encode_topic_group, group)) for group in found.groups]
+    session.write(entries, total=len(entries), failures=found.failures, anything_succeeded=found.anything_read)
 
 
 def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
@@ -133,13 +161,15 @@ def _entries(columns: Sequence[Column], listings: Sequence[GroupListing], output
         yield Entry(columns, listings, dict)
 
 
-def _make_writer(screen: Screen, columns: Sequence[Column], output_format: str, *, end_of_id: str) -> Writer:
+def _make_writer(
+    screen: Screen, *, view: View, columns: Sequence[Column], output_format: str, end_of_id: str
+) -> Writer:
     is_bare = len(columns) == 1 and output_format in {"table", "kafka"}
     if end_of_id or (is_bare and (output_format == "kafka" or not screen.out_is_terminal)):
         from kafka_groups.rendering.writers.ids import IdWriter
 
         return IdWriter(screen, GROUP, end_of_value=end_of_id or "\n")
-    if writer := open_data_writer(screen, output_format, command="list", view=LISTING):
+    if writer := open_data_writer(screen, output_format, command="list", view=view):
         return writer
     if output_format == "kafka":
         from kafka_groups.rendering.writers.kafka import KafkaListWriter

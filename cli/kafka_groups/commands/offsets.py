@@ -8,15 +8,8 @@ import click
 
 from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.options import (
-    Connection,
-    connection_options,
-    output_options,
-    parse_names,
-    parse_topics,
-    require_selectors,
-    selector_options,
-)
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import output_options, parse_names, parse_topics, require_selectors, selector_options
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.offsets import list_group_offsets
 from kafka_groups.groups.selection import Selectors, select_groups

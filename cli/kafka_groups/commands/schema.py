@@ -6,20 +6,22 @@ import json
 
 import click
 
+from kafka_groups.changes.plan_file import plan_schema
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 
-_SCHEMAS = {**view_schemas(), **pipeline_schemas()}
+_SCHEMAS = {**view_schemas(), "plan": plan_schema(), **pipeline_schemas()}
 
 
 @click.command()
 @click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_SCHEMAS)))
 def schema(*, command: str) -> None:
-    """Print the JSON Schema of what COMMAND prints with --format json.
+    """Print the JSON Schema of a command's documents.
 
-    The schema follows draft 2020-12. COMMAND is list, describe, offsets, or pipeline- and one of ingest, sample,
-    backfill, build, report, tables, compact, doctor. The rows of --format ndjson are under "$defs". Keys are only ever
-    added.
+    The documents are those of --format json; the schema follows draft 2020-12. COMMAND is list, describe, offsets,
+    lag, wait, orphans, reset, delete, delete-offsets, remove-members, undo, undo-list (of undo --list), plan (of
+    --export FILE.json), or pipeline- and one of ingest, sample, backfill, build, report, tables, compact, doctor. The
+    rows of --format ndjson are under "$defs". Keys are only ever added.
 
     Needs no cluster.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
+from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.lag import join_offsets
@@ -29,15 +29,18 @@ _MAX_IDS: Final = 5
 class Details:
     """What a caller wants to know of the groups besides their states.
 
-    `offsets`: committed offsets and log end offsets. `log_start_offsets`: log start offsets, too. `members`: members
-    and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a group whose committed
-    offsets are unknown has nothing to show, and is dropped.
+    `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
+    too. `members`: members and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a
+    group whose committed offsets are unknown has nothing to show, and is dropped. `isolation_level` is that of the log
+    end offsets.
     """
 
     offsets: bool
+    log_offsets: bool = True
     log_start_offsets: bool = False
     members: bool = True
     offsets_only: bool = False
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,8 @@ def describe_groups(
     failures, notes = without_deleted(selection, descriptions.failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
-    partitions = _partitions(groups.values(), offsets_by_group.values()) if details.offsets else []
+    has_logs = details.offsets and details.log_offsets
+    partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
     ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
         descriptions={
@@ -167,9 +171,10 @@ def _log_offsets(
     if not partitions:
         return {}, {}, []
     if not details.log_start_offsets:
-        ends = admin.list_offsets(partitions, timeout=deadline)
+        ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=deadline)
         return ends.succeeded, {}, [*ends.failed.values()]
-    ends = admin.list_offsets(partitions, timeout=deadline and deadline.share(NOT_LAST))
+    share = deadline and deadline.share(NOT_LAST)
+    ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=share)
     # A partition whose end is unknown would only fail a second time.
     known = [key for key in partitions if key in ends.succeeded]
     starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=deadline)

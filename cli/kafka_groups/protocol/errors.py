@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from kafka_groups.errors import BrokerError
 
 NONE: Final = 0
+OFFSET_OUT_OF_RANGE: Final = 1
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 LEADER_NOT_AVAILABLE: Final = 5
 NOT_LEADER_OR_FOLLOWER: Final = 6
@@ -18,16 +19,21 @@ COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
 NOT_COORDINATOR: Final = 16
 INCONSISTENT_GROUP_PROTOCOL: Final = 23
+INVALID_GROUP_ID: Final = 24
+UNKNOWN_MEMBER_ID: Final = 25
+REBALANCE_IN_PROGRESS: Final = 27
 TOPIC_AUTHORIZATION_FAILED: Final = 29
 GROUP_AUTHORIZATION_FAILED: Final = 30
 UNSUPPORTED_SASL_MECHANISM: Final = 33
 ILLEGAL_SASL_STATE: Final = 34
 UNSUPPORTED_VERSION: Final = 35
 KAFKA_STORAGE_ERROR: Final = 56
+NON_EMPTY_GROUP: Final = 68
 GROUP_ID_NOT_FOUND: Final = 69
 FENCED_LEADER_EPOCH: Final = 74
 UNKNOWN_LEADER_EPOCH: Final = 75
 OFFSET_NOT_AVAILABLE: Final = 78
+GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
 UNSTABLE_OFFSET_COMMIT: Final = 88
 UNKNOWN_TOPIC_ID: Final = 100
 
@@ -46,7 +52,7 @@ class ErrorCode(NamedTuple):
 _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     -1: ("UNKNOWN_SERVER_ERROR", False, "an unexpected error occurred on the broker; see its log"),
     0: ("NONE", False, None),
-    1: ("OFFSET_OUT_OF_RANGE", False, None),
+    1: ("OFFSET_OUT_OF_RANGE", False, "the log does not have this offset, or no longer; try again"),
     2: ("CORRUPT_MESSAGE", True, None),
     3: ("UNKNOWN_TOPIC_OR_PARTITION", True, "the topic or partition does not exist"),
     4: ("INVALID_FETCH_SIZE", False, None),
@@ -57,7 +63,11 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     9: ("REPLICA_NOT_AVAILABLE", True, None),
     10: ("MESSAGE_TOO_LARGE", False, None),
     11: ("STALE_CONTROLLER_EPOCH", False, None),
-    12: ("OFFSET_METADATA_TOO_LARGE", False, None),
+    12: (
+        "OFFSET_METADATA_TOO_LARGE",
+        False,
+        "the metadata of the commit is longer than the broker's offset.metadata.max.bytes",
+    ),
     13: ("NETWORK_EXCEPTION", True, None),
     14: ("COORDINATOR_LOAD_IN_PROGRESS", True, "the coordinator is still loading this group"),
     15: ("COORDINATOR_NOT_AVAILABLE", True, "no coordinator is available for this group"),
@@ -70,10 +80,10 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     22: ("ILLEGAL_GENERATION", False, None),
     23: ("INCONSISTENT_GROUP_PROTOCOL", False, None),
     24: ("INVALID_GROUP_ID", False, "the group id is not valid"),
-    25: ("UNKNOWN_MEMBER_ID", False, None),
+    25: ("UNKNOWN_MEMBER_ID", False, "the group has no such member"),
     26: ("INVALID_SESSION_TIMEOUT", False, None),
-    27: ("REBALANCE_IN_PROGRESS", False, None),
-    28: ("INVALID_COMMIT_OFFSET_SIZE", False, None),
+    27: ("REBALANCE_IN_PROGRESS", False, "the group is rebalancing"),
+    28: ("INVALID_COMMIT_OFFSET_SIZE", False, "the offsets are too many for one commit"),
     29: ("TOPIC_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the topic"),
     30: ("GROUP_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the group"),
     31: ("CLUSTER_AUTHORIZATION_FAILED", False, "not allowed: this needs DESCRIBE on the cluster"),
@@ -113,7 +123,7 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     65: ("DELEGATION_TOKEN_AUTHORIZATION_FAILED", False, None),
     66: ("DELEGATION_TOKEN_EXPIRED", False, None),
     67: ("INVALID_PRINCIPAL_TYPE", False, None),
-    68: ("NON_EMPTY_GROUP", False, None),
+    68: ("NON_EMPTY_GROUP", False, "the group is not empty: it has members"),
     69: ("GROUP_ID_NOT_FOUND", False, "there is no such group"),
     70: ("FETCH_SESSION_ID_NOT_FOUND", True, None),
     71: ("INVALID_FETCH_SESSION_EPOCH", True, None),
@@ -127,11 +137,11 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     79: ("MEMBER_ID_REQUIRED", False, None),
     80: ("PREFERRED_LEADER_NOT_AVAILABLE", True, None),
     81: ("GROUP_MAX_SIZE_REACHED", False, None),
-    82: ("FENCED_INSTANCE_ID", False, None),
+    82: ("FENCED_INSTANCE_ID", False, "another member of the group has this group.instance.id"),
     83: ("ELIGIBLE_LEADERS_NOT_AVAILABLE", True, None),
     84: ("ELECTION_NOT_NEEDED", True, None),
     85: ("NO_REASSIGNMENT_IN_PROGRESS", False, None),
-    86: ("GROUP_SUBSCRIBED_TO_TOPIC", False, None),
+    86: ("GROUP_SUBSCRIBED_TO_TOPIC", False, "a member of the group is subscribed to the topic"),
     87: ("INVALID_RECORD", False, None),
     88: ("UNSTABLE_OFFSET_COMMIT", True, "a transaction that commits offsets here is still open"),
     89: ("THROTTLING_QUOTA_EXCEEDED", True, None),
@@ -179,7 +189,7 @@ _CODES: Final[Mapping[int, tuple[str, bool, str | None]]] = {
     131: ("STREAMS_INVALID_TOPOLOGY_EPOCH", False, None),
     132: ("STREAMS_TOPOLOGY_FENCED", False, None),
     133: ("SHARE_SESSION_LIMIT_REACHED", True, None),
-    134: ("GROUP_DELETION_FAILED", False, None),
+    134: ("GROUP_DELETION_FAILED", False, "the broker could not delete the group; see its log"),
     135: ("STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False, None),
     136: ("CONTROLLER_ID_NOT_REGISTERED", False, None),
 }

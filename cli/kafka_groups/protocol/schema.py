@@ -209,7 +209,8 @@ class Api:
 
     `flexible_since` is the first version with compact types and tags; `response_tags` is False for
     ApiVersions alone, whose response header never has tags (KIP-511). Since version `throttle_since` a
-    response begins with `throttle_time_ms`.
+    response begins with `throttle_time_ms`. `first_release` is the first version of Kafka that supports the lowest
+    version of the API.
     """
 
     def __init__(  # noqa: PLR0913 - every part of a schema
@@ -224,6 +225,7 @@ class Api:
         response: tuple[Field, ...],
         throttle_since: int | None = None,
         response_tags: bool = True,
+        first_release: str | None = None,
     ) -> None:
         self.key: Final = key
         self.name: Final = name
@@ -234,6 +236,7 @@ class Api:
         self.response: Final = response
         self.throttle_since: Final = throttle_since
         self.response_tags: Final = response_tags
+        self.first_release: Final = first_release
         self._readers: dict[int, Read] = {}
         self._writers: dict[int, Write] = {}
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.connection import ConnectionSettings
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
-from kafka_groups.settings.sasl import check_jaas, has_token, require_mechanism
+from kafka_groups.settings.sasl import SaslCredentials, check_jaas, has_token, require_mechanism
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import (
     CA_FILE,
@@ -19,6 +20,7 @@ from kafka_groups.settings.tls import (
     CERTIFICATE_FILE,
     CERTIFICATE_PEM,
     KEY_PEM,
+    Tls,
     check_store_type,
     pem_texts,
 )
@@ -85,6 +87,58 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     if protocol.startswith("SASL_"):
         _check_sasl(merged.settings)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
+
+
+def client_properties(settings: ConnectionSettings) -> dict[str, str]:
+    """Return the properties of librdkafka for the settings of the network layer: the same cluster, TLS and user.
+
+    Raises SettingsError for credentials that librdkafka does not support.
+    """
+    least_ms, most_ms = _LIMITS["socket.connection.setup.timeout.ms"]
+    connect_timeout_ms = round(settings.connect_timeout_s * 1000)
+    protocol = ("sasl_" if settings.credentials else "") + ("ssl" if settings.tls else "plaintext")
+    properties = {
+        "bootstrap.servers": ",".join(map(str, settings.bootstrap)),
+        "client.id": settings.client_id,
+        "socket.connection.setup.timeout.ms": str(min(max(connect_timeout_ms, least_ms), most_ms)),
+        "security.protocol": protocol,
+    }
+    if settings.tls is not None:
+        properties |= _tls_properties(settings.tls)
+    if settings.credentials is not None:
+        properties |= _sasl_properties(settings.credentials)
+    return properties
+
+
+def _tls_properties(tls: Tls) -> dict[str, str]:
+    # Without a key, the certificate's file or text has it.
+    has_key = tls.key_file is not None or tls.key_pem is not None
+    properties = {
+        "ssl.ca.location": tls.ca_file,
+        "ssl.ca.pem": tls.ca_pem,
+        "ssl.certificate.location": tls.certificate_file,
+        "ssl.certificate.pem": tls.certificate_pem,
+        "ssl.key.location": tls.key_file if has_key else tls.certificate_file,
+        "ssl.key.pem": tls.key_pem if has_key else tls.certificate_pem,
+        "ssl.key.password": tls.key_password,
+        "ssl.crl.location": tls.crl_file,
+        "ssl.endpoint.identification.algorithm": "https" if tls.check_host_name else "none",
+    }
+    return {key: value for key, value in properties.items() if value is not None}
+
+
+def _sasl_properties(credentials: SaslCredentials) -> dict[str, str]:
+    problem = "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+    if not credentials.is_token:
+        if not {credentials.username[:1], credentials.password[:1]} & _BLANKS:
+            return {
+                "sasl.mechanism": credentials.mechanism,
+                "sasl.username": credentials.username,
+                "sasl.password": credentials.password,
+            }
+        problem = "drops blanks at the start of user names and passwords; use a user without them"
+    msg = f"records cannot be read: librdkafka, which reads them, {problem}"
+    raise SettingsError(msg)
 
 
 def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(20)
 
 @pytest.fixture(autouse=True)
 def refresh_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_groups.admin.client._METADATA_MAX_AGE_S", 0.0)
+    monkeypatch.setattr("kafka_groups.admin.cluster_client._METADATA_MAX_AGE_S", 0.0)
 
 
 def test_a_poll_whose_connection_was_closed_finds_a_broker_that_joined() -> None:

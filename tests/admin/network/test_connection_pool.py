@@ -242,7 +242,7 @@ def test_an_ipv6_bootstrap_server_is_connected() -> None:
         assert str(broker.endpoint) == f"[::1]:{broker.endpoint.port}"
         with _pool(broker.endpoint) as pool:
             pool.open(time.monotonic() + 5)
-            assert pool.name_of(1) == "broker 1 ([::1]:1)"
+            assert pool._name_of(Endpoint(host="::1", port=1)) == "broker 1 ([::1]:1)"
 
 
 def test_an_advertised_address_that_refuses_is_reported_with_its_origin_and_the_setting(

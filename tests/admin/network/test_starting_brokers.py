@@ -63,7 +63,7 @@ def test_a_cluster_that_knows_no_brokers_until_the_deadline_is_an_error_and_not_
 
 
 def test_a_poll_whose_metadata_has_no_brokers_keeps_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_groups.admin.client._METADATA_MAX_AGE_S", 0.0)
+    monkeypatch.setattr("kafka_groups.admin.cluster_client._METADATA_MAX_AGE_S", 0.0)
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_groups()
         cluster.script("Metadata", NO_BROKERS)

@@ -12,7 +12,9 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 
 def test_commands_are_offered_in_the_order_of_the_help() -> None:
-    assert offered("") == ["list", "describe", "offsets", "pipeline", "schema", "sandbox", "completion"]
+    reading = ["list", "describe", "offsets", "lag", "wait", "orphans"]
+    changing = ["reset", "delete", "delete-offsets", "remove-members", "undo"]
+    assert offered("") == [*reading, *changing, "pipeline", "schema", "sandbox", "completion"]
     assert offered("pipeline", "b") == ["backfill", "build"]
     assert offered("sandbox", "d") == ["demo", "down"]
 

@@ -7,6 +7,7 @@ from itertools import count
 from secrets import token_hex
 
 from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -70,6 +71,22 @@ def fill(bootstrap: str, topic: str, *, partitions: int, records: int) -> None:
         for number in range(records):
             producer.produce(topic, value=str(number), partition=partition)
     assert producer.flush(_TIMEOUT_S) == 0
+
+
+def fill_at(bootstrap: str, topic: str, *, partitions: int, records: int, time_ms: int) -> None:
+    """Write that many records with this time to each partition."""
+    producer = Producer(client_properties(bootstrap) | {"linger.ms": 5})
+    for partition in range(partitions):
+        for number in range(records):
+            producer.produce(topic, value=str(number), partition=partition, timestamp=time_ms)
+    assert producer.flush(_TIMEOUT_S) == 0
+
+
+def delete_records(bootstrap: str, topic: str, partition: int, *, before: int) -> None:
+    """Delete the records of a partition before an offset, which is the log start offset from then on."""
+    client = AdminClient(client_properties(bootstrap))
+    for future in client.delete_records([TopicPartitionOffset(topic, partition, before)]).values():
+        future.result(_TIMEOUT_S)
 
 
 def client_properties(bootstrap: str) -> dict[str, str | int | float | bool]:

@@ -23,11 +23,11 @@ import org.apache.kafka.common.protocol.types.TaggedFields;
 /**
  * Writes messages.jsonl: the messages that kafka-groups speaks, as bytes from Kafka's own classes.
  *
- * <p>Made with Java 17 and kafka-clients 4.3.1, which still writes every version below:
+ * <p>Made with Java 17 and kafka-clients 4.4.0, which still writes every version below:
  *
  * <pre>
- *   mvn dependency:copy -Dartifact=org.apache.kafka:kafka-clients:4.3.1 -DoutputDirectory=jars
- *   java -cp jars/kafka-clients-4.3.1.jar Golden.java > messages.jsonl
+ *   mvn dependency:copy -Dartifact=org.apache.kafka:kafka-clients:4.4.0 -DoutputDirectory=jars
+ *   java -cp jars/kafka-clients-4.4.0.jar Golden.java > messages.jsonl
  * </pre>
  *
  * <p>A line is one message: api, kind (request, response, assignment), version, variant, values, hex.
@@ -46,11 +46,15 @@ public final class Golden {
     private static final List<Spoken> SPOKEN = List.of(
             new Spoken("ApiVersions", 0, 3),
             new Spoken("ConsumerGroupDescribe", 0, 1),
+            new Spoken("DeleteGroups", 0, 3),
             new Spoken("DescribeGroups", 0, 6),
             new Spoken("FindCoordinator", 0, 6),
+            new Spoken("LeaveGroup", 0, 5),
             new Spoken("ListGroups", 0, 5),
             new Spoken("ListOffsets", 1, 10),
             new Spoken("Metadata", 4, 13),
+            new Spoken("OffsetCommit", 2, 9),
+            new Spoken("OffsetDelete", 0, 0),
             new Spoken("OffsetFetch", 1, 9),
             new Spoken("SaslAuthenticate", 0, 2),
             new Spoken("SaslHandshake", 1, 1));

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.history import Finding
+from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.units import (
     counted,
     few_findings,
     longest_rebalance,
-    show_duration,
     show_instant,
     show_lag,
     show_longest_rebalance,
@@ -46,7 +46,7 @@ from tests.rendering.history.stories import DAY, FROM, HOUR, MINUTE, group, reba
     ],
 )
 def test_a_duration_has_its_two_largest_units(ms: int, shown: str) -> None:
-    assert show_duration(ms) == shown
+    assert format_duration(ms) == shown
 
 
 def test_times_are_utc_and_single_words() -> None:

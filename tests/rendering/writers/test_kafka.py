@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
-from kafka_groups.model import Assignment, Broker, GroupDescription, GroupListing, Member, OffsetRow
+from kafka_groups.changes.change import Action, Change, PlannedChange
+from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, GroupListing, Member, OffsetRow
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.changes import RESETS, change_rows
 from kafka_groups.rendering.views.describe import OFFSETS
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.members import MemberRow, member_columns
 from kafka_groups.rendering.views.state import STATES
-from kafka_groups.rendering.writers.kafka import kafka_lines
+from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.kafka import KafkaResetWriter, kafka_lines
 
 
 def offset_row(**values: Any) -> OffsetRow:
@@ -174,3 +179,44 @@ def test_a_dynamic_member_beside_a_static_one_has_an_empty_instance_id() -> None
 def test_an_empty_client_id_is_an_empty_cell_and_a_missing_one_a_dash() -> None:
     rows = [offset_row(client_id=""), offset_row(client_id=None)]
     assert [line[123:] for line in kafka_lines(OFFSETS.table(options=(), as_kafka=True), rows)[1:]] == ["", "-"]
+
+
+# %-15s+ %-15s+ %-10s %s, with a blank line before.
+RESET_LINES = [
+    "",
+    "GROUP                    TOPIC           PARTITION  NEW-OFFSET",
+    "a-group-of-22-characters t               0          7",
+    "g                        t               0          7",
+    "",
+]
+
+
+def reset_output(*changes: PlannedChange, status: str = "complete") -> list[str]:
+    """Return the lines of the planned changes, each of a group of its own."""
+    out = io.StringIO()
+    columns = RESETS.table(options=(), as_kafka=True)
+    writer = KafkaResetWriter(Screen(out, io.StringIO(), False, False, False, 0), columns)
+    for change in changes:
+        writer.add(Entry(columns, change_rows([change]), dict))
+    writer.end((), status=status)
+    return out.getvalue().split("\n")
+
+
+def reset_of(group: str) -> PlannedChange:
+    return PlannedChange(Change(Action.COMMIT, group, "t", 0, committed_offset=3, new_offset=7))
+
+
+def test_new_offsets_are_one_table_behind_a_blank_line() -> None:
+    assert reset_output(reset_of("a-group-of-22-characters"), reset_of("g")) == RESET_LINES
+
+
+def test_a_refused_reset_has_no_row_and_without_rows_the_header_is_written_unless_everything_failed() -> None:
+    refused = PlannedChange(Change(Action.COMMIT, "g", "t", 0), refusal=Failure(None, "REFUSED", "no"))
+    assert reset_output(refused) == ["", "GROUP           TOPIC           PARTITION  NEW-OFFSET", ""]
+    assert reset_output(refused, status="failed") == [""]
+
+
+def test_a_character_beyond_16_bits_is_two_characters_for_javas_padding() -> None:
+    groups = [LISTED._replace(group="fox-🦊"), LISTED._replace(group="grün-日本")]
+    assert [line[:8] for line in kafka_lines(LISTING.table(options=()), groups)[1:]] == ["fox-🦊   ", "grün-日本 "]
+    assert [len(line) for line in kafka_lines(LISTING.table(options=()), groups)] == [15, 14, 15]

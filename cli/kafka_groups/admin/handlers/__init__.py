@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from kafka_groups.admin.handlers.alter_consumer_group_offsets import AlterConsumerGroupOffsetsHandler
+    from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
+    from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
     from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
@@ -16,8 +19,12 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
     from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
     from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
+    from kafka_groups.admin.handlers.remove_members_from_consumer_group import RemoveMembersFromConsumerGroupHandler
 
 _MODULES: Final = {
+    "AlterConsumerGroupOffsetsHandler": "alter_consumer_group_offsets",
+    "DeleteConsumerGroupOffsetsHandler": "delete_consumer_group_offsets",
+    "DeleteConsumerGroupsHandler": "delete_consumer_groups",
     "DescribeFeaturesHandler": "describe_features",
     "Features": "describe_features",
     "ListConsumerGroupOffsetsHandler": "list_consumer_group_offsets",
@@ -28,11 +35,15 @@ _MODULES: Final = {
     "OffsetAndTimestamp": "offsets_for_times",
     "OffsetsForTimesHandler": "offsets_for_times",
     "PartitionTime": "offsets_for_times",
+    "RemoveMembersFromConsumerGroupHandler": "remove_members_from_consumer_group",
     "Topic": "list_topics",
     "merge_listings": "list_groups",
 }
 
 __all__ = [
+    "AlterConsumerGroupOffsetsHandler",
+    "DeleteConsumerGroupOffsetsHandler",
+    "DeleteConsumerGroupsHandler",
     "DescribeFeaturesHandler",
     "Features",
     "ListConsumerGroupOffsetsHandler",
@@ -43,6 +54,7 @@ __all__ = [
     "OffsetAndTimestamp",
     "OffsetsForTimesHandler",
     "PartitionTime",
+    "RemoveMembersFromConsumerGroupHandler",
     "Topic",
     "merge_listings",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError
 from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, canonical_name
@@ -31,6 +31,7 @@ class DescribeClassicGroupsHandler:
     """Group ids to descriptions of classic groups, without the coordinator, which the response lacks."""
 
     api = DESCRIBE_GROUPS
+    idempotent = True
     group_type = "Classic"
     protocol_types = CONSUMER_PROTOCOL_TYPES
 
@@ -63,6 +64,7 @@ class DescribeConsumerGroupsHandler:
     """Group ids to descriptions of KIP-848 groups, without the coordinator, which the response lacks."""
 
     api = CONSUMER_GROUP_DESCRIBE
+    idempotent = True
     group_type = "Consumer"
     protocol_types = CONSUMER_PROTOCOL_TYPES
 

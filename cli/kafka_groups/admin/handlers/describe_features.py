@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_groups import __version__
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import broker_error
@@ -26,6 +26,7 @@ class DescribeFeaturesHandler:
     """Broker ids to features: brokers may differ in their versions."""
 
     api = FEATURES
+    idempotent = True
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
         """Return one body with the name and the version of this client."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -24,6 +24,7 @@ def add_group_error(result: ApiResult[str, V], group: str, code: int, message: s
     error = broker_error(code, message)
     if code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE):
         result.unmapped[group] = str(error)
+        result.maybe_made.update((group,) if code == COORDINATOR_NOT_AVAILABLE else ())
     elif code == COORDINATOR_LOAD_IN_PROGRESS:
         result.retriable[group] = str(error)
     else:

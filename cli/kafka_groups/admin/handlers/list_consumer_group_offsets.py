@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
 from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Failure, GroupOffsets, Results, TopicPartition
@@ -37,6 +37,7 @@ class ListConsumerGroupOffsetsHandler:
     """Group ids to committed offsets; `partitions_by_group` maps each group to its partitions, or to None for all."""
 
     api = OFFSET_FETCH
+    idempotent = True
     # The types of group that OffsetFetch supports, with the protocol types of their members.
     protocol_types: ClassVar = dict.fromkeys(("Classic", "Consumer"), CONSUMER_PROTOCOL_TYPES)
 

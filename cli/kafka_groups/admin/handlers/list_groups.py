@@ -8,7 +8,7 @@ from itertools import groupby, repeat
 from operator import attrgetter
 from typing import Any, Final
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, canonical_name
 from kafka_groups.protocol import INT16, skip_tags
@@ -36,6 +36,7 @@ class ListGroupsHandler:
     """
 
     api = LIST_GROUPS
+    idempotent = True
 
     def __init__(self, *, states: Collection[str] | None, types: Collection[str] | None) -> None:
         self._states = _spelled(states, GROUP_STATES, "states")

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from kafka_groups.admin.api import IsolationLevel, OffsetSpec
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import (
@@ -29,6 +29,7 @@ class ListOffsetsHandler:
     """Partitions to log offsets; None if no record is at or after the time of the specification."""
 
     api = LIST_OFFSETS
+    idempotent = True
 
     def __init__(self, spec: OffsetSpec, isolation_level: IsolationLevel) -> None:
         self._timestamp = spec.timestamp

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_ID, broker_error
@@ -19,6 +19,7 @@ class ListTopicNamesHandler:
     """Topic ids to topic names, all in one request."""
 
     api = METADATA
+    idempotent = True
 
     def build_requests(self, keys: Sequence[UUID], version: int) -> list[tuple[Sequence[UUID], Mapping[str, Any]]]:
         """Return one body for all topics."""

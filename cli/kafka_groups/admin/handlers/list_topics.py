@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol import Struct
@@ -39,6 +39,7 @@ class ListTopicsHandler:
     """The id of any broker to the listing of all topics."""
 
     api = METADATA
+    idempotent = True
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
         """Return one body, which names no topic and so requests all."""

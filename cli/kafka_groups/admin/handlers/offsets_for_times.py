@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafka_groups.admin.driver import ApiResult
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.list_offsets import add_partition
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
@@ -34,6 +34,7 @@ class OffsetsForTimesHandler:
     """Partitions at times to the first record at or after the time; None if there is none."""
 
     api = LIST_OFFSETS
+    idempotent = True
 
     def build_requests(
         self, keys: Sequence[PartitionTime], version: int

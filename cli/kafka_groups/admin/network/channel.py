@@ -58,6 +58,9 @@ class Channel:
         self._connect_error: OSError | None = None
         self._pending_error: AdminError | None = None
         self.received = 0
+        # Bytes that were queued, and those of them that the system has taken. A TLS record of which the system took
+        # only a part does not count, because the peer cannot read it.
+        self.queued = self.written = 0
         self.is_connected = False
         self.is_open = False
         self.socket = self._start_next()
@@ -81,10 +84,14 @@ class Channel:
 
     def send(self, frame: bytes) -> None:
         """Queue a frame; `advance` sends it."""
+        self.queued += len(frame)
         self._out += frame
 
     def advance(self) -> list[bytes]:
-        """Connect, complete the handshake, write and read as far as possible without waiting; return whole frames."""
+        """Connect, complete the handshake, read and write as far as possible without waiting; return whole frames.
+
+        It reads first, so that nothing is written to a connection that the peer has closed.
+        """
         try:
             if not self.is_connected and not self._finish_connect():
                 return []
@@ -92,10 +99,12 @@ class Channel:
                 self.is_open = self.continue_handshake()
             if not self.is_open:
                 return []
-            self._flush()
-            return self._read_frames()
+            frames = self._read_frames()
+            if self._pending_error is None:
+                self._flush(frames)
         except OSError as error:
             raise self.to_failure(error) from error
+        return frames
 
     def continue_handshake(self) -> bool:
         """Continue what has to precede the first frame; return whether it is complete. A plain channel has nothing."""
@@ -145,12 +154,19 @@ class Channel:
         self.is_connected = True
         return True
 
-    def _flush(self) -> None:
+    def _flush(self, frames: list[bytes]) -> None:
         while self._out:
             try:
                 sent = self.socket.send(memoryview(self._out)[:_READ_SIZE].tobytes())
             except self.would_block:
                 return
+            except OSError as error:
+                # As in `_read_frames`: whole frames are delivered first.
+                if not frames:
+                    raise
+                self._pending_error = self.to_failure(error)
+                return
+            self.written += sent
             del self._out[:sent]
 
     def _read_frames(self) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
 from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
-from kafka_groups.admin.network.request import InFlight, Request, Response
+from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses
 from kafka_groups.admin.network.resolver import Resolution
 from kafka_groups.errors import (
     AdminError,
@@ -17,7 +17,6 @@ from kafka_groups.errors import (
     InvalidRequestError,
     MalformedResponseError,
     NameNotResolvedError,
-    ResponseTooLargeError,
     UnsupportedVersionError,
 )
 from kafka_groups.protocol import INT32, Cursor, SchemaError
@@ -152,7 +151,7 @@ class Connection:
 
     def is_unused(self, now: float, seconds: float) -> bool:
         """Return whether nothing is outstanding, and nothing was sent or received for so long."""
-        return self.versions is not None and not self._in_flight and now - self._active_at > seconds
+        return not (self._in_flight or self._waiting or self.versions is None) and now - self._active_at > seconds
 
     def reason_for_delay(self, now: float) -> str | None:
         """Return what the connection is waiting for, as the end of a sentence; None if it waits for nothing."""
@@ -170,17 +169,21 @@ class Connection:
         """Close the connection, and return every outstanding request as a response with this error."""
         if self.channel is not None:
             self.channel.close()
-        outstanding = [*self._in_flight.values(), *(each for _, each, _ in self._waiting)]
-        failed = [each.to_lost(error) for each in outstanding]
-        if isinstance(error, ResponseTooLargeError):
-            # A broker responds in order, so the response belongs to the oldest request. The others are only lost.
-            lost = ConnectionFailedError("closed after a response that is too large")
-            failed[1:] = [response._replace(error=lost) for response in failed[1:]]
-        failed = [each for each, sent in zip(failed, outstanding, strict=True) if not sent.is_released]
-        failed = [each for each in failed if each.request.token is not _HANDSHAKE]
-        return failed + [
-            Response(request=request, part=None, version=-1, payload=b"", error=error) for request in self._unversioned
-        ]
+        sent = (each for each in self._in_flight.values() if each.request.token is not _HANDSHAKE)
+        unversioned = (InFlight(each, None, -1) for each in self._unversioned)
+        outstanding = [*sent, *(each for _, each, _ in self._waiting), *unversioned]
+        return lost_responses(outstanding, error, self.channel) if outstanding else []
+
+    def withdraw(self, now: float) -> list[Response]:
+        """Give up requests that must not be sent late, also the rest of one; return the waiting ones with a reason."""
+        reason = self.reason_for_delay(now) or "was not ready"
+        if self.channel is not None and any(each.is_cut_off(self.channel.written) for each in self._in_flight.values()):
+            self._loss = ConnectionFailedError("the request was not completely written in time")
+        late = [InFlight(each, None, -1) for each in self._unversioned if not each.idempotent]
+        late += [each for _, each, _ in self._waiting if not each.request.idempotent]
+        self._unversioned = deque(each for each in self._unversioned if each.idempotent)
+        self._waiting = deque(each for each in self._waiting if each[1].request.idempotent)
+        return [Response(each.request, each.part, each.version, payload=b"", reason=reason) for each in late]
 
     def _open(self, addresses: list[Address], now: float) -> None:
         self.channel = self._make_channel(addresses, self.endpoint.host)
@@ -215,7 +218,8 @@ class Connection:
 
     def _transmit(self, correlation_id: int, in_flight: InFlight, frame: bytes) -> None:
         assert self.channel is not None
-        self._in_flight[correlation_id] = in_flight
+        begin = self.channel.queued
+        self._in_flight[correlation_id] = in_flight._replace(begin=begin, end=begin + len(frame))
         self.sent[in_flight.request.api.name, in_flight.version] += 1
         self.channel.send(frame)
 
@@ -271,6 +275,9 @@ class Connection:
             return [Response(request=request, part=None, version=-1, payload=b"", error=error)]
         failed: list[Response] = []
         for part, body in bodies:
+            if isinstance(body, AdminError):
+                failed.append(Response(request=request, part=part, version=version, payload=b"", error=body))
+                continue
             try:
                 self._waiting.append(self._to_frame(InFlight(request=request, part=part, version=version), body))
             except SchemaError as error:

@@ -21,12 +21,7 @@ from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
-from kafka_groups.errors import (
-    AdminError,
-    BrokerTimeoutError,
-    ConnectionFailedError,
-    TimeoutExceededError,
-)
+from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, TimeoutExceededError
 from kafka_groups.model import Broker
 from kafka_groups.settings import Endpoint
 
@@ -47,8 +42,9 @@ _LONGEST_REUSE_S: Final = 200.0
 
 
 class BrokerPool:
-    """Connections to the brokers of a cluster, one for each address, opened when first needed.
+    """Connections to the brokers of a cluster, opened when first needed.
 
+    There is one for each address, unless a request names another one by its number.
     `brokers` and `cluster_id` are known once `open` has returned.
     """
 
@@ -65,7 +61,7 @@ class BrokerPool:
         self._clock = clock
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
-        self._connections: dict[Endpoint, Connection] = {}
+        self._connections: dict[tuple[Endpoint, int], Connection] = {}
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
@@ -105,7 +101,7 @@ class BrokerPool:
             responses = connection.submit(request, now)
         except AdminError as error:
             # The connection was lost since its last use; this request is among the responses, too.
-            return self._drop(connection.endpoint, error)
+            return self._drop(connection.endpoint, error, request.connection)
         self._selector.register(connection)
         return responses
 
@@ -128,26 +124,29 @@ class BrokerPool:
     def reason_for_delay(self, broker: int) -> str | None:
         """Return why a broker has not responded, as a message; None if nothing is known."""
         endpoint = self._endpoint_of(broker)
-        connection = self._connections.get(endpoint) if endpoint is not None else None
-        reason = connection.reason_for_delay(self._clock()) if connection is not None else None
+        of_broker = (each for (at, _), each in self._connections.items() if at == endpoint)
+        reason = next(filter(None, (each.reason_for_delay(self._clock()) for each in of_broker)), None)
         return f"{self._name_of(endpoint)} {reason}" if endpoint is not None and reason is not None else None
 
     def drop_silent(self) -> None:
         """Close connections that owe a response at the end of a call, because later requests would wait behind it."""
-        for endpoint, connection in list(self._connections.items()):
+        for (endpoint, number), connection in list(self._connections.items()):
             if connection.is_idle(self._clock(), _SHORTEST_SILENCE_S):
-                self._drop(endpoint, _idle_error(self._idle_timeout_s))
+                self._drop(endpoint, _idle_error(self._idle_timeout_s), number)
+
+    def withdraw(self) -> list[Response]:
+        """Give up the requests that must not be sent late, and return them as responses."""
+        responses: list[Response] = []
+        for (endpoint, _), connection in self._connections.items():
+            withdrawn = connection.withdraw(self._clock())
+            responses += [each._replace(reason=f"{self._name_of(endpoint)} {each.reason}") for each in withdrawn]
+        return responses
 
     def close(self) -> None:
         """Close every connection."""
-        for endpoint in list(self._connections):
-            self._drop(endpoint, ConnectionFailedError("closed"))
+        for endpoint, number in list(self._connections):
+            self._drop(endpoint, ConnectionFailedError("closed"), number)
         self._selector.close()
-
-    def name_of(self, broker: int) -> str:
-        """Return the id and the address of a broker, for messages."""
-        endpoint = self._endpoint_of(broker)
-        return f"broker {broker}" if endpoint is None else self._name_of(endpoint)
 
     def _name_of(self, endpoint: Endpoint) -> str:
         broker = next((each.id for each in self.brokers.values() if endpoint_of(each) == endpoint), None)
@@ -163,7 +162,7 @@ class BrokerPool:
         """Request Metadata from one address. AdminError if that fails or takes longer than until then."""
         request, started = metadata_request(self), self._clock()
         self.set_deadline(until)
-        kept = self._connections.get(endpoint)
+        kept = self._connections.get((endpoint, 0))
         try:
             connection = kept or self._connect(endpoint, setup_timeout_s)
             responses = connection.submit(request, started)
@@ -197,8 +196,9 @@ class BrokerPool:
         return self._advance_all()
 
     def _advance_all(self) -> list[Response]:
-        responses: list[Response] = []
-        for endpoint, connection in list(self._connections.items()):
+        # This process may have been stopped for a while.
+        responses = self.withdraw() if self._clock() >= self._deadline else []
+        for (endpoint, number), connection in list(self._connections.items()):
             try:
                 arrived = connection.advance(self._clock())
                 self._selector.register(connection)
@@ -206,7 +206,7 @@ class BrokerPool:
                     self._bootstrap.note_response(endpoint)
                 responses += arrived or self._release(connection)
             except AdminError as error:
-                responses += self._drop(endpoint, error)
+                responses += self._drop(endpoint, error, number)
         return responses
 
     def _release(self, connection: Connection) -> list[Response]:
@@ -229,21 +229,21 @@ class BrokerPool:
         if endpoint is None:
             msg = f"broker {broker} is not in the cluster's metadata"
             raise ConnectionFailedError(msg)
-        connection = self._connections.get(endpoint)
+        connection = self._connections.get((endpoint, request.connection))
         if connection is not None and not connection.is_unused(now, _LONGEST_REUSE_S):
             return connection
-        self._drop(endpoint, ConnectionFailedError("closed"))
-        return self._connect(endpoint, self._setup_timeout_s(endpoint, request, now))
+        self._drop(endpoint, ConnectionFailedError("closed"), request.connection)
+        return self._connect(endpoint, self._setup_timeout_s(endpoint, request, now), request.connection)
 
     def _endpoint_for_any(self, now: float) -> Endpoint:
         current = self._bootstrap.current
-        throttled = {each for each, connection in self._connections.items() if connection.is_throttled(now)}
+        throttled = {each for (each, _), connection in self._connections.items() if connection.is_throttled(now)}
         avoid = self._bootstrap.failed(now) | throttled
-        if current in self._connections and current not in avoid:
+        if current is not None and (current, 0) in self._connections and current not in avoid:
             return current
         return self._bootstrap.next_endpoint(self.brokers.values(), avoid)
 
-    def _connect(self, endpoint: Endpoint, setup_timeout_s: float) -> Connection:
+    def _connect(self, endpoint: Endpoint, setup_timeout_s: float, number: int = 0) -> Connection:
         connection = Connection(
             endpoint,
             handshake=Handshake(self._settings.client_id, self._settings.credentials),
@@ -253,7 +253,7 @@ class BrokerPool:
             resolve=self._resolve,
             wakeup=self._selector.wakeup,
         )
-        self._connections[endpoint] = connection
+        self._connections[endpoint, number] = connection
         self._selector.register(connection)
         return connection
 
@@ -272,8 +272,8 @@ class BrokerPool:
         self._tls_context = self._tls_context or make_context(self._settings.tls)
         return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
-    def _drop(self, endpoint: Endpoint, error: AdminError) -> list[Response]:
-        connection = self._connections.pop(endpoint, None)
+    def _drop(self, endpoint: Endpoint, error: AdminError, number: int = 0) -> list[Response]:
+        connection = self._connections.pop((endpoint, number), None)
         if connection is None:
             return []
         self._selector.unregister(connection)

@@ -116,7 +116,8 @@ def agreed_version(versions: Versions, api: Api) -> int:
     version = min(high, api.highest)
     if version < max(low, api.lowest):
         offer = f"supports {api.name} versions {low} to {high}" if high >= 0 else f"does not support {api.name}"
-        msg = f"the broker {offer}; this tool needs version {api.lowest} to {api.highest}"
+        release = f" (Kafka {api.first_release})" if api.first_release is not None else ""
+        msg = f"the broker {offer}; this tool needs version {api.lowest} to {api.highest}{release}"
         raise UnsupportedVersionError(msg)
     return version
 

@@ -43,6 +43,15 @@ def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> I
     return [CompletionItem(name) for name in profile_names() if name.startswith(incomplete)]
 
 
+def runs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Return the IDs of recorded changes, newest first, with their commands."""
+    from kafka_groups.changes.journal import journal_directory
+    from kafka_groups.changes.runs import list_runs
+
+    listed = list_runs(journal_directory()).runs
+    return [CompletionItem(run.id, help=run.command) for run in listed if run.id.startswith(incomplete)]
+
+
 def states(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Return the names of states for the last place of a list."""
     return _list_items(GROUP_STATES, incomplete)

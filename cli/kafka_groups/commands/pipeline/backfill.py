@@ -9,7 +9,8 @@ import click
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands import offer
-from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
+from kafka_groups.commands.connection_options import Connection, connection_options_per_request
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (

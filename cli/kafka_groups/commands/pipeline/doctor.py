@@ -6,7 +6,8 @@ import os
 
 import click
 
-from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
+from kafka_groups.commands.connection_options import Connection, connection_options_per_request
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.connection_settings import (
     admin_settings,

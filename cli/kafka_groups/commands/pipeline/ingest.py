@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import Connection, connection_options_per_request, output_options
+from kafka_groups.commands.connection_options import Connection, connection_options_per_request
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option

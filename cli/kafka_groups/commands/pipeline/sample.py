@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands.options import Connection, connection_options, output_options
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
 from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option

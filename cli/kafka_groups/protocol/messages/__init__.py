@@ -2,11 +2,15 @@
 
 from kafka_groups.protocol.messages.api_versions import API_VERSIONS
 from kafka_groups.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
+from kafka_groups.protocol.messages.delete_groups import DELETE_GROUPS
 from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
 from kafka_groups.protocol.messages.find_coordinator import FIND_COORDINATOR
+from kafka_groups.protocol.messages.leave_group import LEAVE_GROUP
 from kafka_groups.protocol.messages.list_groups import LIST_GROUPS
 from kafka_groups.protocol.messages.list_offsets import LIST_OFFSETS
 from kafka_groups.protocol.messages.metadata import METADATA
+from kafka_groups.protocol.messages.offset_commit import OFFSET_COMMIT
+from kafka_groups.protocol.messages.offset_delete import OFFSET_DELETE
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH
 from kafka_groups.protocol.messages.sasl_authenticate import SASL_AUTHENTICATE
 from kafka_groups.protocol.messages.sasl_handshake import SASL_HANDSHAKE
@@ -15,11 +19,15 @@ from kafka_groups.protocol.schema import Api
 ALL: tuple[Api, ...] = (
     API_VERSIONS,
     CONSUMER_GROUP_DESCRIBE,
+    DELETE_GROUPS,
     DESCRIBE_GROUPS,
     FIND_COORDINATOR,
+    LEAVE_GROUP,
     LIST_GROUPS,
     LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT,
+    OFFSET_DELETE,
     OFFSET_FETCH,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
@@ -29,11 +37,15 @@ __all__ = [
     "ALL",
     "API_VERSIONS",
     "CONSUMER_GROUP_DESCRIBE",
+    "DELETE_GROUPS",
     "DESCRIBE_GROUPS",
     "FIND_COORDINATOR",
+    "LEAVE_GROUP",
     "LIST_GROUPS",
     "LIST_OFFSETS",
     "METADATA",
+    "OFFSET_COMMIT",
+    "OFFSET_DELETE",
     "OFFSET_FETCH",
     "SASL_AUTHENTICATE",
     "SASL_HANDSHAKE",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kafka_groups.history import GroupHistory, History, Rebalance
+from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.markup import Cell, embedded, name, row, table, text
-from kafka_groups.rendering.history.sparkline import thin_out
+from kafka_groups.rendering.history.peaks import thin_out
 from kafka_groups.rendering.history.units import (
     counted,
     is_old,
-    show_duration,
     spell_changes,
     spell_lag,
     spell_minute,
@@ -66,7 +66,7 @@ def _standing(history: History, group: GroupHistory) -> str:
         None if lag is None else f"lag {lag}",
         None if time_lag is None else f"time lag {time_lag}",
         None if since is None else f"behind since {since}",
-        None if group.catch_up_ms is None else f"caught up in {show_duration(group.catch_up_ms)} at these rates",
+        None if group.catch_up_ms is None else f"caught up in {format_duration(group.catch_up_ms)} at these rates",
         None if group.rule is None else f"rule: {text(group.rule)}",
     ]
     return " · ".join(part for part in parts if part is not None)
@@ -169,4 +169,4 @@ def _number(count: int | None) -> str | None:
 
 
 def _took(mark: Rebalance) -> str | None:
-    return None if mark.duration_ms is None else show_duration(mark.duration_ms)
+    return None if mark.duration_ms is None else format_duration(mark.duration_ms)

@@ -7,13 +7,13 @@ from itertools import groupby
 from typing import Final
 
 from kafka_groups.history import GroupHistory, History
+from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.charts import verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, table, text
-from kafka_groups.rendering.history.sparkline import peaks_of
+from kafka_groups.rendering.history.peaks import peaks_of
 from kafka_groups.rendering.history.units import (
     is_old,
     longest_rebalance,
-    show_duration,
     spell_lag,
     spell_minute,
     spell_rebalance_time,
@@ -49,7 +49,7 @@ def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
         Cell(_trend(history, group), "Lag over the period", "wide"),
         Cell(_rate(group.consume_rate), "Read/s", "number"),
         Cell(_rate(group.produce_rate), "Written/s", "number"),
-        Cell(None if group.catch_up_ms is None else show_duration(group.catch_up_ms), "Catch-up", "number"),
+        Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
         *([as_of] if any(is_old(one, history) for one in history.groups) else []),
         Cell(spell_since(group, beside_ms=history.to_ms), "Behind since", "short"),
         Cell(_number(group.members), "Members", "number"),

@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, remarks
-from kafka_groups.rendering.history.sparkline import BLOCKS, DIGITS, draw_sparkline, peaks_of
+from kafka_groups.rendering.history.peaks import peaks_of
 from kafka_groups.rendering.history.units import (
     counted,
     few_findings,
     is_old,
-    show_duration,
     show_lag,
     show_longest_rebalance,
     show_minute,
@@ -21,6 +21,7 @@ from kafka_groups.rendering.history.units import (
     show_time_lag,
 )
 from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.sparkline import BLOCKS, DIGITS, draw_sparkline
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.writers.table import cells_of, write_table
 
@@ -132,7 +133,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         # A tenth is as fine as samples a minute apart are; with one decimal each, the points stand in line.
         consume_rate=None if group.consume_rate is None else round(group.consume_rate, 1),
         produce_rate=None if group.produce_rate is None else round(group.produce_rate, 1),
-        catch_up=None if group.catch_up_ms is None else show_duration(group.catch_up_ms),
+        catch_up=None if group.catch_up_ms is None else format_duration(group.catch_up_ms),
         as_of=None if group.evaluated_ms is None else show_minute(group.evaluated_ms),
         since=show_since(group, at_most="≤" if is_unicode else "<="),
         rebalances=None if group.rebalances is None else len(group.rebalances),

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kafka_groups.history import Finding, GroupHistory, History, Rebalance
+from kafka_groups.rendering.durations import format_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000))
-_TENTHS_BELOW_MS: Final = 10_000
 # Brokers are sampled one after the other, and a round may be missed: that does not make a row an old one.
 _OLD_MS: Final = 600_000
 
@@ -26,23 +25,6 @@ TIME_LAG_WORDS: Final = {
     "lower_bound": "at least",
     "data_loss": "after data loss,",
 }
-
-
-def show_duration(ms: int) -> str:
-    """The two largest units (3m12s, 2h5m, 1d), tenths of a second below ten seconds, milliseconds below one."""
-    if ms < 0:
-        return f"-{show_duration(-ms)}"
-    if ms < 1_000:  # noqa: PLR2004 - a second
-        return f"{ms}ms" if ms else "0s"
-    if ms < _TENTHS_BELOW_MS:
-        whole, tenths = divmod(ms // 100, 10)
-        return f"{whole}.{tenths}s" if tenths else f"{whole}s"
-    at = next(place for place, (_, size) in enumerate(_UNITS) if ms >= size)
-    texts = []
-    for name, size in _UNITS[at : at + 2]:
-        count, ms = divmod(ms, size)
-        texts += [f"{count}{name}"] if count else []
-    return "".join(texts)
 
 
 def show_minute(ms: int) -> str:
@@ -82,14 +64,14 @@ def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
     if group.time_lag_ms is None:
         # That records were lost must be seen even if nobody knows how old they were.
         return sign if group.time_lag_quality == "data_loss" else None
-    return f"{sign}{show_duration(group.time_lag_ms)}"
+    return f"{sign}{format_duration(group.time_lag_ms)}"
 
 
 def spell_time_lag(group: GroupHistory) -> str | None:
     """The time lag with its quality in words."""
     if group.time_lag_ms is None:
         return "data loss" if group.time_lag_quality == "data_loss" else None
-    return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), show_duration(group.time_lag_ms))))
+    return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), format_duration(group.time_lag_ms))))
 
 
 def show_since(group: GroupHistory, *, at_most: str = "≤") -> str | None:
@@ -122,7 +104,7 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
         return "when it ended is not known"
     if rebalance.duration_ms is None:
         return "duration unknown"
-    took = show_duration(rebalance.duration_ms)
+    took = format_duration(rebalance.duration_ms)
     if rebalance.duration_quality == "overtaken":
         return f"overtaken after {took}"
     return f"at most {took}" if rebalance.duration_quality == "bound" else took
@@ -139,7 +121,7 @@ def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str 
     if longest is None or longest.duration_ms is None:
         return None
     signs = {"bound": at_most, "overtaken": "≥" if at_most == "≤" else ">="}
-    return signs.get(longest.duration_quality, "") + show_duration(longest.duration_ms)
+    return signs.get(longest.duration_quality, "") + format_duration(longest.duration_ms)
 
 
 def spell_changes(rebalance: Rebalance) -> str:

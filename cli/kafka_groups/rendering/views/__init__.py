@@ -8,9 +8,23 @@ from kafka_groups.rendering.schemas import Schema
 
 
 def view_schemas() -> Mapping[str, Schema]:
-    """Return the JSON Schema of each command that reads groups, by the command's name."""
+    """Return the JSON Schema of each command on groups, by the command's name."""
+    from kafka_groups.rendering.views.changes import CHANGE_VIEWS
     from kafka_groups.rendering.views.describe import describe_schema
+    from kafka_groups.rendering.views.lag import lag_schema
     from kafka_groups.rendering.views.list_groups import list_schema
     from kafka_groups.rendering.views.offsets import offsets_schema
+    from kafka_groups.rendering.views.orphans import orphans_schema
+    from kafka_groups.rendering.views.runs import runs_schema
 
-    return {"list": list_schema(), "describe": describe_schema(), "offsets": offsets_schema()}
+    changes = {command: view.schema(command) for command, view in CHANGE_VIEWS.items()}
+    return {
+        "list": list_schema(),
+        "describe": describe_schema(),
+        "offsets": offsets_schema(),
+        "lag": lag_schema(),
+        "wait": lag_schema("wait"),
+        "orphans": orphans_schema(),
+        **changes,
+        "undo-list": runs_schema(),
+    }

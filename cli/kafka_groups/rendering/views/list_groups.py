@@ -1,12 +1,12 @@
-"""The view of `list`: a row is a GroupListing."""
+"""The views of `list`: a row is a GroupListing, or with --topic a TopicGroup."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
-from kafka_groups.rendering.columns import View, name_column, text_column
-from kafka_groups.rendering.schemas import Schema, document_schema, text_schema
+from kafka_groups.rendering.columns import View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Schema, document_schema, number_schema, text_schema
 
 GROUP: Final = name_column("GROUP", "group", kafka_width=15, schema=text_schema("The group's id."))
 TYPE: Final = text_column(
@@ -40,8 +40,31 @@ PROTOCOL: Final = text_column(
 )
 LISTING: Final = View((GROUP, TYPE, STATE, PROTOCOL))
 encode_listing: Final = LISTING.encoder()
+TOPIC_GROUPS: Final = View(
+    (
+        GROUP,
+        TYPE,
+        STATE._replace(option=None),
+        PROTOCOL,
+        number_column(
+            "MEMBERS",
+            "members",
+            schema=number_schema("With --topic: the members that own partitions of the topics.", nullable=False),
+        ),
+        number_column(
+            "COMMITTED-PARTITIONS",
+            "committed_partitions",
+            schema=number_schema("With --topic: the partitions of the topics with a commit.", nullable=False),
+        ),
+    )
+)
+encode_topic_group: Final = TOPIC_GROUPS.encoder()
 
 
 def list_schema() -> Schema:
-    """Return the JSON Schema of `list`."""
-    return document_schema("list", LISTING.properties(), {"row": LISTING.properties()})
+    """Return the JSON Schema of `list`; with --topic, groups have two keys more."""
+    schema = document_schema(
+        "list", LISTING.properties(), {"row": LISTING.properties(), "row_of_topic": TOPIC_GROUPS.properties()}
+    )
+    schema["properties"]["groups"]["items"] = {"anyOf": [TOPIC_GROUPS.schema(), LISTING.schema()]}
+    return schema

@@ -46,14 +46,39 @@ class KafkaListWriter:
             self._screen.out.write("\n".join(lines) + "\n")
 
 
+class KafkaResetWriter:
+    """New offsets as Kafka's tool prints them: one table behind a blank line, only of what is committed."""
+
+    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
+        self._screen = screen
+        self._columns = columns
+        self._rows: list[Any] = []
+
+    def add(self, entry: Entry) -> None:
+        """Keep the rows with a new offset: the longest names determine the widths."""
+        self._rows += [row for row in entry.rows if row.new_offset is not None]
+
+    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+        """Write the whole table, unless everything failed."""
+        if self._rows or status != "failed":
+            lines = kafka_lines(self._columns, self._rows, escaped=self._screen.out_is_terminal)
+            self._screen.out.write("\n" + "\n".join(lines) + "\n")
+
+
 def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 0, escaped: bool = False) -> list[str]:
     """Return lines as Kafka's tool prints them: its widths, all aligned to the left, `spare` blanks after the first."""
     padded = []
     for at, column in enumerate(columns):
         texts = [column.header, *_cells(column, rows, escaped=escaped)]
-        width = max(column.kafka_width or 0, max(map(len, texts[1:]), default=0) if column.fits_longest else 0)
-        padded.append([text.ljust(width + (0 if at else spare)) for text in texts])
+        longest = max(map(_java_length, texts[1:]), default=0) if column.fits_longest else 0
+        width = max(column.kafka_width or 0, longest) + (0 if at else spare)
+        padded.append([text + " " * (width - _java_length(text)) for text in texts])
     return [" ".join(line) for line in zip(*padded, strict=True)]
+
+
+def _java_length(text: str) -> int:
+    """Return the length that Java pads: the number of UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _cells(column: Column, rows: Sequence[Any], *, escaped: bool) -> list[str]:

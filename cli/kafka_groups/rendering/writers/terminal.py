@@ -46,11 +46,36 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
     In a pipe there is no window, and nothing is cut or folded. Rich measures every cell many times, so this is for a
     screenful of rows.
     """
-    # Names become Text, because a group called "[red]" is not markup.
     texts = [cells_of(column, rows, escaped=True) for column in columns]
     width = screen.width if screen.out_is_terminal else _total_width(map(_max_width, columns, texts))
     if _total_width(map(_min_width, columns, texts)) > width:
         return False
+    _console(screen, width).print(_build_table(columns, texts))
+    return True
+
+
+def fit_columns(
+    columns: Sequence[Column], rows: Sequence[Any], *, width: int, hideable: Sequence[str]
+) -> Sequence[Column]:
+    """Return the columns without as many of the hideable ones, by header, as a window of this width has no place for.
+
+    The first of `hideable` are hidden first. Texts that may be cut or folded count with their least width.
+    """
+    widths = {c.header: _min_width(c, cells_of(c, rows, escaped=True)) for c in columns}
+    for header in hideable:
+        if _total_width(widths.values()) <= width:
+            break
+        widths.pop(header, None)
+    return [column for column in columns if column.header in widths]
+
+
+def build_table(columns: Sequence[Column], rows: Sequence[Any]) -> Table:
+    """Return rows as a table without a frame, for a display that is drawn repeatedly."""
+    return _build_table(columns, [cells_of(column, rows, escaped=True) for column in columns])
+
+
+def _build_table(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> Table:
+    # Names become Text, because a group called "[red]" is not markup.
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, shown in zip(columns, texts, strict=True):
         table.add_column(
@@ -63,8 +88,7 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
     cells = [[_cell(column, text) for text in shown] for column, shown in zip(columns, texts, strict=True)]
     for line in zip(*cells, strict=True):
         table.add_row(*line)
-    _console(screen, width).print(table)
-    return True
+    return table
 
 
 def _cell(column: Column, text: str) -> Text:

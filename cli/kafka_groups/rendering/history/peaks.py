@@ -1,17 +1,12 @@
-"""A series of lags in as many cells as there is room for."""
+"""Series of lags with fewer points: the peaks of equal parts of a period, and the points that must be seen."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
 
 from kafka_groups.history import LagPoint
-
-BLOCKS: Final = "▁▂▃▄▅▆▇█"
-DIGITS: Final = "01234567"
-GAPS: Final = {BLOCKS: "·", DIGITS: "."}
 
 
 def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
@@ -26,23 +21,6 @@ def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int
         max((point.lag for point in points[start:end] if point.lag is not None), default=None)
         for start, end in pairwise(places)
     ]
-
-
-def draw_sparkline(peaks: Sequence[int | None], *, blocks: str = BLOCKS) -> str | None:
-    """A block for each peak, on a scale from zero to the highest of them; a dot where there is none.
-
-    Only zero (and less) has the lowest block: a small lag beside a huge one is still seen. None without any peak.
-    """
-    known = [peak for peak in peaks if peak is not None]
-    if not known:
-        return None
-    top, gap = max(known), GAPS[blocks]
-    return "".join(gap if peak is None else blocks[level_of(peak, top, len(blocks) - 1)] for peak in peaks)
-
-
-def level_of(peak: int, top: int, levels: int) -> int:
-    """0 for what is not above zero, else 1 to `levels`, the last one at the top."""
-    return -(-peak * levels // top) if peak > 0 else 0
 
 
 def thin_out(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:

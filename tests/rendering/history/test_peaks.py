@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.history import LagPoint
-from kafka_groups.rendering.history.sparkline import DIGITS, draw_sparkline, peaks_of, thin_out
+from kafka_groups.rendering.history.peaks import peaks_of, thin_out
+from kafka_groups.rendering.sparkline import DIGITS, draw_sparkline
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""The interface of the handlers: one Admin operation, from keys to requests and from a response to its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from kafka_groups.errors import AdminError
+from kafka_groups.model import Broker, Failure
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@dataclass(kw_only=True)
+class ApiResult(Generic[K, V]):
+    """The outcome of one response for each of its keys.
+
+    Unmapped keys moved to another broker, retriable keys may succeed at the same broker; the text beside them is the
+    reason, which is reported if the deadline passes. Continued keys have another request, which is sent at once. A
+    change of `maybe_made` keys may have been made although the code is an error: brokers return
+    COORDINATOR_NOT_AVAILABLE, too, if they wrote it and the replicas did not confirm it in time. `brokers` are the
+    brokers whose addresses a lookup returned.
+    """
+
+    completed: dict[K, V] = field(default_factory=dict)
+    failed: dict[K, AdminError] = field(default_factory=dict)
+    unmapped: dict[K, str] = field(default_factory=dict)
+    retriable: dict[K, str] = field(default_factory=dict)
+    continued: set[K] = field(default_factory=set)
+    maybe_made: set[K] = field(default_factory=set)
+    brokers: list[Broker] = field(default_factory=list)
+
+
+class ApiHandler(Protocol[K, V]):
+    """One Admin operation: how keys become requests, and what a response means for them."""
+
+    @property
+    def api(self) -> Any:
+        """The protocol.Api of the requests."""
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether a request may be sent again although nobody knows whether the broker has handled it."""
+
+    def build_requests(
+        self, keys: Sequence[K], version: int
+    ) -> Sequence[tuple[Sequence[K], Mapping[str, Any] | AdminError]]:
+        """Split keys into request bodies of this version, each with its keys.
+
+        An error stands in place of a body that this version cannot express. Raises UnsupportedVersionError if it
+        cannot express the body of any key.
+        """
+
+    def handle_response(self, keys: Sequence[K], version: int, payload: bytes) -> ApiResult[K, V]:
+        """Return what the response means for each key. Raises SchemaError if the bytes are malformed."""
+
+    def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
+        """Return the failure of one key, with the group, topic, partition or broker that it stands for."""

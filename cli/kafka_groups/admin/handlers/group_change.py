@@ -1,0 +1,122 @@
+"""The part that the handlers of changes share: what became of each item of a group, and the rights that are needed.
+
+The items of a group are partitions or members. A response may leave some of them open: their request is sent again
+without the others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.errors import AdminError, MissingFromResponseError, OutcomeUnknownError
+from kafka_groups.model import Failure, Results, TopicPartition
+from kafka_groups.protocol.errors import broker_error, error_code
+from kafka_groups.protocol.messages import Api
+
+T = TypeVar("T", bound=Hashable)
+
+_MISSING: Final = MissingFromResponseError("it is missing from the broker's response")
+
+
+class GroupChangeHandler(ABC, Generic[T]):
+    """Group ids to what became of each item of the group: None if the change is made, or its failure.
+
+    `sentences` are for error codes that mean something else for the change than for a request that reads.
+    """
+
+    api: Api
+    idempotent = False
+    sentences: ClassVar[Mapping[int, str]] = {}
+
+    def __init__(self, items: Mapping[str, Iterable[T]]) -> None:
+        self._items = {group: tuple(dict.fromkeys(wanted)) for group, wanted in items.items()}
+        self._outcomes: dict[str, dict[T, Failure | None]] = {}
+
+    @abstractmethod
+    def build_requests(
+        self, keys: Sequence[str], version: int
+    ) -> Sequence[tuple[Sequence[str], Mapping[str, Any] | AdminError]]:
+        """Return a body for each group, with its open items."""
+
+    @abstractmethod
+    def handle_response(
+        self, keys: Sequence[str], version: int, payload: bytes
+    ) -> ApiResult[str, Mapping[T, Failure | None]]:
+        """Return the outcome of the group."""
+
+    def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
+        """Return the failure of the group."""
+        return change_failure(key, error, broker, self.sentences)
+
+    def with_outcomes(
+        self, results: Results[str, Mapping[T, Failure | None]]
+    ) -> Results[str, Mapping[T, Failure | None]]:
+        """Return the results with the known items of failed groups; their other items have the group's failure."""
+        partial = {
+            group: {item: self._outcomes[group].get(item, self._item_failure(failure, item)) for item in items}
+            for group, failure in results.failed.items()
+            if self._outcomes.get(group) and (items := self._items[group])
+        }
+        failed = {group: failure for group, failure in results.failed.items() if group not in partial}
+        return Results(succeeded={**results.succeeded, **partial}, failed=failed)
+
+    @abstractmethod
+    def _item_failure(self, failure: Failure, item: T) -> Failure:
+        """Return the failure of a group as that of one item."""
+
+    def _open_items(self, group: str) -> list[T]:
+        """Return the items without an outcome."""
+        known = self._outcomes.get(group, {})
+        return [item for item in self._items[group] if item not in known]
+
+    def _record(self, group: str, outcomes: Mapping[T, AdminError | None]) -> None:
+        """Store what became of open items."""
+        known = self._outcomes.setdefault(group, {})
+        for item, error in outcomes.items():
+            known[item] = None if error is None else self._item_failure(self.to_failure(group, error, None), item)
+
+    def _record_codes(self, group: str, codes: Mapping[T, int], *, retriable: Container[int] = ()) -> set[int]:
+        """Store what became of the open items by their error codes; return the codes of those that stay open.
+
+        Nobody knows what became of an item that the response lacks.
+        """
+        missing = OutcomeUnknownError.because(_MISSING)
+        requested = {item: codes.get(item) for item in self._open_items(group)}
+        final = {item: code for item, code in requested.items() if code not in retriable}
+        self._record(group, {item: missing if code is None else _error_of(code) for item, code in final.items()})
+        return {code for code in requested.values() if code is not None and code in retriable}
+
+    def _in_order(self, group: str) -> dict[T, Failure | None]:
+        """Return what became of each item of a group that has no open ones."""
+        return {item: self._outcomes[group][item] for item in self._items[group]}
+
+
+class PartitionChangeHandler(GroupChangeHandler[TopicPartition]):
+    """Group ids to what became of each partition of the group."""
+
+    def _item_failure(self, failure: Failure, item: TopicPartition) -> Failure:
+        return failure._replace(topic=item.topic, partition=item.partition)
+
+
+def change_failure(group: str, error: AdminError, broker: int | None, sentences: Mapping[int, str]) -> Failure:
+    """Return the failure of a group, with the sentence of the change unless the broker returned a message."""
+    failure = Failure.of(error, group=group, broker=broker)
+    code = error.code
+    if code is not None and code in sentences and str(error) == error_code(code).sentence:
+        return failure._replace(message=sentences[code])
+    return failure
+
+
+def _error_of(code: int) -> AdminError | None:
+    return broker_error(code) if code else None
+
+
+def rights(group: str, topic: str | None = None) -> Mapping[int, str]:
+    """Return the sentences of the authorization errors, which name the rights that the change needs."""
+    return {
+        30: f"not allowed: this needs {group} on the group",
+        **({29: f"not allowed: this needs {topic} on the topic"} if topic else {}),
+    }

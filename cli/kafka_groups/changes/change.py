@@ -1,0 +1,141 @@
+"""Changes of groups as values: the state before, and the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kafka_groups.model import CommittedOffset, Failure, TopicPartition
+
+
+class Action(StrEnum):
+    """What a change does. The values are those of plans and journals."""
+
+    COMMIT = "commit"
+    DELETE_GROUP = "delete_group"
+    DELETE_OFFSETS = "delete_offsets"
+    REMOVE_MEMBER = "remove_member"
+
+
+class Status(StrEnum):
+    """The status of a change; UNKNOWN means that neither the response nor the cluster showed it."""
+
+    PLANNED = "planned"
+    DONE = "done"
+    REFUSED = "refused"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class Change(NamedTuple):
+    """One change of one group, with the commit before it: None if there was none, or if the change has no partition.
+
+    COMMIT and DELETE_OFFSETS have a partition. DELETE_GROUP has one change for each partition with a commit, so that
+    the commits can be restored, or a single one without a partition. REMOVE_MEMBER has a member.
+    """
+
+    action: Action
+    group: str
+    topic: str | None = None
+    partition: int | None = None
+    committed_offset: int | None = None
+    leader_epoch: int | None = None
+    metadata: str | None = None
+    new_offset: int | None = None
+    new_leader_epoch: int | None = None
+    new_metadata: str | None = None
+    member_id: str | None = None
+    group_instance_id: str | None = None
+
+    @property
+    def key(self) -> TopicPartition | None:
+        """Return the partition, if the change has one."""
+        return None if self.topic is None or self.partition is None else TopicPartition(self.topic, self.partition)
+
+    @property
+    def before(self) -> CommittedOffset | None:
+        """Return the commit before the change."""
+        if self.committed_offset is None:
+            return None
+        return CommittedOffset(self.committed_offset, self.leader_epoch, self.metadata or "")
+
+    @property
+    def after(self) -> CommittedOffset | None:
+        """Return the commit after the change."""
+        if self.new_offset is None:
+            return None
+        return CommittedOffset(self.new_offset, self.new_leader_epoch, self.new_metadata or "")
+
+
+def to_change(
+    action: Action,
+    group: str,
+    key: TopicPartition,
+    before: CommittedOffset | None,
+    after: CommittedOffset | None = None,
+) -> Change:
+    """Return the change of a partition, with the commit before it and the one after it."""
+    offset, epoch, metadata = before or (None, None, None)
+    new_offset, new_epoch, new_metadata = after or (None, None, None)
+    return Change(action, group, *key, offset, epoch, metadata, new_offset, new_epoch, new_metadata)
+
+
+class Plan(NamedTuple):
+    """The changes of one command on one cluster; `created_at` has a time zone."""
+
+    cluster_id: str
+    created_at: datetime
+    changes: tuple[Change, ...]
+
+
+class PlannedChange(NamedTuple):
+    """A change of a plan with a note for the user. One with a `refusal` is shown, but not made."""
+
+    change: Change
+    note: str = ""
+    refusal: Failure | None = None
+
+
+class PlannedGroups(NamedTuple):
+    """The planned changes of each group, by id, with what could not be planned, and notes."""
+
+    rows: Mapping[str, tuple[PlannedChange, ...]] = MappingProxyType({})
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def changes(self) -> list[Change]:
+        """Return the changes to make: those that are not refused."""
+        return [row.change for rows in self.rows.values() for row in rows if row.refusal is None]
+
+    def refusals(self) -> list[Failure]:
+        """Return the failures of the changes that are refused, in as few as possible."""
+        return summarize_failures({group: [row.refusal for row in rows] for group, rows in self.rows.items()})
+
+
+class Outcome(NamedTuple):
+    """The outcome of a change: its status, and the failure if it was not made."""
+
+    change: Change
+    status: Status
+    note: str = ""
+    failure: Failure | None = None
+
+
+def summarize_failures(by_group: Mapping[str, Sequence[Failure | None]]) -> list[Failure]:
+    """Return the failures of partitions, one for each topic or group of which all partitions failed alike.
+
+    `by_group` has the failure of each row of a group, None for a row without one.
+    """
+    failures: list[Failure] = []
+    for group, rows in by_group.items():
+        failed = list(dict.fromkeys(failure for failure in rows if failure is not None))
+        reasons = {(failure.code, failure.name, failure.message) for failure in failed}
+        if len(failed) > 1 and len(reasons) == 1 and None not in rows:
+            topics = {failure.topic for failure in failed}
+            topic = topics.pop() if len(topics) == 1 else None
+            failed = [failed[0]._replace(group=group, topic=topic, partition=None)]
+        failures += failed
+    return failures

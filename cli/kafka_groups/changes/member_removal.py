@@ -1,0 +1,55 @@
+"""Plan the removal of members from a group: static members that are stuck, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups
+from kafka_groups.changes.current_groups import refuse
+from kafka_groups.model import Failure, GroupDescription, Member
+from kafka_groups.protocol.errors import UNKNOWN_MEMBER_ID, broker_error
+
+
+def plan_member_removal(
+    admin: Admin,
+    group: str,
+    *,
+    instances: Iterable[str],
+    all_members: bool = False,
+    deadline: Deadline | None = None,
+) -> PlannedGroups:
+    """Plan the removal of the members with these group instance ids, or of all members.
+
+    A member that uses the KIP-848 protocol is refused: brokers remove only members of the classic protocol
+    (`throwIfMemberDoesNotUseClassicProtocol`).
+    """
+    described = admin.describe_consumer_groups([group], timeout=deadline)
+    if group in described.failed:
+        return PlannedGroups(rows={}, failures=(described.failed[group],))
+    description = described.succeeded[group]
+    named = list(dict.fromkeys(instances))
+    present = {member.group_instance_id: member for member in description.members}
+    chosen = description.members if all_members else [present[name] for name in named if name in present]
+    failures = [] if all_members else [_absent(group, name) for name in named if name not in present]
+    rows = tuple(_remove(description, member) for member in chosen)
+    notes = () if rows or failures else (f"Consumer group '{group}' has no active members.",)
+    return PlannedGroups(rows={group: rows} if rows else {}, failures=tuple(failures), notes=notes)
+
+
+def _remove(description: GroupDescription, member: Member) -> PlannedChange:
+    change = Change(
+        Action.REMOVE_MEMBER,
+        description.group,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+    )
+    if description.type == "Consumer" and member.upgraded is not False:
+        text = f"member '{member.member_id}' uses the KIP-848 protocol; brokers remove only classic members"
+        return PlannedChange(change, text, refuse(description.group, text))
+    return PlannedChange(change)
+
+
+def _absent(group: str, instance: str) -> Failure:
+    text = f"no member has the group instance id '{instance}'"
+    return Failure.of(broker_error(UNKNOWN_MEMBER_ID, text), group=group)

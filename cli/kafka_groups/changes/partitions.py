@@ -1,0 +1,45 @@
+"""The partitions that a caller names, checked against the cluster before anything is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+
+# Topics with their partitions; none for all partitions of a topic.
+NamedTopics: TypeAlias = Mapping[str, Sequence[int]]
+
+INVALID_TOPIC: Final = 17
+
+
+class FoundPartitions(NamedTuple):
+    """The named partitions in order. `absent` are failures of those that do not exist, `failed` those of topics."""
+
+    partitions: tuple[TopicPartition, ...]
+    absent: tuple[Failure, ...]
+    failed: tuple[Failure, ...]
+
+
+def find_partitions(admin: Admin, topics: NamedTopics, *, timeout: Timeout | None = None) -> FoundPartitions:
+    """Return the named partitions, in one Metadata request for all topics."""
+    if not topics:
+        return FoundPartitions((), (), ())
+    listed = admin.list_partitions(topics, timeout=timeout)
+    absent = [why for why in listed.failed.values() if why.code in (UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC)]
+    failed = [why for why in listed.failed.values() if why not in absent]
+    found: list[TopicPartition] = []
+    for topic, existing in sorted(listed.succeeded.items()):
+        named = topics[topic] or existing
+        known = set(existing)
+        found += [TopicPartition(topic, partition) for partition in named if partition in known]
+        absent += [_absent(topic, partition, existing) for partition in named if partition not in known]
+    return FoundPartitions(tuple(found), tuple(absent), tuple(failed))
+
+
+def _absent(topic: str, partition: int, existing: Sequence[int]) -> Failure:
+    count = len(existing)
+    text = f"it does not exist; the topic has {count} partition{'' if count == 1 else 's'}"
+    return Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION, text), topic=topic, partition=partition)

@@ -1,0 +1,210 @@
+"""Plan the reset of committed offsets: the new offset of each partition of each group, and why it is what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
+from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
+from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.partitions import NamedTopics, find_partitions
+from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
+from kafka_groups.changes.specification import (
+    FromRows,
+    Position,
+    Refusal,
+    Specification,
+    ToGroup,
+    ToTime,
+    find_target,
+)
+from kafka_groups.changes.validity import describe_difference
+from kafka_groups.groups.describe import without_deleted
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
+
+_ABSENT: Final = "there is no such group; --create creates it, by committing offsets for it"
+
+
+class ResetRequest(NamedTuple):
+    """What a caller wants: the specification, and the partitions that it is for.
+
+    Without `topics` it is for the partitions with a commit: those of the other group for ToGroup. The rows of `file`
+    are for FromRows; those of a plan are refused if the commit has changed since, unless `force`. `create` allows
+    groups that do not exist yet.
+    """
+
+    specification: Specification
+    topics: NamedTopics | None = None
+    file: PlanRows = NO_FILE
+    create: bool = False
+    force: bool = False
+
+
+class _Logs(NamedTuple):
+    starts: Mapping[TopicPartition, int | None]
+    ends: Mapping[TopicPartition, int | None]
+    found: Mapping[TopicPartition, int | None]
+    failed: Mapping[TopicPartition, Failure]
+
+
+def plan_reset(
+    admin: Admin, selectors: Selectors, request: ResetRequest, *, deadline: Deadline | None = None
+) -> PlannedGroups:
+    """Plan the reset of the selected groups. Nothing is changed on the cluster.
+
+    If a topic or a partition that the caller named does not exist, nothing is planned, because the rest of the request
+    may be a mistake, too. Any other failure belongs to one group or partition.
+    """
+    if request.file.is_empty():
+        return PlannedGroups(notes=request.file.notes)
+    share = deadline and deadline.share(NOT_LAST)
+    named = find_partitions(admin, request.file.named_topics() or request.topics or {}, timeout=share)
+    if named.absent:
+        return PlannedGroups(failures=(*named.absent, *named.failed), notes=request.file.notes)
+    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
+    source = request.specification.group if isinstance(request.specification, ToGroup) else None
+    names = [*selection.groups, *(() if source is None else (source,))]
+    current = read_groups(admin, names, timeout=share)
+    if source is not None and source in current.failed:
+        return PlannedGroups(failures=(*selection.failures, current.failed[source]))
+    failed = {group: why for group, why in current.failed.items() if group in selection.groups}
+    groups = {group: found for group, found in current.succeeded.items() if group in selection.groups}
+    absent = _absent_groups(admin, failed, share)
+    if request.create:
+        groups |= absent
+    failed |= {group: failed[group]._replace(message=_ABSENT) for group in absent}
+    failures, notes = without_deleted(selection, {g: why for g, why in failed.items() if g not in groups})
+    active = {group: why for group, found in groups.items() if (why := refuse_active(found)) is not None}
+    other = current.succeeded[source].offsets if source is not None else None
+    partitions = {
+        group: _partitions(request, groups[group], named.partitions, other)
+        for group in sorted(groups)
+        if group not in active
+    }
+    if source is not None:
+        # Its commit is not known to be missing.
+        hidden = current.succeeded[source].unreadable
+        partitions = {group: [key for key in keys if key not in hidden] for group, keys in partitions.items()}
+    logs = _read_logs(admin, request, partitions.values(), other, deadline)
+    rows = {group: _plan_group(request, groups[group], keys, logs) for group, keys in partitions.items()}
+    failures += [*named.failed, *active.values()]
+    if source is not None:
+        failures += _unreadable(request, current.succeeded[source], named.partitions)
+    failures += [why for group in partitions for why in _unreadable(request, groups[group], named.partitions)]
+    notes += [f"Group '{group}' has no committed offsets in scope." for group, planned in rows.items() if not planned]
+    return PlannedGroups(
+        rows={group: planned for group, planned in rows.items() if planned},
+        failures=(*selection.failures, *failures),
+        notes=(*request.file.notes, *selection.notes(), *notes),
+    )
+
+
+def _absent_groups(
+    admin: Admin, failed: Mapping[str, Failure], deadline: Deadline | None
+) -> Mapping[str, CurrentGroup]:
+    """Return the groups that can be created. One that a broker lists exists: it is a share or a streams group."""
+    absent = [group for group, why in failed.items() if why.code == GROUP_ID_NOT_FOUND]
+    listed = admin.list_groups(timeout=deadline) if absent else Results()
+    if listed.failed:
+        return {}
+    return {group: CurrentGroup(group, None, {}, {}) for group in absent if group not in listed.succeeded}
+
+
+def _partitions(
+    request: ResetRequest,
+    current: CurrentGroup,
+    named: Sequence[TopicPartition],
+    other: Mapping[TopicPartition, CommittedOffset | None] | None,
+) -> list[TopicPartition]:
+    """Return the partitions of a group that the request is for."""
+    if isinstance(request.specification, FromRows):
+        rows = request.file.by_partition(current.group)
+        return [key for key in named if key in rows and key not in current.unreadable]
+    if request.topics is not None:
+        return [key for key in named if key not in current.unreadable]
+    commits = current.offsets if other is None else other
+    return sorted(key for key, commit in commits.items() if commit is not None and key not in current.unreadable)
+
+
+def _read_logs(
+    admin: Admin,
+    request: ResetRequest,
+    partitions: Iterable[Sequence[TopicPartition]],
+    other: Mapping[TopicPartition, CommittedOffset | None] | None,
+    deadline: Deadline | None,
+) -> _Logs:
+    """Read both ends of the logs, and the first records since a time, for all groups together."""
+    keys = list(dict.fromkeys(key for each in partitions for key in each))
+    share = deadline and deadline.share(NOT_LAST)
+    ends: Results[TopicPartition, int | None] = admin.list_offsets(keys, timeout=share) if keys else Results()
+    known = list(ends.succeeded)
+    times: Results[TopicPartition, int | None] = Results()
+    if known and isinstance(request.specification, ToTime):
+        spec = OffsetSpec.for_timestamp(request.specification.time_ms)
+        times = admin.list_offsets(known, spec=spec, timeout=share)
+    starts: Results[TopicPartition, int | None] = (
+        admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=deadline) if known else Results()
+    )
+    found = {key: commit.offset if commit else None for key, commit in (other or {}).items()}
+    return _Logs(
+        starts=starts.succeeded,
+        ends=ends.succeeded,
+        found={**found, **times.succeeded},
+        failed={**ends.failed, **times.failed, **starts.failed},
+    )
+
+
+def _plan_group(
+    request: ResetRequest, current: CurrentGroup, partitions: Iterable[TopicPartition], logs: _Logs
+) -> tuple[PlannedChange, ...]:
+    rows = request.file.by_partition(current.group)
+    return tuple(_plan_partition(request, current, key, rows.get(key), logs) for key in partitions)
+
+
+def _plan_partition(
+    request: ResetRequest, current: CurrentGroup, key: TopicPartition, row: Change | None, logs: _Logs
+) -> PlannedChange:
+    commit = current.offsets.get(key)
+    change = to_change(Action.COMMIT, current.group, key, commit)
+    if key in logs.failed:
+        return PlannedChange(change, logs.failed[key].message, logs.failed[key]._replace(group=current.group))
+    start, end = logs.starts.get(key), logs.ends.get(key)
+    found = row.new_offset if row is not None else logs.found.get(key)
+    target = (
+        Refusal("its log offsets are unknown")
+        if start is None or end is None
+        else find_target(request.specification, Position(commit, start, end, found))
+    )
+    is_plan = request.file.cluster_id is not None
+    if row is not None and is_plan and not request.force and row.before != commit:
+        target = Refusal(describe_difference(row.before, commit))
+    if isinstance(target, Refusal):
+        return PlannedChange(change, target.message, refuse(current.group, target.message, key))
+    return PlannedChange(_with_new(change, target.offset, row if is_plan else None), target.note)
+
+
+def _with_new(change: Change, offset: int, row: Change | None) -> Change:
+    """Return the change with its new commit; `row` is that of a plan, which has the new metadata, too."""
+    if change.committed_offset == offset and row is None:
+        # The commit stays as it is, with its metadata.
+        return change._replace(new_offset=offset, new_leader_epoch=change.leader_epoch, new_metadata=change.metadata)
+    if row is None or row.new_offset != offset:
+        # As with Kafka's tool, a reset commits no leader epoch, and empty metadata.
+        return change._replace(new_offset=offset, new_metadata="")
+    return change._replace(
+        new_offset=offset, new_leader_epoch=row.new_leader_epoch, new_metadata=row.new_metadata or ""
+    )
+
+
+def _unreadable(request: ResetRequest, current: CurrentGroup, named: Iterable[TopicPartition]) -> Iterable[Failure]:
+    """Return the failures of a group's partitions that the request is for; the others do no harm."""
+    if isinstance(request.specification, FromRows):
+        rows = request.file.by_partition(current.group)
+        scope = [key for key in named if key in rows]
+    else:
+        scope = list(current.unreadable if request.topics is None else named)
+    return [current.unreadable[key] for key in scope if key in current.unreadable]

@@ -1,0 +1,118 @@
+"""The second check of planned changes: the last reading of the groups before they are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
+from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.errors import ChangeRefusedError
+from kafka_groups.model import CommittedOffset, Failure, Results
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL
+
+# Brokers refuse these while a group has members.
+_NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
+
+
+def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: Timeout | None = None) -> PlannedGroups:
+    """Return the plan after reading its groups again in one round, with what is no longer valid refused.
+
+    A change is invalid if its group has members now, if its commit cannot be read, or if the commit is no longer the
+    one before the change. `force` allows the latter: the change gets the commit that is there now, so that it can be
+    undone. Members that are to be removed are not checked.
+    """
+    groups = [change.group for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
+    if not groups:
+        return planned
+    read = read_groups(admin, groups, timeout=timeout)
+    rows = {
+        group: tuple(_check_rows(each, read, force=force)) if group in {*groups} else each
+        for group, each in planned.rows.items()
+    }
+    return planned._replace(rows=rows)
+
+
+def _check_rows(
+    rows: Sequence[PlannedChange], read: Results[str, CurrentGroup], *, force: bool
+) -> Iterator[PlannedChange]:
+    changes = [row.change for row in rows if row.refusal is None]
+    group = changes[0].group
+    failure, invalid = read.failed.get(group), dict[Change, Failure]()
+    current = read.succeeded.get(group) or CurrentGroup(group, None, {}, {})
+    if failure is not None and not _is_expected(failure, changes):
+        invalid = dict.fromkeys(changes, failure)
+    elif failure is None or changes[0].action is not Action.DELETE_GROUP:
+        # Of a group that is not described, the commits are not read again before it is deleted.
+        invalid = dict(_check_group(current, changes, force=force))
+    if force and changes[0].action is Action.DELETE_GROUP and not invalid and group in read.succeeded:
+        note = rows[0].note
+        yield from (PlannedChange(change, note) for change in deletions_of(current))
+        return
+    for row in rows:
+        refusal = row.refusal or invalid.get(row.change)
+        yield row._replace(
+            change=_rebase(row.change, current) if force and not refusal else row.change, refusal=refusal
+        )
+
+
+def deletions_of(current: CurrentGroup) -> list[Change]:
+    """Return the changes that delete a group: one for each commit, or a single one without a partition."""
+    commits = sorted((key, commit) for key, commit in current.offsets.items() if commit is not None)
+    changes = [to_change(Action.DELETE_GROUP, current.group, key, commit) for key, commit in commits]
+    return changes or [Change(Action.DELETE_GROUP, current.group)]
+
+
+def _rebase(change: Change, current: CurrentGroup) -> Change:
+    """Return the change with the commit that is there now."""
+    if change.key is None or change.action is Action.REMOVE_MEMBER:
+        return change
+    return to_change(change.action, change.group, change.key, current.offsets.get(change.key), change.after)
+
+
+def _is_expected(failure: Failure, changes: Sequence[Change]) -> bool:
+    """Return whether a group can be changed that cannot be read: an absent one, or one of another type to delete."""
+    is_deleted = changes[0].action is Action.DELETE_GROUP
+    return failure.code == GROUP_ID_NOT_FOUND or (
+        is_deleted and (failure.code == INCONSISTENT_GROUP_PROTOCOL or failure.name == ChangeRefusedError.name)
+    )
+
+
+def describe_difference(planned: CommittedOffset | None, current: CommittedOffset | None) -> str:
+    """Return why a change is refused: the commit is no longer the one before the change."""
+    was = "no commit" if planned is None else str(planned.offset)
+    now = "no commit" if current is None else str(current.offset)
+    if was == now:
+        return f"the leader epoch or the metadata of its commit at {now} has changed since the plan"
+    return f"its commit has changed since the plan, from {was} to {now}"
+
+
+def _check_group(current: CurrentGroup, planned: Sequence[Change], *, force: bool) -> Mapping[Change, Failure]:
+    active = refuse_active(current)
+    invalid: dict[Change, Failure] = {}
+    for change in planned:
+        if active is not None and change.action in _NEEDS_NO_MEMBERS:
+            invalid[change] = active
+        elif (failure := _check_commit(current, change, force=force)) is not None:
+            invalid[change] = failure
+    if planned[0].action is not Action.DELETE_GROUP or force or active is not None:
+        return invalid
+    # One request deletes all commits, also those that the plan does not know.
+    known = {change.key for change in planned}
+    unknown = [key for key, commit in current.offsets.items() if commit is not None and key not in known]
+    if unknown:
+        text = f"it has commits that it did not have when it was planned, such as on {unknown[0][0]}-{unknown[0][1]}"
+        return dict.fromkeys(planned, refuse(current.group, text))
+    return dict.fromkeys(planned, next(iter(invalid.values()))) if invalid else {}
+
+
+def _check_commit(current: CurrentGroup, change: Change, *, force: bool) -> Failure | None:
+    if change.key is None:
+        return None
+    if change.key in current.unreadable:
+        return current.unreadable[change.key]
+    commit = current.offsets.get(change.key)
+    if force or commit == change.before:
+        return None
+    return refuse(change.group, describe_difference(change.before, commit), change.key)

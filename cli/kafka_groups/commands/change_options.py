@@ -1,0 +1,140 @@
+"""The options of commands that change groups: execute, confirm, export; and filters of the groups."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from kafka_groups.commands import offer
+from kafka_groups.commands.options import combine_options, parse_names
+from kafka_groups.errors import PlanFileError
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+
+if TYPE_CHECKING:
+    from kafka_groups.changes.plan_rows import PlanRows
+    from kafka_groups.groups.selection import Selectors
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions:
+    """Whether to execute a plan, with or without a prompt, and where to export it."""
+
+    execute: bool
+    yes: bool
+    dry_run: bool
+    export: str | None
+
+    @property
+    def asks(self) -> bool:
+        """Return whether the command prompts before it executes the plan."""
+        return self.execute and not self.yes
+
+
+def change_options(*, exports_csv: bool = False) -> Callable[[F], F]:
+    """Add --execute, --yes, --dry-run and --export; they arrive as one `change`."""
+    export = (
+        "Write the plan to FILE: as a plan of this tool if its name ends with .json, otherwise as the CSV of Kafka's "
+        "tool. - prints the CSV in place of the table."
+        if exports_csv
+        else "Write the plan to FILE as JSON. - prints it in place of the table."
+    )
+
+    def decorate(function: F) -> F:
+        for option in (
+            click.option("--export", metavar="FILE", shell_complete=offer("files"), help=export),
+            click.option("--dry-run", is_flag=True, help="Change nothing: only print the plan. This is the default."),
+            click.option("--yes", "-y", is_flag=True, help="Execute without a prompt. Required without a terminal."),
+            click.option("--execute", is_flag=True, help="Execute the plan. On a terminal, prompt once before."),
+        ):
+            function = option(function)
+        return combine_options(function, "change", _change_options, ("execute", "yes", "dry_run", "export"))
+
+    return decorate
+
+
+def filter_options(function: F) -> F:
+    """Add --state and --type, which narrow the selectors; they arrive parsed as parts of `selectors`."""
+
+    @wraps(function)
+    def narrowed(*, selectors: Any, states: tuple[str, ...], types: tuple[str, ...], **arguments: Any) -> Any:
+        selectors = selectors._replace(
+            states=parse_names(states, option="--state", valid=GROUP_STATES),
+            types=parse_names(types, option="--type", valid=GROUP_TYPES),
+        )
+        return function(selectors=selectors, **arguments)
+
+    decorated = cast("F", narrowed)
+    for option in (
+        click.option(
+            "--type",
+            "types",
+            metavar="TYPE,…",
+            multiple=True,
+            shell_complete=offer("types"),
+            help="Only groups of one of these types, such as Classic or Consumer.",
+        ),
+        click.option(
+            "--state",
+            "states",
+            metavar="STATE,…",
+            multiple=True,
+            shell_complete=offer("states"),
+            help="Only groups in one of these states, such as Empty.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def plan_file_options(function: F) -> F:
+    """Add --from-file and --force; they arrive as `from_file` and `force`."""
+    for option in (
+        click.option("--force", is_flag=True, help="Execute although commits have changed since the plan."),
+        click.option(
+            "--from-file",
+            metavar="FILE",
+            shell_complete=offer("files"),
+            help="The changes of a plan of this tool; - is stdin.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _change_options(*, execute: bool, yes: bool, dry_run: bool, export: str | None) -> ChangeOptions:
+    if execute and dry_run:
+        raise click.UsageError("--execute contradicts --dry-run: give one or the other")
+    if export == "":
+        raise click.UsageError("--export needs the name of a file, or - for stdout")
+    if yes and not execute:
+        raise click.UsageError("--yes is only for --execute")
+    if execute and not yes and not sys.stdin.isatty():
+        raise click.UsageError("--execute needs --yes here, because stdin is not a terminal for a prompt")
+    return ChangeOptions(execute=execute, yes=yes, dry_run=dry_run, export=export)
+
+
+def select_rows(rows: PlanRows, selectors: Selectors) -> tuple[PlanRows, Selectors]:
+    """Return the rows of a file whose groups are selected, all if nothing selects one, and selectors that name them."""
+    kept = rows if selectors.is_empty() else rows.select(selectors.selects)
+    return kept, selectors._replace(named=kept.groups, match=None, all_groups=False)
+
+
+def read_text(name: str) -> str:
+    """Return the content of a file; `-` is stdin. Raises PlanFileError if it cannot be read."""
+    try:
+        # The file's own line ends: a quoted group id may contain some.
+        return (sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{name} is not UTF-8 text: {error.reason} at byte {error.start}"
+        raise PlanFileError(msg) from error
+    except OSError as error:
+        msg = f"cannot read {name}: {error.strerror}"
+        raise PlanFileError(msg) from error

@@ -1,0 +1,74 @@
+"""The condition of `lag --fail-if` and `wait --until`: its fields, and the parsing of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import click
+
+from kafka_groups.groups.conditions import Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.groups.lag_summary import LagRow
+from kafka_groups.settings import parse_duration
+
+# The keys of the JSON document of `lag` by the type of their values.
+LAG_FIELDS: Final = {
+    "group": FieldType.TEXT,
+    "state": FieldType.TEXT,
+    "members": FieldType.NUMBER,
+    "topic": FieldType.TEXT,
+    "partition": FieldType.NUMBER,
+    "member_id": FieldType.TEXT,
+    "host": FieldType.TEXT,
+    "client_id": FieldType.TEXT,
+    "committed_offset": FieldType.NUMBER,
+    "log_start_offset": FieldType.NUMBER,
+    "log_end_offset": FieldType.NUMBER,
+    "lag": FieldType.NUMBER,
+    "partitions_behind": FieldType.NUMBER,
+    "uncommitted_partitions": FieldType.NUMBER,
+    "messages_lost": FieldType.NUMBER,
+    "retention_margin": FieldType.NUMBER,
+    "retention_margin_percent": FieldType.NUMBER,
+    "note": FieldType.TEXT,
+    "time_lag_ms": FieldType.NUMBER,
+    "time_lag_quality": FieldType.TEXT,
+    "isolation": FieldType.TEXT,
+    "consume_rate": FieldType.NUMBER,
+    "produce_rate": FieldType.NUMBER,
+    "trend": FieldType.NUMBER,
+    "catch_up_ms": FieldType.NUMBER,
+    "verdict": FieldType.TEXT,
+    "rule": FieldType.TEXT,
+}
+# The time lag as a duration.
+_TIME_LAG: Final = "time_lag"
+# What only a history of polls can give.
+_PACE_FIELDS: Final = ("consume_rate", "produce_rate", "trend", "catch_up_ms", "verdict", "rule")
+
+
+def read_condition(text: str, *, option: str, keys: Collection[str]) -> Condition:
+    """Return the condition of an option whose rows have these keys. Raises UsageError with the place of an error."""
+    known = (*keys, *_PACE_FIELDS)
+    fields = {key: LAG_FIELDS[key] for key in LAG_FIELDS if key in known} | {_TIME_LAG: FieldType.DURATION}
+    try:
+        condition = parse_condition(text, fields, parse_duration=parse_duration)
+    except ConditionError as error:
+        msg = f"{option}: {error}"
+        raise click.UsageError(msg) from error
+    for field in sorted(condition.fields().difference((*keys, _TIME_LAG))):
+        msg = f"{option}: {field} is known only to lag with --watch or --history"
+        raise click.UsageError(msg)
+    return condition
+
+
+def needs_time(condition: Condition | None) -> bool:
+    """Return whether a condition compares time lags, which are measured only when somebody wants them."""
+    return condition is not None and any(field.startswith(_TIME_LAG) for field in condition.fields())
+
+
+def describe_held(rows: Iterable[LagRow]) -> str:
+    """Return the names of some rows for which a condition holds."""
+    names = list(dict.fromkeys(row.group for row in rows))
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown  # noqa: PLR2004 - as above

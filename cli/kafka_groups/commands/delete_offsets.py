@@ -1,0 +1,86 @@
+"""`kafka-groups delete-offsets`: remove the commits of groups on topics."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_groups.changes.change import Action
+from kafka_groups.changes.deletion import DeletionRequest, plan_offset_deletion
+from kafka_groups.changes.plan_rows import NO_FILE, read_plan_rows
+from kafka_groups.commands import offer
+from kafka_groups.commands.change_options import (
+    ChangeOptions,
+    change_options,
+    filter_options,
+    plan_file_options,
+    read_text,
+    select_rows,
+)
+from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import output_options, parse_topics, require_selectors, selector_options
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.rendering.change_summary import summarize_commits
+
+
+@click.command("delete-offsets")
+@selector_options
+@filter_options
+@click.option(
+    "--topic",
+    "topics",
+    metavar="T[:P,…]",
+    multiple=True,
+    shell_complete=offer("topics_or_partitions"),
+    help="This topic, or these partitions of it. Repeatable.",
+)
+@plan_file_options
+@change_options()
+@output_options()
+@connection_options
+def delete_offsets(
+    *,
+    selectors: Selectors,
+    topics: tuple[str, ...],
+    from_file: str | None,
+    force: bool,
+    change: ChangeOptions,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Delete committed offsets of groups on topics. Without --execute, only print which.
+
+    A group may have members, if none of them is subscribed to the topic (else GROUP_SUBSCRIBED_TO_TOPIC). Before it
+    executes, the command reads the groups again, and refuses commits that have changed since the plan. It first records
+    the commits, so that kafka-groups undo can restore them.
+
+    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
+
+    Needs Kafka 2.4 or newer. Rights: DESCRIBE on the groups and topics; with --execute DELETE on the groups and READ on
+    the topics.
+
+    \b
+    Examples:
+      kafka-groups delete-offsets billing --topic orders -b localhost:9092
+      kafka-groups delete-offsets --all-groups --topic orders --execute --yes -b localhost:9092
+    """
+    rows = NO_FILE
+    if from_file is not None:
+        if topics:
+            raise click.UsageError("--from-file names the partitions; --topic contradicts it")
+        rows = read_plan_rows(read_text(from_file), name=from_file, action=Action.DELETE_OFFSETS)
+        rows, selectors = select_rows(rows, selectors)
+    else:
+        require_selectors(selectors)
+        if not topics:
+            raise click.UsageError("no partition is selected; give --topic T[:P,…], or --from-file PLAN")
+    with open_change_session(
+        connection, command="delete-offsets", output_format=output_format, colour=colour, change=change
+    ) as session:
+        rows.require_cluster(session.admin, timeout=session.deadline)
+        run = ChangeRun(
+            session=session, command="delete-offsets", options=change, summarize=summarize_commits, force=force
+        )
+        request = DeletionRequest(topics=parse_topics(topics), file=rows, force=force)
+        run.finish(plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline))

@@ -1,0 +1,258 @@
+"""`kafka-groups lag`: which groups are behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import click
+
+from kafka_groups.admin import IsolationLevel
+from kafka_groups.commands import offer
+from kafka_groups.commands.change_options import filter_options
+from kafka_groups.commands.cluster_session import ClusterSession, open_session
+from kafka_groups.commands.condition_options import describe_held, needs_time, read_condition
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.lag_history import open_history
+from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.groups.conditions import Condition
+from kafka_groups.groups.lag_history import LagHistory
+from kafka_groups.groups.lag_summary import (
+    ISOLATION_LEVELS,
+    GroupSummary,
+    LagKey,
+    LagReading,
+    LagRow,
+    read_lag,
+    sort_worst_first,
+    with_pace,
+)
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.model import Failure
+from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
+from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.settings import parse_duration
+
+_ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
+
+
+@click.command()
+@selector_options
+@filter_options
+@click.option(
+    "--by",
+    type=click.Choice([key.value for key in LagKey]),
+    default=LagKey.GROUP.value,
+    show_default=True,
+    help="What a row is for.",
+)
+@click.option("--time", "with_time", is_flag=True, help="Add time lag: the age of the first record not processed.")
+@click.option("--top", metavar="N", type=click.IntRange(1), help="Only the N rows that are furthest behind.")
+@click.option(
+    "--isolation",
+    type=click.Choice(tuple(_ISOLATION_LEVELS)),
+    default="uncommitted",
+    show_default=True,
+    help="Measure to the log end offset, or (committed) to the last stable offset, where consumers with "
+    "isolation.level=read_committed stop.",
+)
+@click.option(
+    "--fail-if",
+    metavar="COND",
+    help="Exit with 4 if the condition holds for a row, such as 'lag>1000 and state==Stable'.",
+)
+@click.option(
+    "--watch",
+    metavar="INTERVAL",
+    help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
+)
+@click.option("--samples", metavar="N", type=click.IntRange(1), help="With --watch: end after N polls.")
+@click.option(
+    "--history",
+    "history_file",
+    metavar="FILE",
+    shell_complete=offer("files"),
+    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts.",
+)
+@click.option(
+    "--metrics-file",
+    metavar="FILE",
+    shell_complete=offer("files"),
+    help="Also write the metrics of --format openmetrics to FILE, in one step, for node_exporter's textfile collector.",
+)
+@output_options(formats=(*FORMATS, "openmetrics"))
+@connection_options
+def lag(
+    *,
+    selectors: Selectors,
+    by: str,
+    with_time: bool,
+    top: int | None,
+    isolation: str,
+    fail_if: str | None,
+    watch: str | None,
+    samples: int | None,
+    history_file: str | None,
+    metrics_file: str | None,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Show how far groups are behind, the worst first.
+
+    Without ids, --match or --all-groups, all consumer groups are shown. LAG is the number of messages between the
+    commits and the log ends. PARTITIONS-BEHIND have a lag, UNCOMMITTED are owned by a member and have no commit. LOST
+    messages were deleted by retention before they were read. MARGIN messages, or MARGIN% of the log, may be deleted
+    before messages are lost; it is that of the partition that is nearest to its log start. NOTE marks commits below
+    the log start (data_loss) and above the log end (beyond_end), and unknown log ends (incomplete).
+
+    With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
+    QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
+    (the age of the first record that is left, so a lower bound); lower_bound, if a partition is not known or, with
+    --isolation committed, has an open transaction (NOTE open_transaction); or unknown, with the reason on stderr. A
+    condition on time_lag, such as 'time_lag>5m', implies --time.
+
+    With --watch or --history, rates in messages a second, the trend of the lag, the time until it is gone, and a
+    verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
+    progress), REWIND (commits went back), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With
+    --watch, --timeout is for each poll; the exit code is that of the last poll.
+
+    A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
+    and joins comparisons by and, or and parentheses. A comparison with a missing value is never true.
+
+    If a group, a partition or a broker fails, its error is on stderr, and the others are shown. Nothing on the cluster
+    is changed, and no group is joined. Exit codes: 4 the condition of --fail-if holds; otherwise see kafka-groups
+    --help.
+
+    Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for --time.
+
+    \b
+    Examples:
+      kafka-groups lag -b localhost:9092
+      kafka-groups lag --by partition --top 10 -b localhost:9092
+    """
+    key = LagKey(by)
+    has_pace = watch is not None or history_file is not None
+    view = PACE_VIEW if has_pace else LAG_VIEWS[key]
+    condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", keys=view.properties())
+    with_time = with_time or needs_time(condition)
+    output = LagOutput(view, key, with_time, output_format, metrics_file)
+    options = _watch_options(watch, samples, top, output)
+    _require_consistent(key, output_format, options, history_file=history_file, metrics_file=metrics_file)
+    with open_session(connection, colour=colour, make_writer=output.make_writer) as session:
+        read = partial(_read, session, selectors, output, _ISOLATION_LEVELS[isolation], options is not None)
+        if isolation == "committed":
+            session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
+        with open_history(session.admin, history_file, timeout=session.deadline) as history:
+            if options is not None:
+                rows, failures = watch_lag(session, options, history, read, output_format=output_format)
+                _end_watch(session, rows, failures, condition)
+                return
+            # The history is written after the output, which is there even if the file cannot be written.
+            reading = read(history, time.time_ns() // 1_000_000)
+            reading = with_pace(reading, history.paces()) if has_pace else reading
+            session.print_notes(reading.notes)
+            rows = _rows(key, reading.groups)
+            entries = list(output.entries(reading.groups, rows[:top]))
+            with _check(condition, rows):
+                session.write(
+                    entries, total=len(entries), failures=reading.failures, anything_succeeded=reading.anything_read
+                )
+
+
+def _read(
+    session: ClusterSession,
+    selectors: Selectors,
+    output: LagOutput,
+    isolation_level: IsolationLevel,
+    is_repeated: bool,
+    history: LagHistory,
+    at_ms: int,
+) -> LagReading:
+    """Read once, and add what was seen to the history, without what was deleted since the last poll."""
+    reading = read_lag(
+        session.admin,
+        selectors,
+        by=output.key,
+        isolation_level=isolation_level,
+        with_time=output.with_time,
+        observe=partial(history.observe, at_ms=at_ms),
+        deadline=session.deadline.renew() if is_repeated else session.deadline,
+    )
+    failures = reading.failures
+    history.end_poll(
+        (group.total.group for group in reading.groups),
+        unread={
+            (each.group, each.topic, each.partition)
+            for each in failures
+            if each.group is not None and each.topic is not None and each.partition is not None
+        },
+        is_complete=selectors.selects_all() and not (selectors.states or selectors.types or failures),
+    )
+    return reading
+
+
+def _watch_options(watch: str | None, samples: int | None, top: int | None, output: LagOutput) -> WatchOptions | None:
+    if watch is None:
+        if samples is not None:
+            raise click.UsageError("--samples is only for --watch")
+        return None
+    try:
+        return WatchOptions(parse_duration(watch), samples, top, output.columns)
+    except ValueError as error:
+        msg = f"--watch: {error}"
+        raise click.UsageError(msg) from error
+
+
+def _require_consistent(
+    key: LagKey, output_format: str, watch: WatchOptions | None, *, history_file: str | None, metrics_file: str | None
+) -> None:
+    """Raise UsageError for options that contradict each other."""
+    if key is not LagKey.GROUP and (watch or history_file):
+        msg = f"rates and verdicts are those of groups: --by {key.value} contradicts --watch and --history"
+        raise click.UsageError(msg)
+    if watch is not None and output_format not in ("table", "ndjson"):
+        msg = f"--watch writes table or ndjson; --format {output_format} contradicts it"
+        raise click.UsageError(msg)
+    if watch is not None and metrics_file is not None:
+        raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
+
+
+def _end_watch(
+    session: ClusterSession, rows: Sequence[LagRow], failures: Sequence[Failure], condition: Condition | None
+) -> None:
+    """End a watch, whose rows and failures were printed already: the condition is judged at the last poll."""
+    session.is_ended = True
+    with _check(condition, rows):
+        if failures:
+            raise IncompleteResultError(anything_succeeded=bool(rows))
+
+
+@contextmanager
+def _check(condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None]:
+    """Judge the condition behind the output: CheckFailedError if it holds for a row, whatever else failed.
+
+    Without a row there is nothing that could be judged: IncompleteResultError.
+    """
+    held = [row for row in rows if condition is not None and condition.holds(row.condition_values())]
+    try:
+        yield
+    except IncompleteResultError:
+        if not held:
+            raise
+    if held:
+        msg = f"the condition of --fail-if holds for {describe_held(held)}"
+        raise CheckFailedError(msg)
+    if condition is not None and not rows:
+        raise IncompleteResultError(anything_succeeded=False)
+
+
+def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:
+    if key is LagKey.GROUP:
+        return [group.total for group in groups]
+    return sort_worst_first(row for group in groups for row in group.rows)

@@ -1,0 +1,70 @@
+"""The output of `kafka-groups lag`: columns, writers of the formats, and what each entry has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_groups.files import write_atomically
+from kafka_groups.groups.lag_summary import GroupSummary, LagKey, LagRow
+from kafka_groups.rendering.columns import Column, View
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.lag import lag_columns, lag_document
+from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+
+
+class LagOutput(NamedTuple):
+    """What a row is for, what it shows, and where it is written."""
+
+    view: View
+    key: LagKey
+    with_time: bool
+    output_format: str
+    metrics_file: str | None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns of a table."""
+        return lag_columns(self.view, with_time=self.with_time)
+
+    def entries(self, groups: Sequence[GroupSummary], shown: Sequence[LagRow]) -> Iterator[Entry]:
+        """Yield an entry for each group in JSON, else one for all rows, because they are sorted over all groups."""
+        columns = self.columns
+        if self.output_format != "json":
+            yield Entry(columns, shown, dict)
+            return
+        by_group: dict[str, list[LagRow]] = {}
+        for row in shown:
+            by_group.setdefault(row.group, []).append(row)
+        for total in (group.total for group in groups):
+            if total.group in by_group:
+                parts = by_group[total.group]
+                yield Entry(columns, parts, partial(lag_document, self.key, total, parts))
+
+    def make_writer(self, screen: Screen) -> Writer:
+        """Return the writer of the format, together with that of the metrics file."""
+        writer = self._make_format_writer(screen)
+        if self.metrics_file is None:
+            return writer
+        from kafka_groups.rendering.writers.pair import PairWriter
+
+        return PairWriter(writer, self._make_metrics_writer(partial(write_atomically, Path(self.metrics_file))))
+
+    def _make_format_writer(self, screen: Screen) -> Writer:
+        if self.output_format == "openmetrics":
+            return self._make_metrics_writer(screen.out.write)
+        if writer := open_data_writer(screen, self.output_format, command="lag", view=self.view):
+            return writer
+        from kafka_groups.rendering.writers.table import TableWriter
+
+        return TableWriter(screen, self.columns)
+
+    def _make_metrics_writer(self, write: Callable[[str], object]) -> Writer:
+        from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
+        from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
+
+        metrics = lag_metrics(self.key, with_time=self.with_time)
+        return OpenMetricsWriter(write, metrics, prefix=PREFIX, clock=time.time)

@@ -1,0 +1,114 @@
+"""`kafka-groups lag --watch`: polls of lag, with rates and verdicts."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, TypeAlias
+
+from kafka_groups.commands.cluster_session import ClusterSession
+from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.groups.lag_history import LagHistory
+from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
+from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.stderr import format_failure, print_failures
+from kafka_groups.rendering.views.lag import PACE_HIDEABLE
+from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.table import write_table
+
+_MAX_MESSAGES: Final = 3
+Read: TypeAlias = Callable[[LagHistory, int], LagReading]
+Show: TypeAlias = Callable[[datetime, list[LagRow], list[Failure], list[str]], None]
+
+
+class WatchOptions(NamedTuple):
+    """The seconds between two polls, the number of polls (None: no end) and of rows (None: all), and the columns."""
+
+    interval_s: float
+    polls: int | None
+    top: int | None
+    columns: tuple[Column, ...]
+
+
+def watch_lag(
+    session: ClusterSession, options: WatchOptions, history: LagHistory, read: Read, *, output_format: str
+) -> tuple[list[LagRow], list[Failure]]:
+    """Poll until all polls are done, and return the rows and failures of the last one.
+
+    A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
+    at the first poll that has it.
+    """
+    known_notes: set[str] = set()
+    session.end_progress()
+    session.progress = None
+    with _open_display(session, options.columns, output_format) as show:
+        done = 0
+        while True:
+            started, at = time.monotonic(), datetime.now(UTC)
+            # The session switches the garbage collector off, which suits a command that reads once.
+            gc.collect()
+            rows: list[LagRow] = []
+            failures: list[Failure] = []
+            notes: list[str] = []
+            try:
+                reading = read(history, round(at.timestamp() * 1000))
+                rows = [group.total for group in with_pace(reading, history.paces()).groups]
+                failures = list(reading.failures)
+                notes = [note for note in reading.notes if note not in known_notes]
+                known_notes.update(notes)
+            except AuthenticationFailedError:
+                raise
+            except AdminError as error:
+                if not done:
+                    raise
+                failures = [Failure.of(error)]
+            done += 1
+            show(at, rows[: options.top], failures, notes)
+            if options.polls is not None and done >= options.polls:
+                return rows, failures
+            time.sleep(max(0.0, options.interval_s - (time.monotonic() - started)))
+
+
+@contextmanager
+def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_format: str) -> Iterator[Show]:
+    screen = session.screen
+    if output_format != "table" or not screen.out_is_terminal or os.environ.get("TERM") == "dumb":
+
+        def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
+            if output_format == "ndjson":
+                stamped = [row._replace(at=_format_time(at)) for row in rows]
+                session.writer.add(Entry(columns, stamped, dict))
+            elif rows or not failures:
+                screen.out.write(f"\n{_format_time(at)}\n")
+                write_table(screen, columns, rows)
+            screen.out.flush()
+            session.print_notes(notes)
+            print_failures(screen, failures)
+
+        yield write
+        return
+    from kafka_groups.rendering.live import LiveTable
+
+    with LiveTable(screen) as table:
+        last: tuple[datetime, list[LagRow]] | None = None
+
+        def draw(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
+            nonlocal last
+            # The rows of the last poll that had some stay, with their time.
+            last = last if last is not None and failures and not rows else (at, rows)
+            messages = [f"Error at {_format_time(at)}: {format_failure(failure)}" for failure in failures]
+            shown = [*notes, *messages[:_MAX_MESSAGES]]
+            shown += [f"… and {len(messages) - _MAX_MESSAGES:,} more errors"] if len(messages) > _MAX_MESSAGES else []
+            caption = f"Lag at {_format_time(last[0])}"
+            table.draw(caption, columns, last[1], shown, hideable=PACE_HIDEABLE)
+
+        yield draw
+
+
+def _format_time(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

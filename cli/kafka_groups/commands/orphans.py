@@ -1,0 +1,165 @@
+"""`kafka-groups orphans`: commits that nobody reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kafka_groups.changes.change import Action, Change, Plan
+from kafka_groups.changes.plan_file import format_plan
+from kafka_groups.commands import offer
+from kafka_groups.commands.change_options import filter_options
+from kafka_groups.commands.change_run import STDOUT
+from kafka_groups.commands.cluster_session import ClusterSession, open_session
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.lag_history import load_history
+from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.errors import ExportError
+from kafka_groups.files import write_atomically
+from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
+from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.settings import parse_duration
+
+_IDLE: Final = "7d"
+
+
+@click.command()
+@selector_options
+@filter_options
+@click.option(
+    "--history",
+    "history_file",
+    metavar="FILE",
+    shell_complete=offer("files"),
+    help="The FILE of lag --history, which says since when commits have not changed. Without it no group is idle.",
+)
+@click.option(
+    "--idle",
+    metavar="DURATION",
+    help=f"With --history: a group without members is idle if no commit has changed for so long. [default: {_IDLE}]",
+)
+@click.option(
+    "--export",
+    metavar="FILE",
+    shell_complete=offer("files"),
+    help="Write a plan to FILE as JSON, for --from-file of delete-offsets and delete. - prints it in place of the "
+    "table.",
+)
+@output_options()
+@connection_options
+def orphans(
+    *,
+    selectors: Selectors,
+    history_file: str | None,
+    idle: str | None,
+    export: str | None,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """List commits that nobody reads.
+
+    Without ids, --match or --all-groups, all consumer groups are searched. REASON is topic_deleted if the topic or the
+    partition does not exist, not_subscribed if the group is Stable and no member has a partition of the topic, and
+    idle if the group has no members and none of its commits has changed for the time of --idle. Brokers do not return
+    when a group committed, so idle groups are found only with the history of lag --history: run that by cron.
+
+    Nothing on the cluster is changed. The plan of --export has a deletion of commits for topic_deleted and
+    not_subscribed, for delete-offsets --from-file, and a deletion of the group for idle, for delete --from-file; both
+    only print what they would do until you add --execute. Brokers refuse to delete commits of a topic that does not
+    exist: delete the group, or let the commits expire. Exit codes: see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics.
+
+    \b
+    Examples:
+      kafka-groups orphans -b localhost:9092
+      kafka-groups orphans --match 'bill.*' --export - -b localhost:9092
+    """
+    if idle is not None and history_file is None:
+        raise click.UsageError("--idle needs --history: brokers do not return when a group committed")
+    idle_ms = _parse_idle(_IDLE if idle is None else idle)
+    if export == STDOUT and output_format != "table":
+        msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
+        raise click.UsageError(msg)
+    make_writer = partial(_make_writer, output_format, is_silent=export == STDOUT)
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+        rule = None
+        if history_file is not None:
+            history = load_history(session.admin, history_file, timeout=session.deadline)
+            rule = IdleRule(history, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
+        found = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
+        session.failures = found.failures
+        if export is not None:
+            _export(session, export, found)
+        nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
+        session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
+        columns = ORPHANS.table()
+        session.write(
+            (Entry(columns, rows, partial(orphans_document, group, rows)) for group, rows in found.groups.items()),
+            total=len(found.groups),
+            failures=found.failures,
+            anything_succeeded=found.anything_read,
+        )
+
+
+def _export(session: ClusterSession, name: str, found: Orphans) -> None:
+    cluster_id = session.admin.cluster_id(timeout=session.deadline)
+    changes = tuple(_change(orphan) for rows in found.groups.values() for orphan in rows)
+    text = format_plan(Plan(cluster_id, datetime.now(UTC), changes))
+    session.end_progress()
+    if name == STDOUT:
+        session.screen.out.write(text)
+        return
+    try:
+        write_atomically(Path(name), text)
+    except OSError as error:
+        msg = f"cannot write the plan to {name}: {error.strerror or error}"
+        raise ExportError(msg) from error
+    session.print_notes([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])
+
+
+def _describe_use(groups: Iterable[Iterable[Orphan]]) -> str:
+    """Return which commands the changes of the plan are for."""
+    reasons = {orphan.reason for rows in groups for orphan in rows}
+    commands = [
+        command
+        for command, is_needed in (("delete-offsets", reasons - {Reason.IDLE}), ("delete", Reason.IDLE in reasons))
+        if is_needed
+    ]
+    return f" It is for {' and for '.join(f'`{command} --from-file`' for command in commands)}." if commands else ""
+
+
+def _change(orphan: Orphan) -> Change:
+    action = Action.DELETE_GROUP if orphan.reason is Reason.IDLE else Action.DELETE_OFFSETS
+    before = (orphan.committed_offset, orphan.leader_epoch, orphan.metadata)
+    return Change(action, orphan.group, orphan.topic, orphan.partition, *before)
+
+
+def _parse_idle(text: str) -> int:
+    try:
+        return round(parse_duration(text) * 1000)
+    except ValueError as error:
+        msg = f"--idle: {error}"
+        raise click.UsageError(msg) from error
+
+
+def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writer:
+    if is_silent:
+        from kafka_groups.rendering.writers.silent import SilentWriter
+
+        return SilentWriter()
+    if writer := open_data_writer(screen, output_format, command="orphans", view=ORPHANS):
+        return writer
+    from kafka_groups.rendering.writers.table import TableWriter
+
+    return TableWriter(screen, ORPHANS.table())

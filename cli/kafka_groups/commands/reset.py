@@ -1,0 +1,105 @@
+"""`kafka-groups reset`: commit new offsets."""
+
+from __future__ import annotations
+
+import click
+
+from kafka_groups.changes.plan_rows import NO_FILE, read_reset_rows
+from kafka_groups.changes.reset import ResetRequest, plan_reset
+from kafka_groups.changes.specification import ToGroup
+from kafka_groups.commands import offer
+from kafka_groups.commands.change_options import ChangeOptions, change_options, filter_options, read_text, select_rows
+from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.options import output_options, parse_topics, require_selectors, selector_options
+from kafka_groups.commands.reset_options import ResetRule, specification_options
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.rendering.change_summary import summarize_offsets
+from kafka_groups.rendering.writers import FORMATS
+
+
+@click.command()
+@selector_options
+@filter_options
+@click.option(
+    "--topic",
+    "topics",
+    metavar="T[:P,…]",
+    multiple=True,
+    shell_complete=offer("topics_or_partitions"),
+    help="This topic, or these partitions of it. Repeatable.",
+)
+@click.option("--all-topics", is_flag=True, help="All partitions on which the group has a commit.")
+@specification_options
+@click.option("--create", is_flag=True, help="Create groups that do not exist, by committing offsets for them.")
+@click.option("--force", is_flag=True, help="Reset although the commit has changed since the plan.")
+@change_options(exports_csv=True)
+@output_options(formats=(*FORMATS, "kafka"))
+@connection_options
+def reset(
+    *,
+    selectors: Selectors,
+    topics: tuple[str, ...],
+    all_topics: bool,
+    rule: ResetRule,
+    create: bool,
+    force: bool,
+    change: ChangeOptions,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Reset committed offsets of groups. Without --execute, only print what would change.
+
+    Each row has the committed offset, the new one, and a note where the new one needs an explanation: clamped to the
+    log, no commit before, empty partition, unchanged. Name the partitions with --topic or --all-topics, and give one
+    specification: --to-…, --shift-by, --by-duration or --from-file.
+
+    A group with members is refused with its state and the hosts of its members. A partition without a leader is
+    refused, too. The others are reset. A topic or partition that does not exist stops the command. Before it executes,
+    the command reads the groups again, and refuses commits that have changed since the plan. It first records the
+    commits, so that kafka-groups undo can restore them.
+
+    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
+
+    Needs Kafka 0.11 or newer. Rights: DESCRIBE on the groups and their topics; with --execute READ on both.
+
+    \b
+    Examples:
+      kafka-groups reset billing --topic orders --to-earliest -b localhost:9092
+      kafka-groups reset billing --all-topics --by-duration 2h --execute --yes -b localhost:9092
+    """
+    scope = parse_topics(topics) if topics else None
+    _require_scope(rule, has_topics=scope is not None, all_topics=all_topics)
+    # As in Kafka's tool, a CSV names its group unless exactly one --group was given.
+    is_single = len(selectors.named) == 1 and selectors.match is None and not selectors.all_groups
+    rows = NO_FILE
+    if rule.file is not None:
+        rows = read_reset_rows(read_text(rule.file), name=rule.file, groups=selectors.named)
+        rows, selectors = select_rows(rows, selectors)
+    else:
+        require_selectors(selectors)
+    with open_change_session(
+        connection, command="reset", output_format=output_format, colour=colour, change=change
+    ) as session:
+        rows.require_cluster(session.admin, timeout=session.deadline)
+        session.print_notes(filter(None, (rule.note,)))
+        run = ChangeRun(
+            session=session,
+            command="reset",
+            options=change,
+            summarize=summarize_offsets,
+            force=force,
+            csv_with_group=not is_single,
+        )
+        request = ResetRequest(specification=rule.specification, topics=scope, file=rows, create=create, force=force)
+        run.finish(plan_reset(session.admin, selectors, request, deadline=session.deadline))
+
+
+def _require_scope(rule: ResetRule, *, has_topics: bool, all_topics: bool) -> None:
+    if has_topics and all_topics:
+        raise click.UsageError("--topic contradicts --all-topics: give one or the other")
+    if rule.file is not None and (has_topics or all_topics):
+        raise click.UsageError("--from-file names the partitions; --topic and --all-topics contradict it")
+    if not (has_topics or all_topics or rule.file is not None or isinstance(rule.specification, ToGroup)):
+        raise click.UsageError("no partition is selected; give --topic T[:P,…], or --all-topics")

@@ -1,0 +1,146 @@
+"""`kafka-groups wait`: until groups have caught up."""
+
+from __future__ import annotations
+
+import gc
+import time
+from functools import partial
+
+import click
+
+from kafka_groups.commands.change_options import filter_options
+from kafka_groups.commands.cluster_session import ClusterSession, open_session
+from kafka_groups.commands.condition_options import needs_time, read_condition
+from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
+from kafka_groups.commands.options import output_options, require_selectors, selector_options
+from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.groups.wait import WaitOutcome, wait_until
+from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
+from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.settings import parse_duration
+
+_VIEW = LAG_VIEWS[LagKey.GROUP]
+
+
+@click.command()
+@selector_options
+@filter_options
+@click.option(
+    "--until",
+    metavar="COND",
+    required=True,
+    help="Wait until the condition holds for every group, such as 'lag<=0' or 'state==Empty'.",
+)
+@click.option(
+    "--for",
+    "limit",
+    metavar="DURATION",
+    help="Wait for at most this long, such as 10m. Without it, there is no limit.",
+)
+@output_options()
+@connection_options_per_poll
+def wait(
+    *,
+    selectors: Selectors,
+    until: str,
+    limit: str | None,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Wait until a condition holds for groups.
+
+    It must hold for every selected group. The command polls with the requests of lag: after 1 second, and then in
+    intervals that grow to 10 seconds. At the end it prints the last lag of the groups. A group that does not exist, a
+    group that cannot be read, and one whose log end is unknown do not fulfil the condition. A cluster that restarts
+    meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
+    condition on time_lag also reads a record of each partition that lags.
+
+    Nothing on the cluster is changed, and no group is joined. Exit codes: 0 the condition holds for all; 4 it did not
+    hold in time; 1 no group matches; otherwise see kafka-groups --help.
+
+    Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for time_lag.
+
+    \b
+    Examples:
+      kafka-groups wait billing --until 'lag<=1000' --for 10m -b localhost:9092
+      kafka-groups wait --match 'bill.*' --until 'lag<=0 or members==0' --for 1h -b localhost:9092
+    """
+    require_selectors(selectors)
+    condition = read_condition(until, option="--until", keys=_VIEW.properties())
+    limit_s = None if limit is None else _parse_limit(limit)
+    columns = lag_columns(_VIEW, with_time=needs_time(condition))
+    make_writer = partial(_make_writer, columns, output_format)
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+        outcome = wait_until(
+            partial(_poll, session, selectors, needs_time(condition)),
+            condition,
+            named=_required(selectors),
+            limit_s=limit_s,
+            clock=time.monotonic,
+            pause=time.sleep,
+            report=partial(_report, session),
+        )
+        _write(session, columns, outcome)
+
+
+def _required(selectors: Selectors) -> list[str]:
+    """Return the named groups that must be there: none that is excluded, or that --state or --type may exclude."""
+    if selectors.states or selectors.types:
+        return []
+    return [name for name in selectors.named if not selectors.excludes(name)]
+
+
+def _poll(session: ClusterSession, selectors: Selectors, with_time: bool) -> LagReading:
+    # The session switches the garbage collector off, which suits a command that reads once.
+    gc.collect()
+    return read_lag(session.admin, selectors, with_time=with_time, deadline=session.deadline.renew())
+
+
+def _report(session: ClusterSession, fulfilled: int, total: int) -> None:
+    if session.progress is not None:
+        session.progress("groups that fulfil the condition", fulfilled, total)
+
+
+def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOutcome) -> None:
+    reading = outcome.reading
+    failures = reading.failures if outcome.last_error is None else (*reading.failures, Failure.of(outcome.last_error))
+    session.print_notes(reading.notes)
+    entries = [
+        Entry(columns, (group.total,), partial(lag_document, LagKey.GROUP, group.total, ())) for group in reading.groups
+    ]
+    try:
+        session.write(entries, total=len(entries), failures=failures, anything_succeeded=bool(reading.groups))
+    except IncompleteResultError:
+        if outcome.is_fulfilled:
+            raise
+    if not outcome.is_fulfilled and not outcome.unfulfilled:
+        raise CheckFailedError("the condition of --until may not hold: a broker did not list its groups")
+    if outcome.unfulfilled:
+        shown = ", ".join(f"'{group}'" for group in outcome.unfulfilled[:3])
+        more = f" and {len(outcome.unfulfilled) - 3:,} more" if len(outcome.unfulfilled) > 3 else ""  # noqa: PLR2004
+        msg = f"the condition of --until does not hold for {shown}{more}"
+        raise CheckFailedError(msg)
+    if not reading.groups:
+        raise IncompleteResultError(anything_succeeded=False)
+
+
+def _parse_limit(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        msg = f"--for: {error}"
+        raise click.UsageError(msg) from error
+
+
+def _make_writer(columns: tuple[Column, ...], output_format: str, screen: Screen) -> Writer:
+    if writer := open_data_writer(screen, output_format, command="wait", view=_VIEW):
+        return writer
+    from kafka_groups.rendering.writers.table import TableWriter
+
+    return TableWriter(screen, columns)

@@ -1,0 +1,136 @@
+"""The history of lag: what polls saw of each partition, as much of it as verdicts and rates need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from kafka_groups.model import OffsetRow
+from kafka_groups.verdicts import SAMPLE_POINTS, Rules, Sample, Verdict, Window, judge, judge_group, moved_window
+
+PartitionKey: TypeAlias = tuple[str, str, int]
+
+RULES: Final = Rules()
+# Points of a group's lag for the trend and the sparkline.
+LAG_POINTS: Final = 30
+_MOVES: Final = max(SAMPLE_POINTS, RULES.intervals)
+
+
+class PartitionHistory(NamedTuple):
+    """The samples of a partition that matter: the first one of each of the last offsets, and the last one.
+
+    `ends` are the last log end offsets, one for each sample.
+    """
+
+    moves: tuple[Sample, ...]
+    ends: tuple[int, ...]
+    last: Sample
+
+    def window(self) -> Window:
+        """Return the evidence at the last sample."""
+        return moved_window(self.moves, self.ends, self.last, RULES)
+
+
+class GroupPace(NamedTuple):
+    """What the history of a group says: verdict, rates in messages a second, and when the lag is gone.
+
+    A rate is None after one sample. `catch_up_ms` is None unless the group reads faster than producers write.
+    `trend` is the change of the lag over the kept points.
+    """
+
+    verdict: Verdict
+    consume_rate: float | None
+    produce_rate: float | None
+    catch_up_ms: int | None
+    trend: int | None
+    lags: tuple[int, ...]
+
+
+@dataclass
+class LagHistory:
+    """The history of all groups of a cluster that were polled."""
+
+    partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
+    lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    # The partitions with a commit in the current poll.
+    _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
+
+    def observe(self, rows: Iterable[OffsetRow], at_ms: int) -> None:
+        """Add what a poll saw at a time; a time before the last one is ignored."""
+        totals: dict[str, int] = {}
+        for row in rows:
+            if row.committed_offset is None:
+                continue
+            key = (row.group, row.topic, row.partition)
+            self._committed.add(key)
+            if row.log_end_offset is None:
+                continue
+            totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
+            sample = Sample(row.committed_offset, row.log_end_offset, at_ms)
+            self.partitions[key] = _add(self.partitions.get(key), sample)
+        for group, lag in totals.items():
+            before = self.lags.get(group, ())
+            if not before or before[-1][0] < at_ms:
+                self.lags[group] = (*before, (at_ms, lag))[-LAG_POINTS:]
+
+    def end_poll(self, groups: Iterable[str], *, unread: Collection[PartitionKey] = (), is_complete: bool) -> None:
+        """Forget what was deleted, after a poll that read these groups: commits, except those that were not read.
+
+        If the poll was complete, it read all groups of the cluster, and the others were deleted, too.
+        """
+        read = set(groups)
+        kept = {*self._committed, *unread}
+        self._committed = set()
+        self.partitions = {
+            key: found
+            for key, found in self.partitions.items()
+            if key in kept or (key[0] not in read and not is_complete)
+        }
+        known = {group for group, _, _ in self.partitions}
+        self.lags = {group: lags for group, lags in self.lags.items() if group in known}
+
+    def paces(self) -> Mapping[str, GroupPace]:
+        """Return the pace of each group."""
+        by_group: dict[str, list[PartitionHistory]] = {}
+        for (group, _, _), found in self.partitions.items():
+            by_group.setdefault(group, []).append(found)
+        return {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
+
+    def moved_ms(self) -> Mapping[str, int]:
+        """Return when each group's commits were first seen as they are now."""
+        moved: dict[str, int] = {}
+        for (group, _, _), found in self.partitions.items():
+            moved[group] = max(moved.get(group, 0), found.moves[-1].at_ms)
+        return moved
+
+
+def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
+    if before is not None and sample.at_ms <= before.last.at_ms:
+        return before
+    # A log end that falls is the one of another log: the topic was recreated.
+    if before is None or sample.end < before.last.end:
+        return PartitionHistory((sample,), (sample.end,), sample)
+    moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
+    return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
+
+
+def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], ...]) -> GroupPace:
+    found = list(partitions)
+    verdict = judge_group(judge(each.window(), RULES) for each in found)
+    consumed, produced = _rate(found, "offset"), _rate(found, "end")
+    lag = lags[-1][1] if lags else 0
+    catch_up_ms = None
+    if consumed is not None and produced is not None and consumed > produced and lag > 0:
+        catch_up_ms = round(1000 * lag / (consumed - produced))
+    trend = lags[-1][1] - lags[0][1] if len(lags) > 1 else None
+    return GroupPace(verdict, consumed, produced, catch_up_ms, trend, tuple(lag for _, lag in lags))
+
+
+def _rate(partitions: Iterable[PartitionHistory], attribute: str) -> float | None:
+    rates = [
+        1000 * (getattr(each.last, attribute) - getattr(each.moves[0], attribute)) / elapsed
+        for each in partitions
+        if (elapsed := each.last.at_ms - each.moves[0].at_ms) > 0
+    ]
+    return round(sum(rates), 1) if rates else None

@@ -1,0 +1,71 @@
+"""The file of `lag --history`: the history of one cluster's groups, between runs of the command."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from kafka_groups.errors import HistoryFileError
+from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
+from kafka_groups.verdicts import Sample
+
+SCHEMA: Final = "kafka-groups/lag-history/1"
+
+
+def format_history(history: LagHistory, cluster_id: str) -> str:
+    """Return the text of the file, a line for each partition."""
+    lags = {group: [list(point) for point in points] for group, points in history.lags.items()}
+    count = len(history.partitions)
+    head = json.dumps({"schema": SCHEMA, "cluster_id": cluster_id, "partitions": count, "lags": lags})
+    lines = (
+        json.dumps([*key, [_row(move) for move in found.moves], list(found.ends), _row(found.last)])
+        for key, found in history.partitions.items()
+    )
+    return "\n".join([head, *lines, ""])
+
+
+def read_history(text: str, *, name: str, cluster_id: str) -> LagHistory:
+    """Return the history in a file's text; an empty file has none.
+
+    Raises HistoryFileError for a file of another kind, of another cluster, or one that is damaged.
+    """
+    if not text.strip():
+        return LagHistory()
+    try:
+        head, *lines = (json.loads(line) for line in text.splitlines())
+        schema, found_id = head["schema"], head["cluster_id"]
+        lags = {str(group): tuple((int(at), int(lag)) for at, lag in each) for group, each in head["lags"].items()}
+        history = LagHistory(partitions={_key(line): _partition(line) for line in lines}, lags=lags)
+        if len(lines) != head["partitions"]:
+            raise ValueError(len(lines))  # noqa: TRY301 - as json.loads raises it
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        msg = f"{name} is not a history of lag, or it is damaged; use another file, or remove it"
+        raise HistoryFileError(msg) from error
+    if schema != SCHEMA:
+        msg = f"{name} has the schema {schema}, not {SCHEMA}; use another file"
+        raise HistoryFileError(msg)
+    if found_id != cluster_id:
+        msg = f"{name} is the history of cluster {found_id}, and this is {cluster_id}; use another file"
+        raise HistoryFileError(msg)
+    return history
+
+
+def _row(sample: Sample) -> list[int]:
+    return [sample.offset, sample.end, sample.at_ms]
+
+
+def _key(line: Any) -> tuple[str, str, int]:
+    group, topic, partition = line[:3]
+    return str(group), str(topic), int(partition)
+
+
+def _partition(line: Any) -> PartitionHistory:
+    moves, ends, last = line[3:]
+    if not moves:
+        raise ValueError(line)
+    return PartitionHistory(tuple(_sample(move) for move in moves), tuple(int(end) for end in ends), _sample(last))
+
+
+def _sample(row: Any) -> Sample:
+    offset, end, at_ms = map(int, row)
+    return Sample(offset, end, at_ms)

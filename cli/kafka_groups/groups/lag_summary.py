@@ -1,0 +1,260 @@
+"""The lag of groups in totals: by group, topic, member or partition, with what retention has deleted or may delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
+from kafka_groups.groups.describe import Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.lag_history import GroupPace
+from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.time_lag import NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
+
+BEYOND_END: Final = "beyond_end"
+DATA_LOSS: Final = "data_loss"
+INCOMPLETE: Final = "incomplete"
+# The names of isolation levels, as in Kafka's isolation.level.
+ISOLATION_LEVELS: Final = {IsolationLevel.READ_UNCOMMITTED: "uncommitted", IsolationLevel.READ_COMMITTED: "committed"}
+
+
+class LagKey(StrEnum):
+    """What one row of lag is for."""
+
+    GROUP = "group"
+    TOPIC = "topic"
+    MEMBER = "member"
+    PARTITION = "partition"
+
+
+class LagRow(NamedTuple):
+    """The lag of a group, or of a part of it; what does not apply, or is unknown, is None.
+
+    `lag` is the number of messages between the commits and the log ends, of the partitions where both are known.
+    `messages_lost` were deleted by retention before the group read them. `retention_margin` is the number of messages
+    between the log start and the commit, the smallest of all partitions; `retention_margin_percent` is the smallest
+    share of a partition's log. `note` has these words: `data_loss` (a commit below the log start), `beyond_end` (a
+    commit above the log end), `incomplete` (a log end is unknown), and those of `time_lag`. The time lag is None
+    unless it was measured. `isolation` is the level of the log ends: that of consumers that read uncommitted messages,
+    or only committed ones.
+    """
+
+    group: str
+    state: str | None
+    members: int | None
+    topic: str | None
+    partition: int | None
+    member_id: str | None
+    host: str | None
+    client_id: str | None
+    committed_offset: int | None
+    log_start_offset: int | None
+    log_end_offset: int | None
+    lag: int | None
+    partitions_behind: int
+    uncommitted_partitions: int
+    messages_lost: int | None
+    retention_margin: int | None
+    retention_margin_percent: float | None
+    note: str | None
+    isolation: str = "uncommitted"
+    consume_rate: float | None = None
+    produce_rate: float | None = None
+    trend: int | None = None
+    catch_up_ms: int | None = None
+    verdict: str | None = None
+    rule: str | None = None
+    lags: tuple[int, ...] = ()
+    at: str | None = None
+    time_lag_ms: int | None = None
+    time_lag_quality: str | None = None
+
+    @property
+    def time_lag_s(self) -> float | None:
+        """Return the time lag in seconds."""
+        return None if self.time_lag_ms is None else self.time_lag_ms / 1000
+
+    def condition_values(self) -> Mapping[str, Any]:
+        """Return the values that a condition compares, by field."""
+        return {**self._asdict(), "time_lag": self.time_lag_ms}
+
+
+class GroupSummary(NamedTuple):
+    """The lag of a group, and of its parts, those that are furthest behind first; no parts by group."""
+
+    total: LagRow
+    rows: tuple[LagRow, ...]
+
+
+class LagReading(NamedTuple):
+    """The lag of the selected groups, those that are furthest behind first.
+
+    `anything_read` says whether a group was read, or none is there to read.
+    """
+
+    groups: tuple[GroupSummary, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    anything_read: bool
+
+
+def read_lag(
+    admin: Admin,
+    selectors: Selectors,
+    *,
+    by: LagKey = LagKey.GROUP,
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    with_time: bool = False,
+    observe: Callable[[Sequence[OffsetRow]], None] = lambda _rows: None,
+    deadline: Deadline | None = None,
+) -> LagReading:
+    """Read the lag of the selected groups, all groups if none is selected, from one round of batched requests.
+
+    With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
+    reads a record of each partition that lags, too. `observe` receives the partitions of each group.
+    """
+    selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
+    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
+    details = Details(offsets=True, log_start_offsets=True, offsets_only=True, isolation_level=isolation_level)
+    share = deadline and deadline.share(NOT_LAST) if with_time else deadline
+    described = describe_groups(admin, selection, details=details, deadline=share)
+    time_lags, failures = None, described.failures
+    if with_time:
+        rows = (row for group in described.descriptions for row in described.rows(group))
+        measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=deadline)
+        time_lags, failures = measured.time_lags, (*failures, *measured.failures)
+    groups = []
+    for group, description in described.descriptions.items():
+        partitions = described.rows(group)
+        observe(partitions)
+        groups.append(summarize_lag(description, partitions, by, isolation_level, time_lags))
+    return LagReading(
+        groups=tuple(sorted(groups, key=lambda group: _order(group.total))),
+        failures=failures,
+        notes=described.notes,
+        anything_read=bool(groups) or (not selection.groups and selection.anything_listed),
+    )
+
+
+def summarize_lag(
+    group: GroupDescription,
+    partitions: Sequence[OffsetRow],
+    by: LagKey,
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    time_lags: TimeLags | None = None,
+) -> GroupSummary:
+    """Return the lag of a group in total, and by topic, member or partition; with time lags if they were measured."""
+    total = _sum(group, partitions, isolation_level, time_lags)
+    if by is LagKey.GROUP:
+        return GroupSummary(total, ())
+    parts: dict[tuple[object, ...], list[OffsetRow]] = {}
+    for row in partitions:
+        parts.setdefault(_KEYS[by](row), []).append(row)
+    named = (_with_names(_sum(group, rows, isolation_level, time_lags), by, rows[0]) for rows in parts.values())
+    return GroupSummary(total, tuple(sort_worst_first(named)))
+
+
+def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading:
+    """Return a reading with what the history of each group says."""
+    return reading._replace(groups=tuple(_with_pace(group, paces.get(group.total.group)) for group in reading.groups))
+
+
+def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
+    if pace is None:
+        return group
+    total = group.total._replace(
+        consume_rate=pace.consume_rate,
+        produce_rate=pace.produce_rate,
+        trend=pace.trend,
+        catch_up_ms=pace.catch_up_ms,
+        verdict=pace.verdict.status,
+        rule=pace.verdict.rule,
+        lags=pace.lags,
+    )
+    return group._replace(total=total)
+
+
+def sort_worst_first(rows: Iterable[LagRow]) -> list[LagRow]:
+    """Return rows by lag, the largest first and unknown ones last; then by group, topic, partition and member."""
+    return sorted(rows, key=_order)
+
+
+def _order(row: LagRow) -> tuple[object, ...]:
+    is_unknown = row.lag is None
+    names = (row.group, row.topic or "", -1 if row.partition is None else row.partition, row.member_id or "")
+    return (is_unknown, -(row.lag or 0), -row.uncommitted_partitions, *names)
+
+
+_KEYS: Final[Mapping[LagKey, Callable[[OffsetRow], tuple[object, ...]]]] = {
+    LagKey.TOPIC: lambda row: (row.topic,),
+    LagKey.MEMBER: lambda row: (row.member_id,),
+    LagKey.PARTITION: lambda row: (row.topic, row.partition),
+}
+
+
+def _with_names(total: LagRow, by: LagKey, first: OffsetRow) -> LagRow:
+    if by is LagKey.TOPIC:
+        return total._replace(topic=first.topic)
+    owned = total._replace(member_id=first.member_id, host=first.host, client_id=first.client_id)
+    if by is LagKey.MEMBER:
+        return owned
+    return owned._replace(
+        topic=first.topic,
+        partition=first.partition,
+        committed_offset=first.committed_offset,
+        log_start_offset=first.log_start_offset,
+        log_end_offset=first.log_end_offset,
+        lag=first.lag,
+    )
+
+
+def _sum(
+    group: GroupDescription, rows: Sequence[OffsetRow], isolation_level: IsolationLevel, time_lags: TimeLags | None
+) -> LagRow:
+    """Return the totals of partitions. A negative lag counts as 0, so that it hides no other partition's lag."""
+    known = [row.lag for row in rows if row.lag is not None]
+    margins = [
+        (row.committed_offset - row.log_start_offset, row)
+        for row in rows
+        if row.committed_offset is not None and row.log_start_offset is not None
+    ]
+    shares = [share for margin, row in margins if (share := _percent(margin, row)) is not None]
+    notes = {
+        DATA_LOSS: any(margin < 0 for margin, _ in margins),
+        BEYOND_END: any(each < 0 for each in known),
+        INCOMPLETE: any(row.log_end_offset is None for row in rows),
+    }
+    time_lag = NOT_MEASURED if time_lags is None else time_lag_of(rows, time_lags)
+    return LagRow(
+        group=group.group,
+        state=group.state,
+        members=group.member_count,
+        topic=None,
+        partition=None,
+        member_id=None,
+        host=None,
+        client_id=None,
+        committed_offset=None,
+        log_start_offset=None,
+        log_end_offset=None,
+        lag=sum(max(each, 0) for each in known) if known else None,
+        partitions_behind=sum(each > 0 for each in known),
+        uncommitted_partitions=sum(row.committed_offset is None for row in rows),
+        messages_lost=sum(max(-margin, 0) for margin, _ in margins) if margins else None,
+        retention_margin=min(max(margin, 0) for margin, _ in margins) if margins else None,
+        retention_margin_percent=min(shares) if shares else None,
+        note=",".join((*(word for word, holds in notes.items() if holds), *time_lag.notes)) or None,
+        time_lag_ms=time_lag.ms,
+        time_lag_quality=time_lag.quality,
+        isolation=ISOLATION_LEVELS[isolation_level],
+    )
+
+
+def _percent(margin: int, row: OffsetRow) -> float | None:
+    if row.log_end_offset is None or row.log_start_offset is None or row.log_end_offset <= row.log_start_offset:
+        return None
+    share = 100 * margin / (row.log_end_offset - row.log_start_offset)
+    return round(min(max(share, 0.0), 100.0), 1)

@@ -1,0 +1,161 @@
+"""Commits that nobody reads: of deleted topics, of topics that a group reads no longer, and of idle groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.groups.describe import Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
+from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
+
+Commits: TypeAlias = Mapping[TopicPartition, CommittedOffset]
+# The partitions of each topic that exists; None for a topic of which that is unknown.
+Topics: TypeAlias = Mapping[str, Collection[int] | None]
+
+_NO_COMMITS: Final = GroupOffsets()
+
+
+class Reason(StrEnum):
+    """Why nobody reads a commit. The values are those of JSON documents."""
+
+    TOPIC_DELETED = "topic_deleted"
+    NOT_SUBSCRIBED = "not_subscribed"
+    IDLE = "idle"
+
+
+class Orphan(NamedTuple):
+    """A commit that nobody reads."""
+
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+    leader_epoch: int | None
+    metadata: str
+    reason: Reason
+
+
+class Orphans(NamedTuple):
+    """The orphans of each group that has some, by id.
+
+    `anything_read` says whether a group was read, or none is there to read.
+    """
+
+    groups: Mapping[str, tuple[Orphan, ...]]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    anything_read: bool
+
+
+class IdleRule:
+    """The rule for idle groups: no members, and commits that are as they were `idle_ms` before `now_ms`."""
+
+    def __init__(self, history: LagHistory, *, idle_ms: int, now_ms: int) -> None:
+        self._idle_ms = idle_ms
+        self._now_ms = now_ms
+        self._seen: dict[str, dict[TopicPartition, PartitionHistory]] = {}
+        for (group, topic, partition), found in history.partitions.items():
+            self._seen.setdefault(group, {})[TopicPartition(topic, partition)] = found
+
+    def holds(self, group: str, commits: Commits, topics: Topics) -> bool:
+        """Return whether every commit on a partition that exists was seen as it is now, long enough ago.
+
+        Commits of deleted topics do not count, because a history has only partitions with a log end.
+        """
+        seen = self._seen.get(group, {})
+        living = {key: commit for key, commit in commits.items() if exists(key, topics) is not False}
+        return bool(living) and all(
+            (found := seen.get(key)) is not None
+            and found.last.offset == commit.offset
+            and self._now_ms - found.moves[-1].at_ms >= self._idle_ms
+            for key, commit in living.items()
+        )
+
+
+def find_orphans(
+    admin: Admin, selectors: Selectors, *, idle: IdleRule | None = None, deadline: Deadline | None = None
+) -> Orphans:
+    """Return the orphans of the selected groups, of all groups if none is selected. Without a rule no group is idle.
+
+    After the requests of a describe, one Metadata request returns which topics exist.
+    """
+    selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
+    share = deadline and deadline.share(NOT_LAST)
+    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=share)
+    details = Details(offsets=True, log_offsets=False, members=False, offsets_only=True)
+    described = describe_groups(admin, selection, details=details, deadline=share)
+    topics, failures = _read_topics(admin, described.offsets.values(), deadline)
+    groups = {
+        group: orphans
+        for group, description in sorted(described.descriptions.items())
+        if (orphans := orphans_of(description, described.offsets.get(group, _NO_COMMITS), topics, idle))
+    }
+    return Orphans(
+        groups=groups,
+        failures=(*described.failures, *failures),
+        notes=described.notes,
+        anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
+    )
+
+
+def orphans_of(
+    group: GroupDescription, offsets: GroupOffsets, topics: Topics, idle: IdleRule | None = None
+) -> tuple[Orphan, ...]:
+    """Return the orphans of a group, by topic and partition: if it is idle all its commits, with that reason.
+
+    A group with a commit that cannot be read is not idle. An Empty group has no member that could be subscribed, so
+    it may read its topics again.
+    """
+    commits = {key: commit for key, commit in sorted(offsets.rows()) if commit is not None}
+    if idle is not None and group.state == "Empty" and not offsets.failed and idle.holds(group.group, commits, topics):
+        return tuple(_orphan(group.group, key, commit, Reason.IDLE) for key, commit in commits.items())
+    subscribed = _assigned_topics(group)
+    orphans = []
+    for key, commit in commits.items():
+        if exists(key, topics) is False:
+            orphans.append(_orphan(group.group, key, commit, Reason.TOPIC_DELETED))
+        elif subscribed is not None and key.topic not in subscribed:
+            orphans.append(_orphan(group.group, key, commit, Reason.NOT_SUBSCRIBED))
+    return tuple(orphans)
+
+
+def exists(key: TopicPartition, topics: Topics) -> bool | None:
+    """Return whether a partition exists; None if it is unknown. A topic that was recreated may have fewer of them."""
+    partitions = topics.get(key.topic, ())
+    return None if partitions is None else key.partition in partitions
+
+
+def _assigned_topics(group: GroupDescription) -> frozenset[str] | None:
+    """Return the topics of which members of a Stable group have partitions; None if they are not all known.
+
+    A member that is about to get a partition has the topic in its target assignment.
+    """
+    if group.state != "Stable" or not group.members or group.unnamed_topics:
+        return None
+    assigned = [each for member in group.members for each in (*member.assignment, *(member.target_assignment or ()))]
+    return frozenset(each.topic for each in assigned if each.partitions) or None
+
+
+def _read_topics(
+    admin: Admin, offsets: Iterable[GroupOffsets], deadline: Deadline | None
+) -> tuple[Topics, list[Failure]]:
+    names = sorted({topic for group in offsets for topic, commits in group.topics if len(commits)})
+    if not names:
+        return {}, []
+    listed = admin.list_partitions(names, timeout=deadline)
+    unknown = {topic: why for topic, why in listed.failed.items() if why.code != UNKNOWN_TOPIC_OR_PARTITION}
+    topics: Topics = {
+        **{topic: frozenset(partitions) for topic, partitions in listed.succeeded.items()},
+        **dict.fromkeys(unknown),
+    }
+    return topics, [*unknown.values()]
+
+
+def _orphan(group: str, key: TopicPartition, commit: CommittedOffset, reason: Reason) -> Orphan:
+    return Orphan(group, key.topic, key.partition, commit.offset, commit.leader_epoch, commit.metadata, reason)

@@ -1,0 +1,158 @@
+"""Time lag: the age of the first record that a group has not processed, by partition, each with a quality.
+
+The quality says what the age is: `exact` (the record at the committed offset, or nothing is left to process),
+`compacted` (the first record that is left after the committed offset, where compaction or control records leave a gap),
+`data_loss` (the commit is below the log start: at least the age of the first record that is left), `lower_bound` (at
+least so much), or `unknown` (no age).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, RecordPosition, RecordTime
+from kafka_groups.model import Failure, OffsetRow, TopicPartition
+
+EXACT: Final = "exact"
+COMPACTED: Final = "compacted"
+LOWER_BOUND: Final = "lower_bound"
+DATA_LOSS: Final = "data_loss"
+UNKNOWN: Final = "unknown"
+QUALITIES: Final = (EXACT, COMPACTED, LOWER_BOUND, DATA_LOSS, UNKNOWN)
+# Notes on qualities: why a value is no age of a record.
+OPEN_TRANSACTION: Final = "open_transaction"
+NO_TIMESTAMP: Final = "no_timestamp"
+FUTURE_TIMESTAMP: Final = "future_timestamp"
+
+
+class TimeLag(NamedTuple):
+    """The time lag of a partition or of several, in milliseconds (None: unknown), its quality, and notes on it.
+
+    All are None if it was not measured.
+    """
+
+    ms: int | None
+    quality: str | None
+    notes: tuple[str, ...] = ()
+
+
+NOT_MEASURED: Final = TimeLag(None, None)
+_UNKNOWN: Final = TimeLag(None, UNKNOWN)
+_NOTHING_LEFT: Final = TimeLag(0, EXACT)
+# A reading of log offsets gives the groups with the same commit the same time lag.
+TimeLags = Mapping[RecordPosition, TimeLag]
+
+
+class TimeLagReading(NamedTuple):
+    """The time lags of partitions, by committed offset, and what failed."""
+
+    time_lags: TimeLags
+    failures: tuple[Failure, ...]
+
+
+def read_time_lags(
+    admin: Admin,
+    rows: Iterable[OffsetRow],
+    *,
+    isolation_level: IsolationLevel,
+    deadline: Deadline | None = None,
+) -> TimeLagReading:
+    """Read the first record that is not processed of each partition that lags; `rows` were read just now.
+
+    With READ_COMMITTED, partitions with nothing to process are compared with the log end offset: records of an open
+    transaction may be there.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    committed = {_key(row): row for row in rows if row.committed_offset is not None}
+    positions = {key: _first_left(row) for key, row in committed.items() if _has_records(row)}
+    records = admin.list_record_times(
+        dict.fromkeys(positions.values()), isolation_level=isolation_level, timeout=deadline
+    )
+    found = {key: records.succeeded[at] for key, at in positions.items() if at in records.succeeded}
+    time_lags = {key: judge_time_lag(row, found, now_ms) for key, row in committed.items()}
+    # Groups whose positions are in the same partition share its failure.
+    failures = tuple(dict.fromkeys(records.failed.values()))
+    if isolation_level is IsolationLevel.READ_UNCOMMITTED:
+        return TimeLagReading(time_lags, failures)
+    finished = [key for key, lag in time_lags.items() if lag.ms == 0 and lag.quality in {EXACT, COMPACTED}]
+    ends = admin.list_offsets(dict.fromkeys(TopicPartition(*key[:2]) for key in finished), timeout=deadline)
+    for key in finished:
+        end, stable = ends.succeeded.get(TopicPartition(*key[:2])), committed[key].log_end_offset
+        if end is not None and stable is not None and end > stable:
+            time_lags[key] = TimeLag(0, LOWER_BOUND, (OPEN_TRANSACTION,))
+    return TimeLagReading(time_lags, (*failures, *ends.failed.values()))
+
+
+def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | None], now_ms: int) -> TimeLag:
+    """Return the time lag of a partition with a commit.
+
+    `found` has the first record that is left of each position that was read, None if there was none.
+    """
+    key = _key(row)
+    if row.lag is None or row.log_end_offset is None:
+        return _UNKNOWN
+    if row.lag <= 0:
+        return _NOTHING_LEFT
+    if not _has_records(row):
+        return TimeLag(0, DATA_LOSS)
+    if key not in found:
+        return _UNKNOWN
+    record = found[key]
+    # A record beyond the log end that was read came later.
+    left = record if record is not None and record.offset < row.log_end_offset else None
+    time_lag = _age(key, left, now_ms)
+    is_lost = _first_left(row) != key
+    return time_lag._replace(quality=DATA_LOSS) if is_lost and time_lag.ms is not None else time_lag
+
+
+def _age(committed: RecordPosition, record: RecordTime | None, now_ms: int) -> TimeLag:
+    if record is None:
+        return TimeLag(0, COMPACTED)
+    if record.timestamp_ms is None:
+        return TimeLag(None, UNKNOWN, (NO_TIMESTAMP,))
+    if record.timestamp_ms > now_ms:
+        return TimeLag(0, LOWER_BOUND, (FUTURE_TIMESTAMP,))
+    return TimeLag(now_ms - record.timestamp_ms, COMPACTED if record.offset > committed.offset else EXACT)
+
+
+def worst_time_lag(time_lags: Iterable[TimeLag]) -> TimeLag:
+    """Return the largest of the time lags of partitions, with the quality that it has among them.
+
+    A partition whose commit is below the log start makes it `data_loss`. One that is unknown, or a lower bound, makes
+    it a lower bound: that partition's may be the largest. If no partition has a time lag above 0 and one is unknown, it
+    is unknown. A gap matters only in the partition with the largest one.
+    """
+    parts = list(time_lags)
+    if not parts:
+        return _UNKNOWN
+    qualities = {part.quality for part in parts}
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    largest = max((part for part in parts if part.ms is not None), key=lambda part: part.ms or 0, default=_UNKNOWN)
+    if DATA_LOSS in qualities:
+        return TimeLag(largest.ms, DATA_LOSS, notes)
+    if UNKNOWN in qualities:
+        return TimeLag(largest.ms, LOWER_BOUND, notes) if largest.ms else TimeLag(None, UNKNOWN, notes)
+    return TimeLag(largest.ms, LOWER_BOUND if LOWER_BOUND in qualities else largest.quality, notes)
+
+
+def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:
+    """Return the time lag of partitions together. Partitions without a commit have none, and do not count."""
+    return worst_time_lag(time_lags[_key(row)] for row in rows if row.committed_offset is not None)
+
+
+def _key(row: OffsetRow) -> RecordPosition:
+    assert row.committed_offset is not None
+    return RecordPosition(row.topic, row.partition, row.committed_offset)
+
+
+def _first_left(row: OffsetRow) -> RecordPosition:
+    """Return the committed offset, or the log start offset if that is larger."""
+    key = _key(row)
+    return key if row.log_start_offset is None else key._replace(offset=max(key.offset, row.log_start_offset))
+
+
+def _has_records(row: OffsetRow) -> bool:
+    """Return whether there may be a record to process."""
+    return row.lag is not None and row.log_end_offset is not None and _first_left(row).offset < row.log_end_offset

@@ -1,0 +1,85 @@
+"""The groups of topics: those that have commits on them, or members that own partitions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.groups.describe import Details, describe_groups
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.model import Failure, GroupDescription, GroupOffsets
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+
+
+class TopicGroup(NamedTuple):
+    """A group that reads a topic: its members that own partitions of it, and the partitions with a commit."""
+
+    group: str
+    type: str | None
+    state: str | None
+    protocol_type: str | None
+    members: int
+    committed_partitions: int
+
+
+class TopicGroups(NamedTuple):
+    """The groups of topics, by id. `anything_read` says whether a group was read, or none is there to read."""
+
+    groups: tuple[TopicGroup, ...]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+    anything_read: bool
+
+
+def list_topic_groups(
+    admin: Admin, selectors: Selectors, topics: Mapping[str, Sequence[int]], *, deadline: Deadline | None = None
+) -> TopicGroups:
+    """List the selected groups, all if none is selected, that have commits on topics or members that own them.
+
+    `topics` maps topics to partitions, none for all of the topic. A topic or a partition that does not exist is a
+    failure; groups with commits on it are listed all the same.
+    """
+    known = admin.list_partitions(topics, timeout=deadline and deadline.share(NOT_LAST))
+    selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
+    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
+    described = describe_groups(admin, selection, details=Details(offsets=True, log_offsets=False), deadline=deadline)
+    named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
+    found = [
+        _count(description, described.offsets.get(group, GroupOffsets()), named)
+        for group, description in described.descriptions.items()
+    ]
+    groups = tuple(group for group in found if group.members or group.committed_partitions)
+    absent = [
+        _absent(topic, partition)
+        for topic, existing in known.succeeded.items()
+        for partition in sorted(named[topic])
+        if partition not in existing
+    ]
+    return TopicGroups(
+        groups=groups,
+        failures=(*known.failed.values(), *absent, *described.failures),
+        notes=described.notes,
+        anything_read=bool(groups) or (bool(described.descriptions) and bool(known.succeeded) and not absent),
+    )
+
+
+def _count(group: GroupDescription, offsets: GroupOffsets, topics: Mapping[str, frozenset[int]]) -> TopicGroup:
+    committed = sum(
+        commit is not None and _is_named(topics, topic, partition) for (topic, partition), commit in offsets.rows()
+    )
+    members = sum(
+        any(_is_named(topics, each.topic, partition) for each in member.assignment for partition in each.partitions)
+        for member in group.members
+    )
+    return TopicGroup(group.group, group.type, group.state, group.protocol_type, members, committed)
+
+
+def _absent(topic: str, partition: int) -> Failure:
+    error = broker_error(UNKNOWN_TOPIC_OR_PARTITION, "it does not exist")
+    return Failure.of(error, topic=topic, partition=partition)
+
+
+def _is_named(topics: Mapping[str, frozenset[int]], topic: str, partition: int) -> bool:
+    return topic in topics and (not topics[topic] or partition in topics[topic])

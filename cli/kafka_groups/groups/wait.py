@@ -1,0 +1,85 @@
+"""Wait until a condition holds for the lag of groups: polls, with a growing interval between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
+
+from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.groups.conditions import Condition
+from kafka_groups.groups.lag_summary import INCOMPLETE, LagReading, LagRow
+
+_FIRST_INTERVAL_S: Final = 1.0
+_LONGEST_INTERVAL_S: Final = 10.0
+_GROWTH: Final = 1.5
+# Totals of the partitions whose log ends are known.
+_SUMS: Final = ("lag", "partitions_behind")
+
+
+class WaitOutcome(NamedTuple):
+    """The last reading of a wait, and the groups that do not fulfil the condition.
+
+    `is_fulfilled` says that it holds for all. It is false, too, while a broker does not list its groups.
+    """
+
+    reading: LagReading
+    unfulfilled: tuple[str, ...]
+    is_fulfilled: bool
+    last_error: AdminError | None = None
+
+
+def wait_until(
+    read: Callable[[], LagReading],
+    condition: Condition,
+    *,
+    named: Collection[str],
+    limit_s: float | None,
+    clock: Callable[[], float],
+    pause: Callable[[float], None],
+    report: Callable[[int, int], None] = lambda _fulfilled, _all: None,
+) -> WaitOutcome:
+    """Read until the condition holds for every group, or until `limit_s` seconds have passed; None is no limit.
+
+    A group that cannot be read, or that does not exist, does not fulfil the condition. A reading that fails as a whole
+    is repeated, except the first one, which raises its AdminError. `report` receives the number of groups that fulfil
+    the condition, and of all.
+    """
+    end = None if limit_s is None else clock() + limit_s
+    interval = _FIRST_INTERVAL_S
+    outcome = _judge(read(), condition, named)
+    while True:
+        total = len(outcome.reading.groups) + len(_unread(outcome.reading, named))
+        report(total - len(outcome.unfulfilled), total)
+        remaining = None if end is None else end - clock()
+        if outcome.is_fulfilled or (remaining is not None and remaining <= 0):
+            return outcome
+        pause(interval if remaining is None else min(interval, remaining))
+        interval = min(interval * _GROWTH, _LONGEST_INTERVAL_S)
+        try:
+            outcome = _judge(read(), condition, named)
+        except AuthenticationFailedError:
+            raise
+        except AdminError as error:
+            # A cluster that restarts is not at the end of a wait.
+            outcome = outcome._replace(last_error=error)
+
+
+def _judge(reading: LagReading, condition: Condition, named: Collection[str]) -> WaitOutcome:
+    late = [group.total.group for group in reading.groups if not _fulfils(group.total, condition)]
+    unfulfilled = (*late, *_unread(reading, named))
+    # Groups of a broker that failed are missing from the listing.
+    is_listed = all(failure.broker is None or failure.group or failure.topic for failure in reading.failures)
+    return WaitOutcome(reading, unfulfilled, is_fulfilled=is_listed and not unfulfilled)
+
+
+def _fulfils(total: LagRow, condition: Condition) -> bool:
+    """Return whether the condition holds; sums that lack a partition whose log end is unknown are unknown, too."""
+    is_incomplete = INCOMPLETE in (total.note or "").split(",")
+    return condition.holds({**total.condition_values(), **(dict.fromkeys(_SUMS) if is_incomplete else {})})
+
+
+def _unread(reading: LagReading, named: Collection[str]) -> tuple[str, ...]:
+    """Return the groups without a result: named ones, and those that failed."""
+    read = {group.total.group for group in reading.groups}
+    failed = (failure.group for failure in reading.failures if failure.group is not None)
+    return tuple(dict.fromkeys(group for group in (*named, *failed) if group not in read))

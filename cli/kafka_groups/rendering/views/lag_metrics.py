@@ -1,0 +1,50 @@
+"""The metrics of `lag`: what Prometheus stores of a row."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafka_groups.groups.lag_summary import LagKey
+from kafka_groups.rendering.metrics import Metric
+
+PREFIX: Final = "kafka_groups_lag"
+_LABELS: Final = {
+    LagKey.GROUP: ("group",),
+    LagKey.TOPIC: ("group", "topic"),
+    LagKey.MEMBER: ("group", "member_id", "client_id", "host"),
+    LagKey.PARTITION: ("group", "topic", "partition"),
+}
+# By name behind the prefix: the attribute of the row, and a sentence.
+_TOTALS: Final = {
+    "messages": ("lag", "Messages between the commits and the log ends."),
+    "partitions_behind": ("partitions_behind", "Partitions with a lag above 0."),
+    "uncommitted_partitions": ("uncommitted_partitions", "Partitions that a member owns, without a commit."),
+    "lost_messages": ("messages_lost", "Messages that retention deleted before they were read."),
+    "retention_margin_messages": ("retention_margin", "Messages between the log start and the commit."),
+}
+_OF_KEY: Final = {
+    LagKey.GROUP: {"members": ("members", "Members of the group.")},
+    LagKey.PARTITION: {
+        "committed_offset": ("committed_offset", "The committed offset."),
+        "log_start_offset": ("log_start_offset", "The log start offset."),
+        "log_end_offset": ("log_end_offset", "The log end offset."),
+    },
+}
+
+
+def lag_metrics(by: LagKey, *, with_time: bool = False) -> tuple[Metric, ...]:
+    """Return the metrics of rows by group, topic, member or partition; each kind of row has its own names."""
+    place = f"{PREFIX}_by_{by.value}"
+    labels = tuple((name, name) for name in _LABELS[by])
+    values = {**_TOTALS, **_OF_KEY.get(by, {})}
+    metrics = [Metric(f"{place}_{name}", text, attribute, labels) for name, (attribute, text) in values.items()]
+    if with_time:
+        text = "The age of the first record that is not processed."
+        metrics.append(Metric(f"{place}_time_lag_seconds", text, "time_lag_s", labels))
+        quality = (*labels, ("quality", "time_lag_quality"))
+        text = "The quality of the time lag, as a label; the value is 1."
+        metrics.append(Metric(f"{place}_time_lag_quality", text, "", quality))
+    if by is LagKey.GROUP:
+        state = (*labels, ("state", "state"))
+        metrics.append(Metric(f"{place}_state", "The state of the group, as a label; the value is 1.", "", state))
+    return tuple(metrics)

@@ -1,0 +1,56 @@
+"""Plans and changes of tests, and strategies that draw them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from kafka_groups.changes.change import Action, Change, Plan
+
+NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
+CHANGES = (
+    Change(Action.COMMIT, "g", "t", 0, 5, 2, "note", 9, 3, "restored"),
+    Change(Action.COMMIT, "g", "t", 1, new_offset=0),
+    Change(Action.DELETE_OFFSETS, "g", "u", 0, 7, metadata=""),
+    Change(Action.DELETE_GROUP, "größe", "t", 0, 5),
+    Change(Action.DELETE_GROUP, "empty"),
+    Change(Action.REMOVE_MEMBER, "g", member_id="m-1", group_instance_id="i"),
+    Change(Action.REMOVE_MEMBER, "g", group_instance_id="j"),
+)
+
+_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_int32 = st.integers(0, 2**31 - 1)
+_int64 = st.integers(0, 2**63 - 1)
+
+
+@st.composite
+def _changes(draw: st.DrawFn) -> Change:
+    action = draw(st.sampled_from(Action))
+    has_partition = action in {Action.COMMIT, Action.DELETE_OFFSETS} or draw(st.booleans())
+    return Change(
+        action,
+        draw(_texts),
+        draw(_texts.filter(bool)) if has_partition else None,
+        draw(_int32) if has_partition else None,
+        draw(st.none() | _int64),
+        draw(st.none() | _int32),
+        draw(st.none() | _texts),
+        draw(_int64) if action is Action.COMMIT else None,
+        draw(st.none() | _int32),
+        draw(st.none() | _texts),
+        draw(_texts.filter(bool)) if action is Action.REMOVE_MEMBER else draw(st.none() | _texts),
+        draw(st.none() | _texts),
+    )
+
+
+changes = _changes()
+times = st.datetimes(NOON.replace(year=1970, tzinfo=None), timezones=st.just(UTC))
+plans = st.builds(
+    Plan, _texts, times, st.lists(changes, max_size=4, unique_by=lambda each: (each.group, each.key)).map(tuple)
+)
+
+
+def plan(*made: Change, cluster_id: str = "cluster", seconds: int = 0) -> Plan:
+    """Return a plan of some changes."""
+    return Plan(cluster_id, NOON + timedelta(seconds=seconds), made)

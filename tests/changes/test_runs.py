@@ -1,0 +1,355 @@
+"""The runs of a journal are read whatever happened while it was written, and each has its status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.changes.change import Action, Change, Outcome, Status
+from kafka_groups.changes.journal import begin_run
+from kafka_groups.changes.runs import RecordedOutcome, RunList, RunSummary, list_ids, list_runs, read_run
+from kafka_groups.errors import JournalError
+from kafka_groups.model import Failure
+from tests.changes.plans import CHANGES, NOON, plan
+
+RESETS = (
+    Change(Action.COMMIT, "a", "t", 0, 5, new_offset=9),
+    Change(Action.COMMIT, "b", "t", 0, new_offset=9),
+    Change(Action.COMMIT, "b", "t", 1, 5, new_offset=9),
+)
+BACK = (
+    Change(Action.COMMIT, "a", "t", 0, 9, new_offset=5),
+    Change(Action.DELETE_OFFSETS, "b", "t", 0, 9),
+    Change(Action.COMMIT, "b", "t", 1, 9, new_offset=5),
+)
+DONE, FAILED, UNKNOWN = Status.DONE, Status.FAILED, Status.UNKNOWN
+
+
+class Journal:
+    """A journal that tests write to; each run begins a second after the one before."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._count = 0
+
+    def run(
+        self,
+        changes: Iterable[Change] = RESETS,
+        *statuses: Status,
+        undoes: str | None = None,
+        finish: bool = True,
+        step: timedelta = timedelta(seconds=1),
+    ) -> str:
+        """Write a run; a change without a status is done, if the run finishes."""
+        self._count += 1
+        made = tuple(changes)
+        moment, token = NOON + self._count * step, f"{0xFFF - self._count:03x}"
+        command = "undo" if undoes else "reset"
+        writer = begin_run(
+            self.directory, command=command, plan=plan(*made), undoes=undoes, clock=lambda: moment, token=lambda: token
+        )
+        known = [*statuses, *[DONE] * (len(made) - len(statuses) if finish else 0)]
+        writer.record((index, Outcome(made[index], status)) for index, status in enumerate(known))
+        if finish:
+            writer.finish()
+        return writer.id
+
+    def path(self, run_id: str) -> Path:
+        return self.directory / f"{run_id}.jsonl"
+
+    def statuses(self) -> dict[str, str]:
+        """Return the status of each run by its id."""
+        return {run.id: run.status for run in list_runs(self.directory).runs}
+
+    def status(self, run_id: str) -> str:
+        return self.statuses()[run_id]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Journal:
+    return Journal(tmp_path)
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    begun = NOON + timedelta(microseconds=1)
+    writer = begin_run(tmp_path, command="undo", plan=plan(*CHANGES), undoes="x", clock=lambda: begun)
+    refusal = Failure(None, "REFUSED", "größer")
+    writer.record([(0, Outcome(CHANGES[0], DONE, "note")), (2, Outcome(CHANGES[2], Status.REFUSED, "", refusal))])
+    run = read_run(tmp_path, writer.id)
+    assert (run.id, run.command, run.created_at, run.undoes) == (writer.id, "undo", begun, "x")
+    assert run.plan == plan(*CHANGES)._replace(created_at=begun)
+    assert run.outcomes == {
+        0: RecordedOutcome(DONE, "", "note"),
+        2: RecordedOutcome(Status.REFUSED, "größer", ""),
+    }
+    assert not run.is_finished
+    assert run.made() == [CHANGES[0]]
+
+
+def test_a_run_is_finished_with_all_outcomes_and_its_last_line(runs: Journal) -> None:
+    whole, without_end = runs.run(RESETS, DONE, FAILED, UNKNOWN), runs.run(RESETS, DONE, DONE, DONE, finish=False)
+    without_outcome = runs.run()
+    path = runs.path(without_outcome)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"change": 1' not in line), encoding="utf-8")
+    ids = (whole, without_end, without_outcome)
+    assert [read_run(runs.directory, each).is_finished for each in ids] == [True, False, False]
+    assert [runs.status(each) for each in ids] == ["done", "unfinished", "unfinished"]
+
+
+def test_the_last_of_several_outcomes_counts(runs: Journal) -> None:
+    run_id = runs.run(RESETS[:1], UNKNOWN)
+    with runs.path(run_id).open("a") as file:
+        file.write('{"change": 0, "status": "done", "message": ""}\n')
+    assert read_run(runs.directory, run_id).outcomes[0].status is DONE
+
+
+def test_runs_are_listed_newest_first(runs: Journal) -> None:
+    first = runs.run(RESETS)
+    second = runs.run(BACK[:1], undoes=first)
+    assert list_runs(runs.directory).runs == (
+        RunSummary(second, NOON + timedelta(seconds=2), "undo", "cluster", ("a",), 1, "done", first),
+        RunSummary(first, NOON + timedelta(seconds=1), "reset", "cluster", ("a", "b"), 3, "done", None),
+    )
+    assert list_ids(runs.directory) == [second, first]
+
+
+def test_runs_of_one_second_are_in_their_order(runs: Journal) -> None:
+    ids = [runs.run(step=timedelta(milliseconds=1)) for _ in range(3)]
+    assert ids == sorted(ids, reverse=True)
+    assert [run.id for run in list_runs(runs.directory).runs] == ids[::-1]
+
+
+def test_a_missing_directory_has_no_runs(tmp_path: Path) -> None:
+    assert (list_runs(tmp_path / "x"), list_ids(tmp_path / "x")) == (RunList((), ()), [])
+    with pytest.raises(JournalError, match="there is no run 'a' in "):
+        read_run(tmp_path / "x", "a")
+
+
+def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(JournalError, match=r"cannot read the journal in .*: Not a directory; check its permissions"):
+        list_runs(tmp_path / "file")
+
+
+def test_a_run_is_undone_by_a_run_that_restored_each_of_its_commits(runs: Journal) -> None:
+    first, other = runs.run(), runs.run()
+    undo = runs.run(BACK, undoes=first)
+    assert runs.statuses() == {undo: "done", other: "done", first: "undone"}
+
+
+@pytest.mark.parametrize("status", [FAILED, UNKNOWN, Status.REFUSED])
+def test_a_run_is_not_undone_by_a_run_that_failed_in_part(runs: Journal, status: Status) -> None:
+    first = runs.run()
+    runs.run(BACK, DONE, DONE, status, undoes=first)
+    assert runs.status(first) == "done"
+
+
+def test_a_run_is_not_undone_by_a_run_that_did_not_finish(runs: Journal) -> None:
+    first = runs.run()
+    runs.run(BACK, DONE, DONE, DONE, undoes=first, finish=False)
+    assert runs.status(first) == "done"
+
+
+def test_a_run_is_not_undone_by_a_run_that_restored_only_some_commits(runs: Journal) -> None:
+    first = runs.run()
+    runs.run(BACK[:2], undoes=first)
+    assert runs.status(first) == "done"
+
+
+def test_a_second_undo_may_restore_the_rest(runs: Journal) -> None:
+    first = runs.run()
+    runs.run(BACK, DONE, FAILED, DONE, undoes=first)
+    assert runs.status(first) == "done"
+    runs.run(BACK[1:2], undoes=first)
+    assert runs.status(first) == "undone"
+
+
+def test_only_commits_that_were_changed_have_to_be_restored(runs: Journal) -> None:
+    unchanged = Change(Action.COMMIT, "a", "t", 7, 5, new_offset=5)
+    absent = Change(Action.DELETE_OFFSETS, "a", "t", 8)
+    first = runs.run([*RESETS, unchanged, absent, Change(Action.DELETE_GROUP, "empty")], DONE, FAILED)
+    runs.run([BACK[0], BACK[2]], undoes=first)
+    assert runs.status(first) == "undone"
+
+
+def test_a_run_that_never_finished_can_be_undone(runs: Journal) -> None:
+    first = runs.run(RESETS, finish=False)
+    assert runs.status(first) == "unfinished"
+    failed = runs.run(BACK[:1], FAILED, undoes=first)
+    assert runs.status(first) == "unfinished"
+    runs.run(BACK[:1], undoes=first)
+    assert (runs.status(first), runs.status(failed)) == ("undone", "done")
+
+
+def test_an_undo_that_is_undone_itself_restores_nothing(runs: Journal) -> None:
+    first = runs.run()
+    undo = runs.run(BACK, undoes=first)
+    redo = runs.run(RESETS, undoes=undo)
+    assert runs.statuses() == {redo: "done", undo: "undone", first: "done"}
+    again = runs.run(BACK, undoes=redo)
+    assert runs.statuses() == {again: "done", redo: "undone", undo: "done", first: "undone"}
+
+
+def test_an_undo_of_the_same_second_counts(runs: Journal) -> None:
+    first = runs.run(step=timedelta(milliseconds=1))
+    runs.run(BACK, undoes=first, step=timedelta(milliseconds=1))
+    assert runs.status(first) == "undone"
+
+
+def test_an_undo_of_a_run_whose_file_is_missing_is_listed(runs: Journal) -> None:
+    undo = runs.run(BACK, undoes="20200101-000000-a")
+    assert runs.statuses() == {undo: "done"}
+
+
+def test_a_journal_that_was_cut_at_any_byte_is_listed(runs: Journal) -> None:
+    path = runs.path(runs.run(CHANGES))
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    begun_at, head_at = len(b"".join(lines[: 1 + len(CHANGES)])), len(lines[0])
+    for size in range(len(content) + 1):
+        path.write_bytes(content[:size])
+        runs_, notes, _ = list_runs(runs.directory)
+        summary = runs_[0]
+        assert (len(runs_), notes, summary.id) == (1, (), path.stem)
+        assert summary.status == ("done" if size == len(content) else "unfinished")
+        assert summary.command == ("reset" if size >= head_at else "")
+        assert summary.changes == (len(CHANGES) if size >= begun_at else 0)
+        if size >= begun_at:
+            run = read_run(runs.directory, path.stem)
+            assert run.plan.changes == CHANGES
+            assert len(run.outcomes) == content[begun_at:size].count(b'"}\n')
+        else:
+            with pytest.raises(JournalError, match="it changed nothing; there is nothing to undo"):
+                read_run(runs.directory, path.stem)
+
+
+def test_a_run_that_ended_in_its_first_line_has_the_time_of_its_id(runs: Journal) -> None:
+    path = runs.directory / "20261123-114502-a3f9c1.jsonl"
+    path.write_bytes(b'{"schema"')
+    begun = datetime(2026, 11, 23, 11, 45, 2, tzinfo=UTC)
+    assert list_runs(runs.directory).runs == (RunSummary(path.stem, begun, "", "", (), 0, "unfinished", None),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "x", "5", "null", "[]", '{"change": 9, "status": "done"}', '{"change": 0, "status": "odd"}', "[" * 100_000],
+    ids=lambda line: line[:20],
+)
+def test_a_malformed_outcome_is_an_outcome_that_is_not_known(runs: Journal, line: str) -> None:
+    run_id = runs.run(RESETS[:2])
+    path = runs.path(run_id)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], line, *lines[4:], ""]), encoding="utf-8")
+    run = read_run(runs.directory, run_id)
+    assert (list(run.outcomes), run.is_finished) == ([1], False)
+
+
+def _replaced(**values: object) -> Any:
+    return lambda document: {**document, **values}
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "reason"),
+    [
+        (
+            0,
+            _replaced(schema="kafka-groups/journal/2"),
+            'its schema is "kafka-groups/journal/2"; expected kafka-groups/',
+        ),
+        (0, lambda _: ["x"], "its schema is null; expected kafka-groups/journal/1"),
+        (0, _replaced(id="20261123-120001-other"), "its first line is malformed"),
+        (0, _replaced(changes=True), "its first line is malformed"),
+        (0, _replaced(changes=-1), "its first line is malformed"),
+        (0, _replaced(undoes=5), "its first line is malformed"),
+        (0, _replaced(command=None), "its first line is malformed"),
+        (0, _replaced(created_at="noon"), 'created_at is "noon"; it must be a time'),
+        (2, _replaced(partition=-1), ", line 3.partition is -1; it must be a whole number"),
+        (2, lambda _: 5, ", line 3 is 5; it must be an object"),
+    ],
+)
+def test_a_malformed_journal_is_skipped_with_a_note(runs: Journal, number: int, change: Any, reason: str) -> None:
+    broken, sound = runs.run(), runs.run()
+    path = runs.path(broken)
+    lines = path.read_text().splitlines()
+    lines[number] = json.dumps(change(json.loads(lines[number])))
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    found = list_runs(runs.directory)
+    assert [run.id for run in found.runs] == [sound]
+    (note,) = found.notes
+    assert note.startswith(str(path))
+    assert reason in note
+    assert note.endswith("; it was skipped")
+    with pytest.raises(JournalError) as caught:
+        read_run(runs.directory, broken)
+    assert f"{caught.value}; it was skipped" == note
+
+
+@pytest.mark.parametrize("content", [b"x\n", b"\xff\xfe\0\n", b"\n\n", b"[" * 100_000 + b"\n"])
+def test_a_file_that_is_not_json_is_skipped_with_a_note(runs: Journal, content: bytes) -> None:
+    path = runs.directory / "20261123-114502-a3f9c1.jsonl"
+    path.write_bytes(content)
+    note = f"{path} is not the journal of a run: its name or a line is malformed; it was skipped"
+    assert list_runs(runs.directory) == RunList((), (note,), (path.stem,))
+
+
+def test_other_files_are_skipped_with_a_note(runs: Journal) -> None:
+    sound = runs.run()
+    misnamed = runs.directory / "20261399-000000-a.jsonl"
+    misnamed.touch()
+    (runs.directory / "20261123-000000-a.jsonl").mkdir()
+    (runs.directory / "notes.txt").touch()
+    (runs.directory / f"{sound}.jsonl.bak").touch()
+    found = list_runs(runs.directory)
+    assert [run.id for run in found.runs] == [sound]
+    assert found.notes == (
+        f"{runs.directory}/20261123-000000-a.jsonl cannot be read: Is a directory; it was skipped",
+        f"{runs.directory}/{sound}.jsonl.bak is not the journal of a run; it was skipped",
+        f"{misnamed} is not the journal of a run: its name or a line is malformed; it was skipped",
+        f"{runs.directory}/notes.txt is not the journal of a run; it was skipped",
+    )
+
+
+def test_the_start_of_an_id_is_enough_if_there_is_only_one(runs: Journal) -> None:
+    first, second = runs.run(), runs.run()
+    assert read_run(runs.directory, first[:-3]).id == first
+    with pytest.raises(JournalError) as caught:
+        read_run(runs.directory, "20261123-1200")
+    assert str(caught.value) == (
+        f"2 runs have ids that start with '20261123-1200' in {runs.directory}; `kafka-groups undo --list` lists the ids"
+    )
+    assert read_run(runs.directory, second).id == second
+
+
+def test_an_id_that_another_one_starts_with_is_found(runs: Journal) -> None:
+    tokens = iter(["a", "ab"])
+    for _ in range(2):
+        begin_run(runs.directory, command="reset", plan=plan(), clock=lambda: NOON, token=lambda: next(tokens))
+    assert read_run(runs.directory, "20261123-120000-a").id == "20261123-120000-a"
+
+
+@pytest.mark.parametrize("run_id", ["", "..", ".", "../x", "a/b", "/etc/passwd", "a\\b", "20261123*", "A", "a\n", "ä"])
+def test_a_text_that_is_no_id_is_refused(runs: Journal, run_id: str) -> None:
+    runs.run()
+    with pytest.raises(JournalError, match="is not the id of a run"):
+        read_run(runs.directory, run_id)
+
+
+def test_an_id_without_a_run_is_an_error_with_the_next_step(runs: Journal) -> None:
+    runs.run()
+    with pytest.raises(JournalError) as caught:
+        read_run(runs.directory, "20270101")
+    assert str(caught.value) == (
+        f"there is no run '20270101' in {runs.directory}; `kafka-groups undo --list` lists the ids"
+    )
+
+
+def test_a_journal_that_is_damaged_is_named(runs: Journal) -> None:
+    runs.run(RESETS)
+    runs.path("20261123-130000-a3f9c1").write_text("{}\n")
+    assert list_runs(runs.directory).damaged == ("20261123-130000-a3f9c1",)

@@ -1,0 +1,125 @@
+"""Changes that a signal, a closed pipe or a full disk interrupts: outcomes are recorded, and errors are printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.changes.runs import list_runs
+from kafka_groups.protocol import Struct
+from tests.commands.change_commands import EXECUTE, NOTHING, journal_files, last_run
+from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.scripted_broker import Reaction, plain
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedCluster]:
+    """Groups `a` and `b` behind a real client."""
+    groups = {name: Group(state="Empty", commits={("t", 0): Commit(60)}) for name in "ab"}
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster:
+        yield cluster
+
+
+def signals(*numbers: int) -> Reaction:
+    """Return a reaction that sends signals to this process, and responds a little later."""
+
+    def react(_request: object, response: Struct) -> Struct:
+        for number in numbers:
+            os.kill(os.getpid(), number)
+            time.sleep(0.1)
+        return response
+
+    return react
+
+
+def reset(scripted: ScriptedCluster, *flags: str) -> Outcome:
+    """Reset groups of a scripted cluster."""
+    arguments = ("reset", "--topic", "t", "--to-offset", "5", *EXECUTE, *flags)
+    return run(*arguments, bootstrap=str(scripted.addresses[1]))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
+def test_a_signal_while_changes_are_made_lets_them_end_and_reports_them(
+    scripted: ScriptedCluster, number: int, code: int
+) -> None:
+    scripted.script("OffsetCommit", signals(number))
+    outcome = reset(scripted, "a", "b", "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert [row["status"] for group in document["groups"] for row in group["offsets"]] == ["done", "done"]
+    assert (outcome.exit_code, document["status"]) == (code, "complete")
+    assert last_run()[-1] == {"finished": True}
+    assert "takes it back." in outcome.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_first_change_is_sent_changes_nothing(
+    scripted: ScriptedCluster, number: int, code: int
+) -> None:
+    scripted.script("OffsetFetch", plain, signals(number))
+    outcome = reset(scripted, "a", "b", "--format", "json")
+    assert (outcome.exit_code, json.loads(outcome.stdout)["errors"][-1]["name"]) == (code, "INTERRUPTED")
+    assert (scripted.requests()["OffsetCommit"], journal_files()) == (0, [])
+    assert NOTHING in outcome.stderr
+
+
+def test_a_second_signal_ends_the_run_at_once_and_undo_finds_out(scripted: ScriptedCluster) -> None:
+    # Two signals of one number may become one.
+    scripted.script("OffsetCommit", signals(signal.SIGINT, signal.SIGTERM))
+    assert reset(scripted, "a").exit_code == 143
+    (found,) = list_runs(journal_files()[0].parent).runs
+    assert found.status == "unfinished"
+    assert run("undo", *EXECUTE, bootstrap=str(scripted.addresses[1])).exit_code == 0
+    assert scripted.groups["a"].commits == {("t", 0): Commit(60)}
+    assert list_runs(journal_files()[0].parent).runs[-1].status == "undone"
+
+
+# A program for a process of its own, because only a real pipe can break.
+PROGRAM = """
+import sys
+from types import SimpleNamespace
+from unittest import mock
+from kafka_groups.cli import main
+from tests.fakes.fake_admin import FakeCluster, failure
+
+cluster = FakeCluster(SimpleNamespace(patch=lambda target, autospec: mock.patch(target, autospec=autospec).start()))
+cluster.end("t", 100, starts=(10,))
+cluster.add("a", commits={("t", 0): 60})
+cluster.add("b", commits={("t", 0): 60})
+if "FAIL" in sys.argv:
+    cluster.unchangeable["b"] = failure(group="b")
+sys.argv[1:] = "reset a b --topic t --to-earliest --execute --yes -b b1:9092".split()
+main()
+"""
+
+
+@pytest.mark.parametrize(("argument", "code"), [("OK", 0), ("FAIL", 3)])
+def test_a_closed_pipe_loses_neither_outcomes_nor_errors(argument: str, code: int) -> None:
+    command = [sys.executable, "-c", PROGRAM, argument]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        stderr = process.stderr.read()
+        assert process.wait() == code
+    assert ("Error: group 'b': refused (GROUP_AUTHORIZATION_FAILED)" in stderr) == (argument == "FAIL")
+    assert stderr.splitlines()[-1].endswith("takes it back.")
+    assert [row["status"] for row in last_run()[3:5]] == ["done", "failed" if argument == "FAIL" else "done"]
+
+
+def test_a_full_stdout_is_exit_1_and_the_outcomes_are_recorded() -> None:
+    command = ["sh", "-c", 'exec "$0" -c "$1" OK >/dev/full', sys.executable, PROGRAM]
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+    assert (outcome.returncode, last_run()[-1]) == (1, {"finished": True})
+    assert "takes it back." in outcome.stderr
+    assert "Error: No space left on device" in outcome.stderr

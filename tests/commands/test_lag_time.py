@@ -1,0 +1,112 @@
+"""`lag --time`: columns, JSON, conditions, metrics, failures; and `wait --until time_lag`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.admin.api import RecordPosition, RecordTime
+from tests.fakes.fake_admin import FakeCluster, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+NOW_MS = 1_795_000_000_000
+AGE_MS = 192_000
+
+
+@pytest.fixture
+def cluster(mocker: MockerFixture) -> FakeCluster:
+    """Two groups: `behind` with records of 3m12s, and `done` without lag."""
+    mocker.patch("time.time_ns", return_value=NOW_MS * 1_000_000)
+    cluster = FakeCluster(mocker)
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.add("behind", commits={("t", 0): 5, ("t", 1): 9})
+    cluster.add("done", commits={("t", 0): 9})
+    cluster.records = {RecordPosition("t", 0, 5): RecordTime(5, NOW_MS - AGE_MS)}
+    return cluster
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_table_has_two_more_columns() -> None:
+    outcome = run("lag", "--time")
+    header, behind, done = (line.split() for line in outcome.stdout.splitlines())
+    assert header[3:6] == ["LAG", "TIME-LAG", "QUALITY"]
+    assert (behind[0], behind[3:6]) == ("behind", ["4", "3m12s", "exact"])
+    assert (done[0], done[3:6]) == ("done", ["0", "0s", "exact"])
+    assert (outcome.stderr, outcome.exit_code) == ("", 0)
+
+
+def test_without_time_the_columns_are_missing_and_the_keys_are_null(cluster: FakeCluster) -> None:
+    assert "TIME-LAG" not in run("lag").stdout
+    group = json.loads(run("lag", "--format", "json").stdout)["groups"][0]
+    assert (group["time_lag_ms"], group["time_lag_quality"]) == (None, None)
+    assert cluster.record_requests == []
+
+
+@pytest.mark.usefixtures("cluster")
+def test_json_has_the_time_lag_of_groups_and_of_parts() -> None:
+    document = json.loads(run("lag", "--time", "--by", "partition", "--format", "json").stdout)
+    group = document["groups"][0]
+    assert (group["group"], group["time_lag_ms"], group["time_lag_quality"]) == ("behind", AGE_MS, "exact")
+    assert [(row["partition"], row["time_lag_ms"]) for row in group["rows"]] == [(0, AGE_MS), (1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("time_lag>3m", 4), ("time_lag>4m", 0), ("time_lag_ms>191999", 4), ("time_lag_quality!=exact", 0)],
+)
+def test_a_condition_on_the_time_lag_implies_time(cluster: FakeCluster, condition: str, code: int) -> None:
+    outcome = run("lag", "--fail-if", condition)
+    assert outcome.exit_code == code
+    assert "TIME-LAG" in outcome.stdout
+    assert len(cluster.record_requests) == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_time_lag_of_a_condition_is_a_duration() -> None:
+    outcome = run("lag", "--fail-if", "time_lag>300")
+    assert outcome.exit_code == 2
+    assert "write for example 30s" in outcome.stderr
+
+
+def test_a_record_that_is_not_read_is_an_error_of_its_partition(cluster: FakeCluster) -> None:
+    cluster.records = {}
+    outcome = run("lag", "--time")
+    assert [line.split()[3:6] for line in outcome.stdout.splitlines()[1:]] == [
+        ["4", "-", "unknown"],
+        ["0", "0s", "exact"],
+    ]
+    assert outcome.stderr == "Error: partition t-0: the record was not read within 30 s (TIMEOUT)\n"
+    assert outcome.exit_code == 3
+
+
+def test_metrics_have_the_time_lag_in_seconds_and_its_quality(cluster: FakeCluster) -> None:
+    lines = run("lag", "--time", "--format", "openmetrics").stdout.splitlines()
+    assert 'kafka_groups_lag_by_group_time_lag_seconds{group="behind"} 192.0' in lines
+    assert 'kafka_groups_lag_by_group_time_lag_quality{group="behind",quality="exact"} 1' in lines
+    cluster.records = {}
+    lines = run("lag", "--time", "--format", "openmetrics").stdout.splitlines()
+    assert not [line for line in lines if line.startswith('kafka_groups_lag_by_group_time_lag_seconds{group="behind"}')]
+    assert "time_lag" not in run("lag", "--format", "openmetrics").stdout
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_watch_may_show_the_time_lag() -> None:
+    outcome = run("lag", "--time", "--watch", "10ms", "--samples", "1")
+    header, behind = (line.split() for line in outcome.stdout.splitlines()[2:4])
+    assert (header[3:5], behind[3:5]) == (["LAG", "TIME-LAG"], ["4", "3m12s"])
+    assert outcome.exit_code == 0
+
+
+def test_wait_reads_the_time_lag_if_the_condition_needs_it(cluster: FakeCluster) -> None:
+    waited = run("wait", "behind", "--until", "time_lag<=4m")
+    assert (waited.exit_code, "3m12s" in waited.stdout) == (0, True)
+    late = run("wait", "behind", "--until", "time_lag<=3m", "--for", "1ms")
+    assert late.exit_code == 4
+    reads = len(cluster.record_requests)
+    plain = run("wait", "behind", "--until", "lag>=0")
+    assert (plain.exit_code, "TIME-LAG" in plain.stdout) == (0, False)
+    assert len(cluster.record_requests) == reads

@@ -1,0 +1,54 @@
+"""The metrics that docs/lag.md and the Grafana dashboard name exist."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kafka_groups.cli import cli
+from kafka_groups.groups.lag_summary import LagKey
+from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
+
+DOCS = Path(__file__).parents[2] / "docs"
+METRICS = {metric.name for key in LagKey for metric in lag_metrics(key)}
+KNOWN = {*METRICS, f"{PREFIX}_failures", f"{PREFIX}_read_timestamp_seconds"}
+PAGE = (DOCS / "lag.md").read_text(encoding="utf-8")
+CONDITIONS = re.findall(r"--(?:fail-if|until) '([^']+)'", PAGE)
+
+
+@pytest.mark.parametrize("name", ["lag.md", "grafana-lag.json"])
+def test_every_metric_that_is_named_exists(name: str) -> None:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_by_{key.value}_" for key in LagKey}
+    assert named
+    assert named - KNOWN == set()
+
+
+def test_the_table_of_the_page_has_every_metric() -> None:
+    suffixes = {metric.name.removeprefix(f"{PREFIX}_by_group_") for metric in lag_metrics(LagKey.GROUP)}
+    assert [suffix for suffix in suffixes if f"_{suffix}`" not in PAGE] == []
+
+
+def test_the_dashboard_is_json_with_panels_that_do_not_overlap() -> None:
+    panels = json.loads((DOCS / "grafana-lag.json").read_text(encoding="utf-8"))["panels"]
+    places = [
+        (x, y)
+        for at in (panel["gridPos"] for panel in panels)
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+    assert len(places) == len(set(places))
+    assert max(x for x, _ in places) < 24
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_of_the_page_can_be_parsed(condition: str) -> None:
+    # Nothing listens there: a condition that cannot be parsed would end the command earlier, with 2.
+    key = "partition" if "topic==" in condition else "group"
+    history = ["--watch", "1s"] if "verdict" in condition else []
+    arguments = ["lag", "--by", key, *history, "--fail-if", condition, "-b", "127.0.0.1:1", "--timeout", "1s"]
+    assert CliRunner().invoke(cli, arguments).exit_code == 1

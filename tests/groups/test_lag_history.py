@@ -1,0 +1,125 @@
+"""The history of lag: it keeps what verdicts need, and its rates, trends and times follow from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.groups.lag_history import LAG_POINTS, LagHistory
+from kafka_groups.model import OffsetRow
+from kafka_groups.verdicts import Rules, judge, sampled_window
+from tests.verdict_streams import STREAMS, Scenario, simulate
+
+
+def row(committed: int | None, end: int | None, *, group: str = "g", partition: int = 0) -> OffsetRow:
+    """Return a partition of a group."""
+    return OffsetRow(group, "t", partition, None, committed, end, None, None, None, None, 0, "")
+
+
+def observed(*polls: tuple[int, int, int]) -> LagHistory:
+    """Return the history of one partition: time in seconds, committed offset, log end offset."""
+    history = LagHistory()
+    for at_s, committed, end in polls:
+        history.observe([row(committed, end)], at_s * 1000)
+    return history
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("reads", [1.0, 0.9, 0.0])
+@pytest.mark.parametrize("commit_s", [0.2, 5, 120])
+def test_verdicts_are_those_of_all_samples(stream: str, reads: float, commit_s: float) -> None:
+    scenario = Scenario(stream=stream, reads=reads, commit_s=commit_s, sample_s=5, evaluations=300)
+    samples = simulate(scenario).samples
+    history = LagHistory()
+    for at, sample in enumerate(samples, 1):
+        history.observe([row(sample.offset, sample.end)], sample.at_ms)
+        if at % 7 == 0:
+            expected = judge(sampled_window(samples[:at], Rules()), Rules())
+            assert judge(history.partitions["g", "t", 0].window(), Rules()) == expected
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_healthy_group_is_warned_of_in_at_most_one_percent_of_the_polls(stream: str) -> None:
+    verdicts = []
+    for seed in range(3):
+        history = LagHistory()
+        for sample in simulate(Scenario(stream=stream, sample_s=5, evaluations=500, seed=seed)).samples:
+            history.observe([row(sample.offset, sample.end)], sample.at_ms)
+            verdicts.append(history.paces()["g"].verdict.status)
+    assert sum(each not in {"OK", "UNKNOWN"} for each in verdicts) <= len(verdicts) / 100
+
+
+def test_rates_and_the_time_until_the_lag_is_gone() -> None:
+    pace = observed((0, 0, 1000), (10, 100, 1050)).paces()["g"]
+    assert (pace.consume_rate, pace.produce_rate, pace.catch_up_ms) == (10.0, 5.0, 190_000)
+    assert (pace.trend, pace.lags) == (-50, (1000, 950))
+
+
+def test_one_poll_gives_no_rate() -> None:
+    pace = observed((0, 0, 1000)).paces()["g"]
+    assert (pace.consume_rate, pace.produce_rate, pace.catch_up_ms, pace.trend) == (None, None, None, None)
+
+
+def test_a_group_that_is_slower_than_its_producers_never_catches_up() -> None:
+    assert observed((0, 0, 1000), (10, 100, 2000)).paces()["g"].catch_up_ms is None
+
+
+def test_a_group_that_does_not_move_has_the_rate_zero_and_the_time_of_its_last_move() -> None:
+    history = observed((0, 5, 10), (10, 6, 20), (20, 6, 30), (30, 6, 40))
+    assert history.moved_ms() == {"g": 10_000}
+    pace = observed((0, 6, 10), (10, 6, 20)).paces()["g"]
+    assert (pace.consume_rate, pace.produce_rate) == (0.0, 1.0)
+
+
+def test_a_recreated_topic_begins_a_new_history() -> None:
+    history = observed((0, 90, 100), (10, 95, 110), (20, 3, 5))
+    assert [sample.offset for sample in history.partitions["g", "t", 0].moves] == [3]
+
+
+def test_a_poll_of_an_earlier_time_is_ignored() -> None:
+    history = observed((10, 90, 100), (5, 80, 100))
+    assert [sample.offset for sample in history.partitions["g", "t", 0].moves] == [90]
+    assert history.lags["g"] == ((10_000, 10),)
+
+
+def test_partitions_without_a_commit_or_a_log_end_have_no_history() -> None:
+    history = LagHistory()
+    history.observe([row(None, 5), row(5, None, partition=1)], 0)
+    assert (history.partitions, history.paces()) == ({}, {})
+
+
+def test_groups_that_are_gone_are_forgotten() -> None:
+    history = LagHistory()
+    history.observe([row(5, 9), row(5, 9, group="h")], 0)
+    history.end_poll(["g", "h"], is_complete=True)
+    history.observe([row(5, 9, group="h")], 1)
+    history.end_poll(["h"], is_complete=True)
+    assert (list(history.partitions), list(history.lags)) == ([("h", "t", 0)], ["h"])
+
+
+def test_groups_that_an_incomplete_poll_did_not_read_are_kept() -> None:
+    history = LagHistory()
+    history.observe([row(5, 9), row(5, 9, group="h")], 0)
+    history.end_poll(["g", "h"], is_complete=False)
+    history.end_poll(["h"], is_complete=False)
+    assert (list(history.partitions), list(history.lags)) == ([("g", "t", 0)], ["g"])
+
+
+def test_commits_that_were_deleted_are_forgotten_and_those_that_could_not_be_read_are_kept() -> None:
+    history = LagHistory()
+    history.observe([row(5, 9, partition=at) for at in range(4)], 0)
+    history.end_poll(["g"], is_complete=True)
+    # The log end of partition 1 is unknown; the commit of partition 2 cannot be read; that of partition 3 was deleted.
+    history.observe([row(5, 9), row(5, None, partition=1)], 1)
+    history.end_poll(["g"], unread={("g", "t", 2)}, is_complete=True)
+    assert [partition for _, _, partition in history.partitions] == [0, 1, 2]
+
+
+def test_an_earlier_poll_with_a_lower_log_end_does_not_begin_a_new_history() -> None:
+    history = observed((10, 90, 100), (5, 80, 90))
+    assert history.partitions["g", "t", 0].last.at_ms == 10_000
+
+
+def test_the_number_of_points_is_limited() -> None:
+    history = observed(*((at, at, 2 * at) for at in range(100)))
+    assert len(history.lags["g"]) == LAG_POINTS
+    assert len(history.partitions["g", "t", 0].moves) <= 12

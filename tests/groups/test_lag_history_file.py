@@ -1,0 +1,67 @@
+"""The file of a history: what is written is read back, and other files are refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_groups.errors import HistoryFileError
+from kafka_groups.groups.lag_history import LagHistory
+from kafka_groups.groups.lag_history_file import format_history, read_history
+from kafka_groups.model import OffsetRow
+
+
+def history_of(*polls: tuple[str, int, int]) -> LagHistory:
+    """Return the history of groups that were polled each second: group, committed offset, log end offset."""
+    history = LagHistory()
+    for at_ms, (group, committed, end) in enumerate(polls):
+        row = OffsetRow(group, "t", 0, None, committed, end, None, None, None, None, 0, "")
+        history.observe([row], at_ms * 1000)
+    return history
+
+
+def read(text: str, cluster_id: str = "c") -> LagHistory:
+    """Read a file of cluster `c`."""
+    return read_history(text, name="lag.json", cluster_id=cluster_id)
+
+
+_POLLS = st.lists(st.tuples(st.sampled_from(["g", 'a "quoted"\ngroup', "ü"]), st.integers(0, 9), st.integers(5, 20)))
+
+
+@given(_POLLS)
+def test_a_history_is_read_as_it_was_written(polls: list[tuple[str, int, int]]) -> None:
+    history = history_of(*polls)
+    assert read(format_history(history, "c")) == history
+
+
+@given(_POLLS, st.integers(0, 400))
+def test_a_file_that_was_cut_is_refused(polls: list[tuple[str, int, int]], size: int) -> None:
+    text = format_history(history_of(*polls), "c").rstrip("\n")
+    if 0 < size < len(text):
+        with pytest.raises(HistoryFileError):
+            read(text[:size])
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_an_empty_file_has_no_history(text: str) -> None:
+    assert read(text) == LagHistory()
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "x", "null", '{"schema": "x", "cluster_id": "c"}', '{"a":1}\n[1,2]', "[" * 100_000, "\x00"]
+)
+def test_a_file_of_another_kind_is_refused(text: str) -> None:
+    with pytest.raises(HistoryFileError, match=r"lag\.json is not a history of lag"):
+        read(text)
+
+
+def test_a_file_of_another_cluster_is_refused() -> None:
+    with pytest.raises(HistoryFileError, match=r"the history of cluster c, and this is other"):
+        read(format_history(history_of(("g", 1, 5)), "c"), "other")
+
+
+def test_a_file_of_another_schema_is_refused() -> None:
+    text = format_history(history_of(("g", 1, 5)), "c").replace("lag-history/1", "lag-history/2")
+    with pytest.raises(HistoryFileError, match=r"has the schema kafka-groups/lag-history/2"):
+        read(text)

@@ -1,0 +1,130 @@
+"""The OpenMetrics text, read by both parsers of prometheus_client: that of OpenMetrics, and that of Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
+
+from kafka_groups.groups.lag_summary import LagKey, LagRow, summarize_lag
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.rendering.views.lag import LAG_VIEWS
+from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
+from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
+
+Parse = Callable[[str], Iterator[Any]]
+PARSERS: Final = {"openmetrics": parse_openmetrics, "prometheus": parse_prometheus}
+every_parser = pytest.mark.parametrize("parse", PARSERS.values(), ids=PARSERS)
+FAILURE: Final = Failure(code=30, name="GROUP_AUTHORIZATION_FAILED", message="refused", group="h")
+
+
+def rows_by(key: LagKey, *, group: str = "g", topic: str = "t", member_id: str | None = "m") -> list[LagRow]:
+    """Return the rows of a group with three partitions, of which one has no commit and one no log end."""
+    owner = (member_id, "/10.0.0.1", "client")
+    partitions = [
+        OffsetRow(group, topic, 0, None, 5, 30, 25, *owner, 10, ""),
+        OffsetRow(group, topic, 1, None, None, 30, None, *owner, 10, None),
+        OffsetRow(group, topic, 2, None, 40, 30, -10, *owner, 0, ""),
+    ]
+    summary = summarize_lag(GroupDescription(group, "Classic", "Stable", "consumer", None), partitions, key)
+    return [summary.total] if key is LagKey.GROUP else list(summary.rows)
+
+
+def text_of(key: LagKey, rows: Iterable[LagRow], failures: Iterable[Failure] = ()) -> str:
+    """Return the text of rows."""
+    texts: list[str] = []
+    writer = OpenMetricsWriter(texts.append, lag_metrics(key), prefix=PREFIX, clock=lambda: 1_700_000_000.25)
+    for row in rows:
+        writer.add(Entry(LAG_VIEWS[key].table(), [row], dict))
+    writer.end(failures, status="complete")
+    (text,) = texts
+    return text
+
+
+def samples_of(parse: Parse, text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Return the parsed values by name and labels."""
+    found = [sample for family in parse(text) for sample in family.samples]
+    by_key = {(sample.name, tuple(sample.labels.items())): sample.value for sample in found}
+    assert len(by_key) == len(found)
+    return by_key
+
+
+@every_parser
+@pytest.mark.parametrize("key", LagKey)
+def test_every_row_has_its_samples(parse: Parse, key: LagKey) -> None:
+    rows = rows_by(key)
+    samples = samples_of(parse, text_of(key, rows, [FAILURE]))
+    lags = [value for (name, _), value in samples.items() if name == f"{PREFIX}_by_{key.value}_messages"]
+    assert lags == [row.lag for row in rows if row.lag is not None]
+    assert samples[f"{PREFIX}_failures", ()] == 1
+    assert samples[f"{PREFIX}_read_timestamp_seconds", ()] == 1_700_000_000.25
+
+
+@every_parser
+def test_labels_name_the_partition(parse: Parse) -> None:
+    samples = samples_of(parse, text_of(LagKey.PARTITION, rows_by(LagKey.PARTITION)))
+    labels = (("group", "g"), ("topic", "t"), ("partition", "2"))
+    assert samples[f"{PREFIX}_by_partition_committed_offset", labels] == 40
+    assert samples[f"{PREFIX}_by_partition_messages", labels] == -10
+
+
+@every_parser
+def test_the_state_is_a_label(parse: Parse) -> None:
+    samples = samples_of(parse, text_of(LagKey.GROUP, rows_by(LagKey.GROUP)))
+    assert samples[f"{PREFIX}_by_group_state", (("group", "g"), ("state", "Stable"))] == 1
+
+
+@every_parser
+def test_all_metrics_are_gauges_with_help_also_without_rows(parse: Parse) -> None:
+    for key in LagKey:
+        families = list(parse(text_of(key, [])))
+        names = [metric.name for metric in lag_metrics(key)]
+        assert [family.name for family in families] == [
+            *names,
+            f"{PREFIX}_failures",
+            f"{PREFIX}_read_timestamp_seconds",
+        ]
+        assert {family.type for family in families} == {"gauge"}
+        assert all(family.documentation.endswith(".") for family in families)
+
+
+@every_parser
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "\\n", "ü€😀", '{x="y"} 1', "a\rb\x00", " ", "#"])
+def test_names_survive(parse: Parse, name: str) -> None:
+    rows = rows_by(LagKey.MEMBER, group=name, member_id=name)
+    samples = samples_of(parse, text_of(LagKey.MEMBER, rows))
+    labels = (("group", name), ("member_id", name), ("client_id", "client"), ("host", "/10.0.0.1"))
+    assert samples[f"{PREFIX}_by_member_messages", labels] == 25
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_any_name_survives(name: str) -> None:
+    text = text_of(LagKey.TOPIC, rows_by(LagKey.TOPIC, topic=name))
+    for parse in PARSERS.values():
+        assert samples_of(parse, text)[f"{PREFIX}_by_topic_messages", (("group", "g"), ("topic", name))] == 25
+
+
+def test_a_name_that_is_not_utf_8_can_be_encoded() -> None:
+    text = text_of(LagKey.GROUP, rows_by(LagKey.GROUP, group="a\udcff"))
+    text.encode()
+    assert r'group="a\\udcff"' in text
+
+
+@every_parser
+def test_partitions_without_an_owner_have_empty_labels(parse: Parse) -> None:
+    rows = [row._replace(member_id=None, host=None, client_id=None) for row in rows_by(LagKey.MEMBER)]
+    samples = samples_of(parse, text_of(LagKey.MEMBER, rows))
+    labels = (("group", "g"), ("member_id", ""), ("client_id", ""), ("host", ""))
+    assert samples[f"{PREFIX}_by_member_messages", labels] == 25
+
+
+def test_the_samples_of_a_metric_stand_together() -> None:
+    rows = [*rows_by(LagKey.GROUP), *rows_by(LagKey.GROUP, group="h")]
+    names = [line.partition("{")[0] for line in text_of(LagKey.GROUP, rows).splitlines() if "{" in line]
+    assert names == sorted(names, key=list(dict.fromkeys(names)).index)
