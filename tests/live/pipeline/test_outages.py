@@ -140,7 +140,7 @@ def test_it_ends_at_a_topic_that_was_made_anew_and_tells_what_it_wrote(lived: Li
     (error,) = lived.document["errors"]
     assert error["name"] == "SOURCE_FAILED"
     assert "recreated" in error["message"]
-    assert "--data-dir" in error["message"]
+    assert "a new checkpoint" in error["message"]
     rows = {table["table"]: table["rows"] for table in lived.document["tables"]}
     assert rows["offset_commits"] == lived.storage.rows(OFFSET_COMMITS) >= 5
     assert lived.document["batches"] >= 2

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from typing import NoReturn
 
 import pytest
+from confluent_kafka import KafkaError
 
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.source.addresses import why_unreachable
-from kafka_groups.pipeline.source.brokers import Brokers, hidden
+from kafka_groups.pipeline.source.brokers import Brokers, hidden, source_error
 from kafka_groups.pipeline.source.options import EARLIEST, LATEST, read_options
 
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
@@ -82,6 +83,15 @@ def test_properties_that_librdkafka_does_not_take_are_told_without_their_values(
         Brokers({"bootstrap.servers": "127.0.0.1:1", "ssl.endpoint.identification.algorithm": "hunter2"}, 1)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC])
+def test_a_topic_that_is_unknown_for_a_moment_is_looked_for_again(code: int) -> None:
+    assert type(source_error(KafkaError(code), {})) is UnreachableError
+
+
+def test_what_brokers_refuse_is_not_tried_again() -> None:
+    assert type(source_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), {})) is SourceError
 
 
 def test_brokers_that_are_not_there_are_told_in_time() -> None:

@@ -55,8 +55,12 @@ PASSING: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-# What is an answer, but may be another one soon.
+# What is an answer, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
+# deleted: the next look at the brokers compares its id.
 _NOT_NOW: Final = PASSING | {
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.UNKNOWN_TOPIC_ID,
+    KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION,
     KafkaError.BROKER_NOT_AVAILABLE,
     KafkaError.REPLICA_NOT_AVAILABLE,
