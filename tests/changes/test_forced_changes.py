@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.changes.change import Action
 from tests.changes.executions import MemoryJournal, commit, deletion, execute
-from tests.fakes.fake_admin import FakeCluster
+from tests.fakes.fake_admin import FakeCluster, failure
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -40,6 +40,20 @@ def test_a_group_is_deleted_with_all_commits_that_it_has_by_then(cluster: FakeCl
     execute(cluster.admin, deletion("a", 3, action=DELETE), journal=journal, force=True)
     assert recorded(journal) == [(0, 50, None), (1, 51, None)]
     assert "a" not in cluster.offsets
+
+
+@pytest.mark.parametrize("why", ["INCONSISTENT_GROUP_PROTOCOL", "REFUSED"])
+def test_the_commits_of_a_group_that_is_not_of_consumers_are_recorded(cluster: FakeCluster, why: str) -> None:
+    cluster.undescribable["a"] = failure(why, code=23 if why.startswith("I") else None, group="a")
+    journal = MemoryJournal()
+    execute(
+        cluster.admin,
+        deletion("a", 50, action=DELETE),
+        deletion("a", 51, partition=1, action=DELETE),
+        journal=journal,
+        force=True,
+    )
+    assert recorded(journal) == [(0, 50, None), (1, 51, None)]
 
 
 def test_a_commit_that_cannot_be_read_is_refused(cluster: FakeCluster) -> None:

@@ -113,10 +113,32 @@ def test_runs_are_listed_newest_first(runs: Journal) -> None:
     first = runs.run(RESETS)
     second = runs.run(BACK[:1], undoes=first)
     assert list_runs(runs.directory).runs == (
-        RunSummary(second, NOON + timedelta(seconds=2), "undo", "cluster", ("a",), 1, "done", first),
-        RunSummary(first, NOON + timedelta(seconds=1), "reset", "cluster", ("a", "b"), 3, "done", None),
+        RunSummary(second, NOON + timedelta(seconds=2), "undo", "cluster", ("a",), 1, "done", first, is_undoable=True),
+        RunSummary(
+            first, NOON + timedelta(seconds=1), "reset", "cluster", ("a", "b"), 3, "done", None, is_undoable=True
+        ),
     )
     assert list_ids(runs.directory) == [second, first]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "is_undoable"),
+    [
+        (RESETS[0], DONE, True),
+        (RESETS[0], UNKNOWN, True),
+        (RESETS[0], FAILED, False),
+        (RESETS[0]._replace(new_offset=5), DONE, False),
+        (Change(Action.DELETE_GROUP, "a", "t", 0, 5), DONE, True),
+        (Change(Action.DELETE_GROUP, "a"), DONE, False),
+        (Change(Action.DELETE_OFFSETS, "a", "t", 0), DONE, False),
+        (Change(Action.REMOVE_MEMBER, "a", member_id="m"), DONE, False),
+    ],
+)
+def test_a_run_can_be_undone_if_it_may_have_changed_a_commit(
+    runs: Journal, change: Change, status: Status, is_undoable: bool
+) -> None:
+    runs.run([change], status)
+    assert [run.is_undoable for run in list_runs(runs.directory).runs] == [is_undoable]
 
 
 def test_runs_of_one_second_are_in_their_order(runs: Journal) -> None:
@@ -194,6 +216,14 @@ def test_an_undo_that_is_undone_itself_restores_nothing(runs: Journal) -> None:
     assert runs.statuses() == {redo: "done", undo: "undone", first: "done"}
     again = runs.run(BACK, undoes=redo)
     assert runs.statuses() == {again: "done", redo: "undone", undo: "done", first: "undone"}
+
+
+def test_a_run_whose_undo_was_taken_back_in_part_is_not_undone(runs: Journal) -> None:
+    first = runs.run(RESETS)
+    second = runs.run(BACK, undoes=first)
+    assert runs.status(first) == "undone"
+    runs.run(RESETS[:1], undoes=second)
+    assert (runs.status(first), runs.status(second)) == ("done", "done")
 
 
 def test_an_undo_of_the_same_second_counts(runs: Journal) -> None:

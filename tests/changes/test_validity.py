@@ -62,6 +62,28 @@ def test_members_that_joined_since_forbid_the_change(cluster: FakeCluster, chang
     assert invalid(cluster, change, force=force) == {change: ("NON_EMPTY_GROUP", text)}
 
 
+def test_twice_as_many_groups_are_hashed_twice_as_often(cluster: FakeCluster) -> None:
+    hashed = 0
+
+    class Id(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            nonlocal hashed
+            hashed += 1
+            return super().__hash__()
+
+    counts = []
+    for number in (50, 100):
+        names = [Id(f"g{number}-{at}") for at in range(number)]
+        for name in names:
+            cluster.add(name, commits={("t", 0): 5})
+        hashed = 0
+        check(cluster, *(commit(name, 5, 1) for name in names))
+        counts.append(hashed)
+    assert counts[1] < 2.5 * counts[0]
+
+
 def test_members_do_not_forbid_the_deletion_of_commits(cluster: FakeCluster) -> None:
     cluster.add("a", state="Stable", members=[member("m")], commits={("t", 0): 5})
     assert invalid(cluster, deletion("a", 5)) == {}

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from kafka_groups.changes.change import Action, Change, Plan, Status
+from kafka_groups.changes.change import Change, Plan, Status
 from kafka_groups.changes.journal import ID_TIME, SCHEMA, SUFFIX, reason_of
 from kafka_groups.changes.plan_file import read_change, read_time
 from kafka_groups.errors import JournalError, PlanFileError
@@ -48,11 +48,28 @@ class Run(NamedTuple):
         """Return the changes with the outcome done."""
         return [self.plan.changes[index] for index, each in sorted(self.outcomes.items()) if each.status is Status.DONE]
 
+    def changed(self) -> list[Change]:
+        """Return the changes of commits that were made, or may have been.
+
+        A commit that was repeated as it was has changed nothing.
+        """
+        return [change for index, change in enumerate(self.plan.changes) if self._may_be_made(index) and _moves(change)]
+
+    def _may_be_made(self, index: int) -> bool:
+        outcome = self.outcomes.get(index)
+        return outcome is None or outcome.status in (Status.DONE, Status.UNKNOWN)
+
+
+def _moves(change: Change) -> bool:
+    """Return whether a change leaves another commit than it found; deletions leave none."""
+    return change.key is not None and change.before != change.after
+
 
 class RunSummary(NamedTuple):
     """A run in a list. `changes` is 0 for a run that ended before it changed anything.
 
-    Of a run that ended while its first line was written, only the id and the time are known; other texts are empty.
+    `is_undoable` is whether it changed a commit, or may have. Of a run that ended while its first line was written,
+    only the id and the time are known; other texts are empty.
     """
 
     id: str
@@ -63,6 +80,7 @@ class RunSummary(NamedTuple):
     changes: int
     status: RunStatus
     undoes: str | None
+    is_undoable: bool = False
 
 
 class RunList(NamedTuple):
@@ -131,7 +149,7 @@ def _with_status(found: Iterable[tuple[RunSummary, Run | None]]) -> Iterator[Run
     without_rest: set[str] = set()
     for summary, run in found:
         status: RunStatus = "done" if run is not None and run.is_finished else "unfinished"
-        if run is not None and run.id in undone and (run.id in without_rest or _changed(run) <= restored[run.id]):
+        if run is not None and run.id in undone and (run.id in without_rest or _done(run) <= restored[run.id]):
             status = "undone"
         elif run is not None and run.undoes is not None and status == "done":
             made = run.made()
@@ -145,13 +163,9 @@ def _with_status(found: Iterable[tuple[RunSummary, Run | None]]) -> Iterator[Run
         yield summary._replace(status=status)
 
 
-def _changed(run: Run) -> set[tuple[object, ...]]:
+def _done(run: Run) -> set[tuple[object, ...]]:
     """Return the commits that a run is known to have changed."""
-    return {
-        (each.group, each.key)
-        for each in run.made()
-        if each.key is not None and each.before != (each.after if each.action is Action.COMMIT else None)
-    }
+    return {(each.group, each.key) for each in run.made() if _moves(each)}
 
 
 def _read_file(directory: Path, run_id: str) -> tuple[RunSummary, Run | None]:
@@ -183,7 +197,8 @@ def _read_file(directory: Path, run_id: str) -> tuple[RunSummary, Run | None]:
         return summary, None
     outcomes, is_finished = _read_outcomes(rest[count:], count)
     plan = Plan(head["cluster_id"], created_at, changes)
-    return summary, Run(run_id, command, created_at, plan, undoes, outcomes, is_finished)
+    run = Run(run_id, command, created_at, plan, undoes, outcomes, is_finished)
+    return summary._replace(is_undoable=bool(run.changed())), run
 
 
 def _read_head(head: Any, path: Path) -> dict[str, Any]:

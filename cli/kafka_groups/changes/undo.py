@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kafka_groups.admin.api import Admin, Timeout
-from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, Status, to_change
+from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
 from kafka_groups.changes.runs import Run
 from kafka_groups.model import Failure, TopicPartition
@@ -26,9 +26,8 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
     unless `force`.
     """
     changes: dict[str, list[Change]] = {}
-    for change in _made(run):
-        if change.key is not None:
-            changes.setdefault(change.group, []).append(change)
+    for change in run.changed():
+        changes.setdefault(change.group, []).append(change)
     read = read_groups(admin, changes, timeout=timeout)
     failures = [why for why in read.failed.values() if why.code != GROUP_ID_NOT_FOUND]
     unread = {why.group for why in failures}
@@ -49,18 +48,6 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
         failures=tuple(failures),
         notes=tuple(_notes(run, rows, unchanged)),
     )
-
-
-def _made(run: Run) -> Iterable[Change]:
-    """Return the changes that were made, or may have been: `_plan` compares them with the cluster.
-
-    A commit that the run repeated as it was has nothing to restore.
-    """
-    for place, change in enumerate(run.plan.changes):
-        outcome = run.outcomes.get(place)
-        is_made = outcome is None or outcome.status in (Status.DONE, Status.UNKNOWN)
-        if is_made and not (change.action is Action.COMMIT and change.before == change.after):
-            yield change
 
 
 def _plan(current: CurrentGroup, change: Change, *, force: bool) -> PlannedChange | None:

@@ -23,12 +23,13 @@ def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: T
     one before the change. `force` allows the latter: the change gets the commit that is there now, so that it can be
     undone. Members that are to be removed are not checked.
     """
-    groups = [change.group for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
+    changing = (change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER)
+    groups = dict.fromkeys(change.group for change in changing)
     if not groups:
         return planned
     read = read_groups(admin, groups, timeout=timeout)
     rows = {
-        group: tuple(_check_rows(each, read, force=force)) if group in {*groups} else each
+        group: tuple(_check_rows(each, read, force=force)) if group in groups else each
         for group, each in planned.rows.items()
     }
     return planned._replace(rows=rows)
@@ -50,10 +51,12 @@ def _check_rows(
         note = rows[0].note
         yield from (PlannedChange(change, note) for change in deletions_of(current))
         return
+    # A group of another type is not read again, and keeps the commits of its plan.
+    rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
     for row in rows:
         refusal = row.refusal or invalid.get(row.change)
         yield row._replace(
-            change=_rebase(row.change, current) if force and not refusal else row.change, refusal=refusal
+            change=_rebase(row.change, current) if rebases and not refusal else row.change, refusal=refusal
         )
 
 

@@ -24,9 +24,8 @@ from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.runs import RUNS, SCHEMA, encode_run
 
-# Runs that `undo` without an ID skips: removed members cannot be restored.
+# How long a broker may still make a change whose outcome is not known.
 _LATE: Final = timedelta(minutes=10)
-_NOT_UNDOABLE: Final = ("undo", "remove-members")
 
 
 @click.command()
@@ -70,8 +69,8 @@ def undo(
       kafka-groups undo -b localhost:9092
     """
     if lists:
-        if run_id is not None or change.execute or change.dry_run or change.export is not None:
-            raise click.UsageError("--list only lists; an ID, --execute, --dry-run and --export contradict it")
+        if run_id is not None or force or change.execute or change.dry_run or change.export is not None:
+            raise click.UsageError("--list only lists; an ID, --execute, --dry-run, --export and --force contradict it")
         _print_runs(inspect_streams(colour), output_format)
         return
     with open_change_session(
@@ -120,7 +119,8 @@ def _find_run(run_id: str | None, cluster_id: str) -> Run:
     if found is None:
         listed = list_runs(directory)
         found = next((run.id for run in listed.runs if _may_be_undone(run, cluster_id)), None)
-        if newer := [damaged for damaged in listed.damaged if found is None or damaged > found]:
+        # Of runs of one second, a damaged record does not say which came first.
+        if newer := [each for each in listed.damaged if found is None or _second_of(each) >= _second_of(found)]:
             msg = f"the record of run {max(newer)} cannot be read, and it may be the newest; give the ID of a run"
             raise JournalError(msg)
     if found is None:
@@ -133,10 +133,14 @@ def _find_run(run_id: str | None, cluster_id: str) -> Run:
     return run
 
 
+def _second_of(run_id: str) -> str:
+    return run_id.rpartition("-")[0]
+
+
 def _may_be_undone(run: RunSummary, cluster_id: str) -> bool:
-    """Return whether a run may be the newest one to take back."""
-    is_other = run.command in _NOT_UNDOABLE or run.status == "undone"
-    return run.cluster_id == cluster_id and run.changes > 0 and not is_other
+    """Return whether a run may be the newest one to take back; an undo is taken back only by its ID."""
+    is_open = run.command != "undo" and run.status != "undone"
+    return run.cluster_id == cluster_id and run.is_undoable and is_open
 
 
 def _print_runs(screen: Screen, output_format: str) -> None:
