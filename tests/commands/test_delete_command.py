@@ -162,8 +162,10 @@ def test_a_plan_without_a_row_for_the_command_means_no_group(
 def test_a_plan_of_another_cluster_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
     file = tmp_path / "plan"
     file.write_text(format_plan(plan(Change(Action.DELETE_GROUP, "a"), cluster_id="other")))
-    outcome = run("delete", "--from-file", str(file), *EXECUTE)
+    outcome = run("delete", "--from-file", str(file), *EXECUTE, "--format", "json")
     assert (outcome.exit_code, changes(cluster)) == (2, [])
+    document = json.loads(outcome.stdout)
+    assert (document["status"], [error["name"] for error in document["errors"]]) == ("failed", ["REFUSED"])
     assert "is a plan of cluster other, and this is fake; nothing was changed" in outcome.stderr
 
 

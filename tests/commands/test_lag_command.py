@@ -1,42 +1,28 @@
-"""`kafka-groups lag`: rows, formats, conditions, exit codes, and the files that it writes."""
+"""`kafka-groups lag`: rows, formats, conditions and exit codes."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from kafka_groups.admin import IsolationLevel, OffsetSpec
-from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import TopicPartition
-from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
-
-if TYPE_CHECKING:
-    from pytest_mock import MockerFixture
+from tests.commands.lag_groups import NOTE, add_lag_groups
+from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
 
 
 @pytest.fixture(autouse=True)
 def groups(cluster: FakeCluster) -> None:
-    """Add a group that is behind, one that has lost messages, one beyond the end, and a Connect group."""
-    members = [member("m1", {"t": (0, 1)}), member("m2", {"t": (2,)}, client_id="other")]
-    cluster.add("behind", state="Stable", members=members, commits={("t", 0): 10, ("t", 1): 90})
-    cluster.add("lost", commits={("u", 0): 3})
-    cluster.add("beyond", commits={("u", 0): 25})
-    cluster.add("connect-sink", state="Stable", protocol_type="connect")
-    cluster.end("t", 100, 100, 100, starts=(0, 0, 0))
-    cluster.end("u", 20, starts=(10,))
+    add_lag_groups(cluster)
 
 
 def document_of(*arguments: str) -> dict[str, Any]:
     """Return the JSON document that `lag` prints."""
     document: dict[str, Any] = json.loads(run("lag", *arguments, "--format", "json").stdout)
     return document
-
-
-NOTE = "1 group of another kind is skipped (connect).\n"
 
 
 def test_groups_are_shown_in_total_the_worst_first() -> None:
@@ -292,169 +278,3 @@ def test_options_that_cannot_be_used_are_usage_errors(arguments: tuple[str, ...]
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(f"Error: {message}")
     assert outcome.stderr.endswith("; see kafka-groups lag --help\n")
-
-
-# --history.
-
-
-class History(NamedTuple):
-    """The file of a history, and the function that returns the time of a poll."""
-
-    file: Path
-    time_ns: Any
-
-
-def poll(cluster: FakeCluster, history: History, at_s: int, committed: int, end: int, *arguments: str) -> Outcome:
-    """Run `lag --history` for a group at a time."""
-    cluster.add("moving", state="Stable", members=[member("m", {"v": (0,)})], commits={("v", 0): committed})
-    cluster.end("v", end, starts=(0,))
-    history.time_ns.return_value = (1_700_000_000 + at_s) * 1_000_000_000
-    return run("lag", "moving", "--history", str(history.file), *arguments)
-
-
-@pytest.fixture
-def history(cluster: FakeCluster, tmp_path: Path, mocker: MockerFixture) -> History:
-    """Return a history whose file does not exist yet."""
-    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
-    return History(tmp_path / "history", mocker.patch("kafka_groups.commands.lag.time.time_ns"))
-
-
-def test_the_second_run_with_a_history_shows_rates_and_a_verdict(cluster: FakeCluster, history: History) -> None:
-    first = poll(cluster, history, 0, 0, 1000)
-    assert (first.exit_code, first.stderr) == (0, "")
-    assert first.stdout.splitlines()[1].split() == [
-        *("moving", "Stable", "1", "1000", "1", "-", "-", "-", "-", "█", "UNKNOWN", "incomplete", "0", "-")
-    ]
-    second = poll(cluster, history, 10, 100, 1050)
-    assert second.stdout == dedent("""\
-        GROUP   STATE   MEMBERS  LAG  PARTITIONS-BEHIND  CONSUME/S  PRODUCE/S  TREND  CATCH-UP  LAGS  VERDICT  RULE         UNCOMMITTED  NOTE
-        moving  Stable        1  950                  1       10.0        5.0    -50     3m10s  ██    UNKNOWN  lag_unknown            0  -
-        """)  # noqa: E501
-
-
-def test_json_has_rates_verdict_and_retention(cluster: FakeCluster, history: History) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    (group,) = json.loads(poll(cluster, history, 10, 90, 1000, "--format", "json").stdout)["groups"]
-    keys = ("consume_rate", "produce_rate", "trend", "catch_up_ms", "lags", "verdict", "rule", "retention_margin")
-    assert [group[key] for key in keys] == [-1.0, 0.0, 10, None, [900, 910], "REWIND", "rewound", 90]
-
-
-def test_a_condition_may_compare_verdicts_and_rates(cluster: FakeCluster, history: History) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    assert poll(cluster, history, 10, 90, 1000, "--fail-if", "verdict==REWIND and consume_rate<0").exit_code == 4
-
-
-def test_a_group_whose_commits_were_deleted_has_no_verdict_any_longer(cluster: FakeCluster, history: History) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    cluster.add("moving", commits={("u", 0): 20})
-    history.time_ns.return_value += 10**10
-    (group,) = json.loads(run("lag", "moving", "--history", str(history.file), "--format", "json").stdout)["groups"]
-    assert (group["verdict"], group["lags"][-1]) == ("OK", 0)
-
-
-def test_a_run_of_some_groups_keeps_the_history_of_the_others(cluster: FakeCluster, history: History) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    for arguments in (("lost",), ("--state", "Empty"), ("--exclude", "mov.*"), ("--type", "Consumer")):
-        history.time_ns.return_value += 10**9
-        run("lag", *arguments, "--history", str(history.file))
-        assert '"moving"' in history.file.read_text()
-    del cluster.listings["moving"]
-    run("lag", "--history", str(history.file))
-    assert '"moving"' not in history.file.read_text()
-    assert '"lost"' in history.file.read_text()
-
-
-@pytest.mark.parametrize("cause", [unreachable(), KeyboardInterrupt()])
-def test_a_run_that_fails_keeps_the_history(cluster: FakeCluster, history: History, cause: BaseException) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    before = history.file.read_text()
-    cluster.refuse(cause)
-    assert run("lag", "--history", str(history.file)).exit_code in {1, 130}
-    assert history.file.read_text() == before
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"\xff\xfe", "is not a history of lag: it is not UTF-8; use another file"),
-        (b"GROUP,LAG\n", "is not a history of lag, or it is damaged; use another file, or remove it"),
-        (b"[1, 2]\n", "is not a history of lag, or it is damaged; use another file, or remove it"),
-        (
-            b'{"schema": "kafka-groups/lag-history/2", "cluster_id": "cluster-1", "partitions": 0, "lags": {}}\n',
-            "has the schema kafka-groups/lag-history/2, not kafka-groups/lag-history/1; use another file",
-        ),
-        (
-            b'{"schema": "kafka-groups/lag-history/1", "cluster_id": "other", "partitions": 0, "lags": {}}\n',
-            "is the history of cluster other, and this is cluster-1; use another file",
-        ),
-    ],
-)
-def test_a_foreign_or_damaged_history_is_refused_and_not_changed(
-    history: History, content: bytes, problem: str
-) -> None:
-    history.file.write_bytes(content)
-    assert run("lag", "--history", str(history.file)) == (2, "", f"Error: {history.file} {problem}\n")
-    assert history.file.read_bytes() == content
-
-
-def test_a_history_that_was_cut_off_is_refused(cluster: FakeCluster, history: History) -> None:
-    poll(cluster, history, 0, 100, 1000)
-    lines = history.file.read_text().splitlines(keepends=True)
-    history.file.write_text(lines[0])
-    assert run("lag", "--history", str(history.file)).exit_code == 2
-
-
-def test_a_history_that_cannot_be_written_is_an_error_behind_the_output(cluster: FakeCluster, history: History) -> None:
-    outcome = poll(cluster, history._replace(file=history.file / "missing"), 0, 100, 1000, "--format", "json")
-    assert json.loads(outcome.stdout)["status"] == "complete"
-    assert outcome.exit_code == 1
-    assert outcome.stderr.startswith("Error: No such file or directory: ")
-
-
-# Metrics.
-
-
-def test_openmetrics_has_a_sample_of_each_group(mocker: MockerFixture) -> None:
-    mocker.patch("kafka_groups.commands.lag.time.time", return_value=1_700_000_000.25)
-    outcome = run("lag", "--format", "openmetrics")
-    assert (outcome.exit_code, outcome.stderr) == (0, NOTE)
-    lines = outcome.stdout.splitlines()
-    assert 'kafka_groups_lag_by_group_messages{group="behind"} 100' in lines
-    assert 'kafka_groups_lag_by_group_lost_messages{group="lost"} 7' in lines
-    assert 'kafka_groups_lag_by_group_state{group="lost",state="Empty"} 1' in lines
-    assert lines[-4:] == [
-        "# TYPE kafka_groups_lag_read_timestamp_seconds gauge",
-        "# HELP kafka_groups_lag_read_timestamp_seconds When the values were read, in seconds since 1970.",
-        "kafka_groups_lag_read_timestamp_seconds 1700000000.250",
-        "# EOF",
-    ]
-
-
-def test_a_metrics_file_is_written_beside_the_output(tmp_path: Path) -> None:
-    file = tmp_path / "lag.prom"
-    file.write_text("old")
-    outcome = run("lag", "lost", "nope", "--by", "partition", "--metrics-file", str(file), "--format", "csv")
-    assert outcome.exit_code == 3
-    assert outcome.stdout.splitlines()[1].startswith("lost,u,0,3,")
-    text = file.read_text()
-    assert 'kafka_groups_lag_by_partition_messages{group="lost",topic="u",partition="0"} 17' in text
-    assert "kafka_groups_lag_failures 1\n" in text
-    assert [path.name for path in tmp_path.iterdir()] == ["lag.prom"]
-
-
-def test_the_metrics_of_a_cluster_that_cannot_be_reached_are_no_old_values(
-    cluster: FakeCluster, tmp_path: Path
-) -> None:
-    file = tmp_path / "lag.prom"
-    file.write_text("old")
-    cluster.refuse(AuthenticationFailedError("refused"))
-    assert run("lag", "--metrics-file", str(file)).exit_code == 1
-    text = file.read_text()
-    assert "kafka_groups_lag_failures 1\n" in text
-    assert "group=" not in text
-
-
-def test_a_metrics_file_that_cannot_be_written_is_an_error_behind_the_output(tmp_path: Path) -> None:
-    outcome = run("lag", "--metrics-file", str(tmp_path / "missing" / "lag.prom"), "--format", "json")
-    assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (1, "complete")
-    assert "No such file or directory" in outcome.stderr

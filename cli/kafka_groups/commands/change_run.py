@@ -22,7 +22,7 @@ from kafka_groups.commands.change_options import ChangeOptions
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection
 from kafka_groups.commands.signals import StopRequest, defer_signals
-from kafka_groups.errors import ChangeRefusedError, ExportError, IncompleteResultError, JournalError
+from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.files import write_atomically
 from kafka_groups.model import Failure
 from kafka_groups.rendering.screen import Screen, silence
@@ -108,6 +108,7 @@ class ChangeRun:
                 except BrokenPipeError:
                     # Nobody reads the rows, but the failures of changes still matter.
                     silence(self.session.screen.out)
+                    self.session.is_ended = True
                     self.session.print_remaining_failures(failures)
                     if failures:
                         raise IncompleteResultError(anything_succeeded=bool(changed)) from None
@@ -213,14 +214,7 @@ def open_change_session(
         raise click.UsageError(msg)
     make_writer = partial(_make_writer, command, output_format, change)
     with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        try:
-            yield session
-        except (JournalError, ExportError) as error:
-            session.end_progress()
-            failure = Failure.of(ChangeRefusedError(str(error)))
-            session.writer.end([*session.failures, failure], status="failed")
-            session.print_remaining_failures(session.failures)
-            raise
+        yield session
 
 
 def _make_writer(command: str, output_format: str, change: ChangeOptions, screen: Screen) -> Writer:

@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.connection_options import Connection
-from kafka_groups.errors import AdminError, IncompleteResultError
+from kafka_groups.errors import AdminError, ChangeRefusedError, IncompleteResultError, KafkaGroupsError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
@@ -108,7 +108,8 @@ def open_session(
 ) -> Iterator[ClusterSession]:
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
-    An AdminError (no broker responds) ends the document as failed, and is raised again for the root command.
+    An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
+    again for the root command.
     """
     settings = resolve_settings(**connection.sources())
     screen = inspect_streams(colour)
@@ -120,10 +121,11 @@ def open_session(
         )
         try:
             yield session
-        except AdminError as error:
+        except KafkaGroupsError as error:
             session.end_progress()
-            writer.end([*session.failures, Failure.of(error)], status="failed")
-            session.print_remaining_failures(session.failures)
+            if not session.is_ended:
+                writer.end([*session.failures, _failure_of(error)], status="failed")
+                session.print_remaining_failures(session.failures)
             raise
         except (KeyboardInterrupt, SystemExit):
             session.end_progress()
@@ -132,6 +134,10 @@ def open_session(
             raise
         finally:
             session.end_progress()
+
+
+def _failure_of(error: KafkaGroupsError) -> Failure:
+    return Failure.of(error if isinstance(error, AdminError) else ChangeRefusedError(str(error)))
 
 
 @contextmanager

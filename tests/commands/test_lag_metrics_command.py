@@ -1,0 +1,67 @@
+"""`kafka-groups lag --format openmetrics` and `--metrics-file`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import AuthenticationFailedError
+from tests.commands.lag_groups import NOTE, add_lag_groups
+from tests.fakes.fake_admin import FakeCluster, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+@pytest.fixture(autouse=True)
+def groups(cluster: FakeCluster) -> None:
+    add_lag_groups(cluster)
+
+
+def test_openmetrics_has_a_sample_of_each_group(mocker: MockerFixture) -> None:
+    mocker.patch("kafka_groups.commands.lag.time.time", return_value=1_700_000_000.25)
+    outcome = run("lag", "--format", "openmetrics")
+    assert (outcome.exit_code, outcome.stderr) == (0, NOTE)
+    lines = outcome.stdout.splitlines()
+    assert 'kafka_groups_lag_by_group_messages{group="behind"} 100' in lines
+    assert 'kafka_groups_lag_by_group_lost_messages{group="lost"} 7' in lines
+    assert 'kafka_groups_lag_by_group_state{group="lost",state="Empty"} 1' in lines
+    assert lines[-4:] == [
+        "# TYPE kafka_groups_lag_read_timestamp_seconds gauge",
+        "# HELP kafka_groups_lag_read_timestamp_seconds When the values were read, in seconds since 1970.",
+        "kafka_groups_lag_read_timestamp_seconds 1700000000.250",
+        "# EOF",
+    ]
+
+
+def test_a_metrics_file_is_written_beside_the_output(tmp_path: Path) -> None:
+    file = tmp_path / "lag.prom"
+    file.write_text("old")
+    outcome = run("lag", "lost", "nope", "--by", "partition", "--metrics-file", str(file), "--format", "csv")
+    assert outcome.exit_code == 3
+    assert outcome.stdout.splitlines()[1].startswith("lost,u,0,3,")
+    text = file.read_text()
+    assert 'kafka_groups_lag_by_partition_messages{group="lost",topic="u",partition="0"} 17' in text
+    assert "kafka_groups_lag_failures 1\n" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["lag.prom"]
+
+
+def test_the_metrics_of_a_cluster_that_cannot_be_reached_are_no_old_values(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "lag.prom"
+    file.write_text("old")
+    cluster.refuse(AuthenticationFailedError("refused"))
+    assert run("lag", "--metrics-file", str(file)).exit_code == 1
+    text = file.read_text()
+    assert "kafka_groups_lag_failures 1\n" in text
+    assert "group=" not in text
+
+
+def test_a_metrics_file_that_cannot_be_written_is_an_error_behind_the_output(tmp_path: Path) -> None:
+    outcome = run("lag", "--metrics-file", str(tmp_path / "missing" / "lag.prom"), "--format", "json")
+    assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (1, "complete")
+    assert "No such file or directory" in outcome.stderr
