@@ -53,7 +53,8 @@ def requests(cluster: ScriptedCluster, call: Callable[[], object]) -> Counter[st
 def execute(admin: GroupAdmin, planned: PlannedGroups) -> list[Change]:
     """Execute a plan, all of which is done, and return its changes."""
     execution = execute_plan(admin, planned, begin=MemoryJournal().begin, deadline=admin.deadline())
-    assert execution.count(Status.DONE) == len(planned.changes()) > 0
+    assert {each.status for each in execution.all_outcomes()} == {Status.DONE}
+    assert len(execution.all_outcomes()) == len(planned.changes())
     return planned.changes()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,6 @@ from kafka_groups.model import TopicPartition
 from tests.changes.executions import (
     FULL_DISK,
     RUN_ID,
-    TOPICS,
     MemoryJournal,
     commit,
     deletion,
@@ -33,19 +31,6 @@ if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 CHANGING = ("OffsetCommit", "OffsetDelete", "DeleteGroups", "LeaveGroup")
-
-
-@pytest.fixture
-def scripted() -> Iterator[ScriptedCluster]:
-    """Groups `a` and `b` on two brokers."""
-    with ScriptedCluster(brokers=2, groups={"a": idle(5, 6), "b": idle(7, coordinator=2)}, topics=TOPICS) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def admin(scripted: ScriptedCluster) -> Iterator[GroupAdmin]:
-    with scripted.admin() as admin:
-        yield admin
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +12,6 @@ from kafka_groups.changes.change import Action, Change, Status
 from kafka_groups.changes.read_back import read_back
 from kafka_groups.model import Failure
 from tests.changes.executions import (
-    TOPICS,
     MemoryJournal,
     commit,
     deletion,
@@ -34,19 +33,6 @@ LOST = Failure(code=None, name="OUTCOME_UNKNOWN", message="the outcome is unknow
 DELETE = Action.DELETE_GROUP
 MEMBER = {"member_id": "m", "group_instance_id": None}
 REMOVAL = Change(Action.REMOVE_MEMBER, "a", member_id="m")
-
-
-@pytest.fixture
-def scripted() -> Iterator[ScriptedCluster]:
-    """Group `a` with two commits, and `b` with one on another broker."""
-    with ScriptedCluster(brokers=2, groups={"a": idle(5, 6), "b": idle(7, coordinator=2)}, topics=TOPICS) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def admin(scripted: ScriptedCluster) -> Iterator[GroupAdmin]:
-    with scripted.admin() as admin:
-        yield admin
 
 
 @pytest.fixture

@@ -58,10 +58,6 @@ class Execution(NamedTuple):
         """Return the outcomes of all groups."""
         return [outcome for rows in self.outcomes.values() for outcome in rows]
 
-    def count(self, status: Status) -> int:
-        """Return the number of rows with this status."""
-        return sum(outcome.status is status for outcome in self.all_outcomes())
-
 
 def execute_plan(
     admin: Admin,

@@ -1,20 +1,18 @@
-"""The options of commands that change groups: execute, confirm, export; and filters of the groups."""
+"""The options of commands that change groups: execute, confirm, export, and files of changes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kafka_groups.commands import offer
-from kafka_groups.commands.options import combine_options, parse_names
+from kafka_groups.commands.options import combine_options
 from kafka_groups.errors import PlanFileError
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
 
 if TYPE_CHECKING:
     from kafka_groups.changes.plan_rows import PlanRows
@@ -58,40 +56,6 @@ def change_options(*, exports_csv: bool = False) -> Callable[[F], F]:
         return combine_options(function, "change", _change_options, ("execute", "yes", "dry_run", "export"))
 
     return decorate
-
-
-def filter_options(function: F) -> F:
-    """Add --state and --type, which narrow the selectors; they arrive parsed as parts of `selectors`."""
-
-    @wraps(function)
-    def narrowed(*, selectors: Any, states: tuple[str, ...], types: tuple[str, ...], **arguments: Any) -> Any:
-        selectors = selectors._replace(
-            states=parse_names(states, option="--state", valid=GROUP_STATES),
-            types=parse_names(types, option="--type", valid=GROUP_TYPES),
-        )
-        return function(selectors=selectors, **arguments)
-
-    decorated = cast("F", narrowed)
-    for option in (
-        click.option(
-            "--type",
-            "types",
-            metavar="TYPE,…",
-            multiple=True,
-            shell_complete=offer("types"),
-            help="Only groups of one of these types, such as Classic or Consumer.",
-        ),
-        click.option(
-            "--state",
-            "states",
-            metavar="STATE,…",
-            multiple=True,
-            shell_complete=offer("states"),
-            help="Only groups in one of these states, such as Empty.",
-        ),
-    ):
-        decorated = option(decorated)
-    return decorated
 
 
 def plan_file_options(function: F) -> F:

@@ -8,7 +8,6 @@ from typing import Final
 import click
 
 from kafka_groups.groups.conditions import Condition, ConditionError, FieldType, parse_condition
-from kafka_groups.groups.lag_summary import LagRow
 from kafka_groups.settings import parse_duration
 
 # The keys of the JSON document of `lag` by the type of their values.
@@ -43,6 +42,8 @@ LAG_FIELDS: Final = {
 }
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
+# Names of groups in an error.
+_MAX_NAMES: Final = 3
 # What only a history of polls can give.
 _PACE_FIELDS: Final = ("consume_rate", "produce_rate", "trend", "catch_up_ms", "verdict", "rule")
 
@@ -67,8 +68,8 @@ def needs_time(condition: Condition | None) -> bool:
     return condition is not None and any(field.startswith(_TIME_LAG) for field in condition.fields())
 
 
-def describe_held(rows: Iterable[LagRow]) -> str:
-    """Return the names of some rows for which a condition holds."""
-    names = list(dict.fromkeys(row.group for row in rows))
-    shown = ", ".join(f"'{name}'" for name in names[:3])
-    return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown  # noqa: PLR2004 - as above
+def describe_names(names: Iterable[str]) -> str:
+    """Return the first names of groups, and how many more there are."""
+    unique = list(dict.fromkeys(names))
+    shown = ", ".join(f"'{name}'" for name in unique[:_MAX_NAMES])
+    return f"{shown} and {len(unique) - _MAX_NAMES:,} more" if len(unique) > _MAX_NAMES else shown

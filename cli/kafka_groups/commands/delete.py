@@ -10,14 +10,13 @@ from kafka_groups.changes.plan_rows import NO_FILE, read_plan_rows
 from kafka_groups.commands.change_options import (
     ChangeOptions,
     change_options,
-    filter_options,
     plan_file_options,
     read_text,
     select_rows,
 )
 from kafka_groups.commands.change_run import ChangeRun, open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options, require_selectors, selector_options
+from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.change_summary import summarize_groups
 

@@ -7,18 +7,23 @@ import click
 from kafka_groups.changes.change import Action
 from kafka_groups.changes.deletion import DeletionRequest, plan_offset_deletion
 from kafka_groups.changes.plan_rows import NO_FILE, read_plan_rows
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import (
     ChangeOptions,
     change_options,
-    filter_options,
     plan_file_options,
     read_text,
     select_rows,
 )
 from kafka_groups.commands.change_run import ChangeRun, open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options, parse_topics, require_selectors, selector_options
+from kafka_groups.commands.options import (
+    filter_options,
+    output_options,
+    parse_topics,
+    require_selectors,
+    selector_options,
+    topic_option,
+)
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.change_summary import summarize_commits
 
@@ -26,14 +31,7 @@ from kafka_groups.rendering.change_summary import summarize_commits
 @click.command("delete-offsets")
 @selector_options
 @filter_options
-@click.option(
-    "--topic",
-    "topics",
-    metavar="T[:P,…]",
-    multiple=True,
-    shell_complete=offer("topics_or_partitions"),
-    help="This topic, or these partitions of it. Repeatable.",
-)
+@topic_option()
 @plan_file_options
 @change_options()
 @output_options()

@@ -11,14 +11,13 @@ import click
 
 from kafka_groups.admin import IsolationLevel
 from kafka_groups.commands import offer
-from kafka_groups.commands.change_options import filter_options
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.condition_options import describe_held, needs_time, read_condition
+from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.lag_history import open_history
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
-from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.commands.options import filter_options, output_options, selector_options
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.conditions import Condition
 from kafka_groups.groups.lag_history import LagHistory
@@ -246,7 +245,7 @@ def _check(condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None
         if not held:
             raise
     if held:
-        msg = f"the condition of --fail-if holds for {describe_held(held)}"
+        msg = f"the condition of --fail-if holds for {describe_names(row.group for row in held)}"
         raise CheckFailedError(msg)
     if condition is not None and not rows:
         raise IncompleteResultError(anything_succeeded=False)

@@ -10,7 +10,14 @@ import click
 from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import BARE, output_options, parse_names, parse_topics, selector_options
+from kafka_groups.commands.options import (
+    BARE,
+    output_options,
+    parse_names,
+    parse_topics,
+    selector_options,
+    topic_option,
+)
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
 from kafka_groups.rendering.columns import Column, View
@@ -47,14 +54,7 @@ from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_wri
     flag_value=BARE,
     help="Add the column TYPE; with names, list only groups of one of these types.",
 )
-@click.option(
-    "--topic",
-    "topics",
-    metavar="T[:P,…]",
-    multiple=True,
-    shell_complete=offer("topics_or_partitions"),
-    help="Only groups that have commits on this topic, or members that own partitions of it. Repeatable.",
-)
+@topic_option("Only groups that have commits on this topic, or members that own partitions of it. Repeatable.")
 @click.option("--verbose", is_flag=True, help="Add the column PROTOCOL.")
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")

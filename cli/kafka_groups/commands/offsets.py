@@ -6,14 +6,20 @@ from functools import partial
 
 import click
 
-from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options, parse_names, parse_topics, require_selectors, selector_options
+from kafka_groups.commands.options import (
+    filter_options,
+    output_options,
+    parse_topics,
+    require_selectors,
+    selector_options,
+    topic_option,
+)
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.offsets import list_group_offsets
 from kafka_groups.groups.selection import Selectors, select_groups
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupOffsets
+from kafka_groups.model import GroupOffsets
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.offsets import COMMITS, commit_rows, offsets_document
 from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
@@ -21,31 +27,9 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
 
 @click.command()
 @selector_options
-@click.option(
-    "--topic",
-    "topics",
-    metavar="T[:P,…]",
-    multiple=True,
-    shell_complete=offer("topics_or_partitions"),
-    help="Only this topic, or these partitions of it. Repeatable.",
-)
+@filter_options
+@topic_option("Only this topic, or these partitions of it. Repeatable.")
 @click.option("--stable", is_flag=True, help="Wait until open transactions that commit offsets have ended.")
-@click.option(
-    "--state",
-    "states",
-    metavar="STATE,…",
-    multiple=True,
-    shell_complete=offer("states"),
-    help="Only groups in one of these states, such as Empty.",
-)
-@click.option(
-    "--type",
-    "types",
-    metavar="TYPE,…",
-    multiple=True,
-    shell_complete=offer("types"),
-    help="Only groups of one of these types: Classic or Consumer.",
-)
 @output_options()
 @connection_options
 def offsets(
@@ -53,8 +37,6 @@ def offsets(
     selectors: Selectors,
     topics: tuple[str, ...],
     stable: bool,
-    states: tuple[str, ...],
-    types: tuple[str, ...],
     output_format: str,
     colour: str,
     connection: Connection,
@@ -84,10 +66,6 @@ def offsets(
     """
     require_selectors(selectors)
     partitions = parse_topics(topics)
-    selectors = selectors._replace(
-        states=parse_names(states, option="--state", valid=GROUP_STATES),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES),
-    )
     with open_session(connection, colour=colour, make_writer=partial(_make_writer, output_format)) as session:
         selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, deadline=session.deadline)
         session.failures = selection.failures

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 
 from kafka_groups.commands import DEBUG, offer
+from kafka_groups.model import GROUP_STATES, GROUP_TYPES
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
@@ -90,6 +91,52 @@ def selector_options(function: F) -> F:
     ):
         function = option(function)
     return combine_options(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
+
+
+def filter_options(function: F) -> F:
+    """Add --state and --type, which narrow the selectors; they arrive parsed as parts of `selectors`."""
+
+    @wraps(function)
+    def narrowed(*, selectors: Any, states: tuple[str, ...], types: tuple[str, ...], **arguments: Any) -> Any:
+        selectors = selectors._replace(
+            states=parse_names(states, option="--state", valid=GROUP_STATES),
+            types=parse_names(types, option="--type", valid=GROUP_TYPES),
+        )
+        return function(selectors=selectors, **arguments)
+
+    decorated = cast("F", narrowed)
+    for option in (
+        click.option(
+            "--type",
+            "types",
+            metavar="TYPE,…",
+            multiple=True,
+            shell_complete=offer("types"),
+            help="Only groups of one of these types, such as Classic or Consumer.",
+        ),
+        click.option(
+            "--state",
+            "states",
+            metavar="STATE,…",
+            multiple=True,
+            shell_complete=offer("states"),
+            help="Only groups in one of these states, such as Empty.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def topic_option(help_text: str = "This topic, or these partitions of it. Repeatable.") -> Callable[[F], F]:
+    """Add --topic, which arrives as `topics`; `parse_topics` returns its partitions."""
+    return click.option(
+        "--topic",
+        "topics",
+        metavar="T[:P,…]",
+        multiple=True,
+        shell_complete=offer("topics_or_partitions"),
+        help=help_text,
+    )
 
 
 def require_selectors(selectors: Selectors) -> None:

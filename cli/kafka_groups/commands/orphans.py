@@ -14,12 +14,11 @@ import click
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands import offer
-from kafka_groups.commands.change_options import filter_options
 from kafka_groups.commands.change_run import STDOUT
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.lag_history import load_history
-from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.commands.options import filter_options, output_options, selector_options
 from kafka_groups.errors import ExportError
 from kafka_groups.files import write_atomically
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans

@@ -7,11 +7,17 @@ import click
 from kafka_groups.changes.plan_rows import NO_FILE, read_reset_rows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specification import ToGroup
-from kafka_groups.commands import offer
-from kafka_groups.commands.change_options import ChangeOptions, change_options, filter_options, read_text, select_rows
+from kafka_groups.commands.change_options import ChangeOptions, change_options, read_text, select_rows
 from kafka_groups.commands.change_run import ChangeRun, open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options, parse_topics, require_selectors, selector_options
+from kafka_groups.commands.options import (
+    filter_options,
+    output_options,
+    parse_topics,
+    require_selectors,
+    selector_options,
+    topic_option,
+)
 from kafka_groups.commands.reset_options import ResetRule, specification_options
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.change_summary import summarize_offsets
@@ -21,14 +27,7 @@ from kafka_groups.rendering.writers import FORMATS
 @click.command()
 @selector_options
 @filter_options
-@click.option(
-    "--topic",
-    "topics",
-    metavar="T[:P,…]",
-    multiple=True,
-    shell_complete=offer("topics_or_partitions"),
-    help="This topic, or these partitions of it. Repeatable.",
-)
+@topic_option()
 @click.option("--all-topics", is_flag=True, help="All partitions on which the group has a commit.")
 @specification_options
 @click.option("--create", is_flag=True, help="Create groups that do not exist, by committing offsets for them.")

@@ -8,11 +8,10 @@ from functools import partial
 
 import click
 
-from kafka_groups.commands.change_options import filter_options
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.condition_options import needs_time, read_condition
+from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
-from kafka_groups.commands.options import output_options, require_selectors, selector_options
+from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
@@ -122,9 +121,7 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
     if not outcome.is_fulfilled and not outcome.unfulfilled:
         raise CheckFailedError("the condition of --until may not hold: a broker did not list its groups")
     if outcome.unfulfilled:
-        shown = ", ".join(f"'{group}'" for group in outcome.unfulfilled[:3])
-        more = f" and {len(outcome.unfulfilled) - 3:,} more" if len(outcome.unfulfilled) > 3 else ""  # noqa: PLR2004
-        msg = f"the condition of --until does not hold for {shown}{more}"
+        msg = f"the condition of --until does not hold for {describe_names(outcome.unfulfilled)}"
         raise CheckFailedError(msg)
     if not reading.groups:
         raise IncompleteResultError(anything_succeeded=False)

@@ -182,11 +182,7 @@ class _Parser:
         try:
             if known is FieldType.DURATION:
                 return self._parse_duration(text) * 1000
-            # Not "1_000", "inf" or "nan", which float accepts.
-            if not re.fullmatch(r"[+-]?\d+(\.\d+)?", text, re.ASCII):
-                msg = f"{field} is a number, and {text!r} is none"
-                raise ValueError(msg)  # noqa: TRY301 - as parse_duration raises it
-            return float(text) if "." in text else int(text)
+            return _parse_number(field, text)
         except ValueError as error:
             self.fail(str(error), token)
 
@@ -222,3 +218,11 @@ class _Parser:
             assert found.lastgroup is not None
             yield _Token(found.lastgroup, found[found.lastgroup], found.start(found.lastgroup))
             position = found.end()
+
+
+def _parse_number(field: str, text: str) -> float:
+    """Return the number; raise ValueError for others, also for "1_000", "inf" and "nan", which float accepts."""
+    if not re.fullmatch(r"[+-]?\d+(\.\d+)?", text, re.ASCII):
+        msg = f"{field} is a number, and {text!r} is none"
+        raise ValueError(msg)
+    return float(text) if "." in text else int(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kafka_groups.errors import HistoryFileError
@@ -33,11 +34,7 @@ def read_history(text: str, *, name: str, cluster_id: str) -> LagHistory:
         return LagHistory()
     try:
         head, *lines = (json.loads(line) for line in text.splitlines())
-        schema, found_id = head["schema"], head["cluster_id"]
-        lags = {str(group): tuple((int(at), int(lag)) for at, lag in each) for group, each in head["lags"].items()}
-        history = LagHistory(partitions={_key(line): _partition(line) for line in lines}, lags=lags)
-        if len(lines) != head["partitions"]:
-            raise ValueError(len(lines))  # noqa: TRY301 - as json.loads raises it
+        schema, found_id, history = head["schema"], head["cluster_id"], _history(head, lines)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         msg = f"{name} is not a history of lag, or it is damaged; use another file, or remove it"
         raise HistoryFileError(msg) from error
@@ -48,6 +45,14 @@ def read_history(text: str, *, name: str, cluster_id: str) -> LagHistory:
         msg = f"{name} is the history of cluster {found_id}, and this is {cluster_id}; use another file"
         raise HistoryFileError(msg)
     return history
+
+
+def _history(head: Mapping[str, Any], lines: Sequence[Any]) -> LagHistory:
+    """Return the history; raise ValueError if lines are missing."""
+    if len(lines) != head["partitions"]:
+        raise ValueError(len(lines))
+    lags = {str(group): tuple((int(at), int(lag)) for at, lag in each) for group, each in head["lags"].items()}
+    return LagHistory(partitions={_key(line): _partition(line) for line in lines}, lags=lags)
 
 
 def _row(sample: Sample) -> list[int]:

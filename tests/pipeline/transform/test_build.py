@@ -23,14 +23,14 @@ from tests.pipeline.transform.builds import build_here, built, of, read
 
 DAY: Final = 86_400
 HOUR: Final = 3_600
-EVENING: Final = 43_200 - 150
+BEFORE_MIDNIGHT: Final = 43_200 - 150
 MIDNIGHT: Final = str(at(43_200))
 Facts = dict[str, list[Row]]
 
 
 def two_days() -> Facts:
     """Commits, log ends and a rebalance on both sides of midnight."""
-    times = [EVENING + 30 * step for step in range(10)]
+    times = [BEFORE_MIDNIGHT + 30 * step for step in range(10)]
     return {
         "offset_commits": [
             *(commit(seconds + 1, 20 * step, source=step) for step, seconds in enumerate(times)),
@@ -181,7 +181,7 @@ def test_a_compaction_during_a_build_changes_nothing(tmp_path: Path, at_once: Fa
     assert rows_in(storage) == at_once
     assert build_here(storage).dates == ()
 
-    put_all(storage, "more", {"offset_commits": [commit(EVENING, 7, source=90, group="more")]})
+    put_all(storage, "more", {"offset_commits": [commit(BEFORE_MIDNIGHT, 7, source=90, group="more")]})
     compact(storage, now=at(0))
     assert dates_of(build_here(storage)) == ["2026-11-20", "2026-11-21"]
 

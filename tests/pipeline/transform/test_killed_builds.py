@@ -16,7 +16,7 @@ from tests.pipeline.proof import DERIVED
 from tests.pipeline.transform.builds import build_here, built, read
 
 DAY = 86_400
-EVENING = 43_200 - 60
+BEFORE_MIDNIGHT = 43_200 - 60
 THE_END = "all tables are replaced, and the note is not saved"
 
 
@@ -83,13 +83,17 @@ def test_a_build_that_is_killed_at_a_table_leaves_the_day_before_to_the_next_one
     """The rebalance begins before midnight; a record after it shows that it took longer than the day."""
     assignment = {"epoch": 1, "member_id": "m", "member_state": "STABLE"}
     early = {
-        "offset_commits": [commit(EVENING, 5, source=1)],
+        "offset_commits": [commit(BEFORE_MIDNIGHT, 5, source=1)],
         "group_events": [
-            event(EVENING - 2, "member_metadata", "ConsumerGroupMemberMetadata", source=79, member_id="m"),
-            event(EVENING - 1, "group_epoch", "ConsumerGroupMetadata", source=80, epoch=1),
+            event(BEFORE_MIDNIGHT - 2, "member_metadata", "ConsumerGroupMemberMetadata", source=79, member_id="m"),
+            event(BEFORE_MIDNIGHT - 1, "group_epoch", "ConsumerGroupMetadata", source=80, epoch=1),
         ],
     }
-    late = [event(EVENING + 90, "member_assignment", "ConsumerGroupCurrentMemberAssignment", source=81, **assignment)]
+    late = [
+        event(
+            BEFORE_MIDNIGHT + 90, "member_assignment", "ConsumerGroupCurrentMemberAssignment", source=81, **assignment
+        )
+    ]
     storage = built(tmp_path / "killed", early)
     put_all(storage, "late", {"group_events": late})
     whole = built(tmp_path / "whole", early | {"group_events": [*early["group_events"], *late]})

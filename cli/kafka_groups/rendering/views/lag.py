@@ -167,7 +167,7 @@ LAG_VIEWS: Final = {
         (GROUP, _TOPIC, _PARTITION, *_OFFSETS, _LAG, *_TIME, *_RETENTION, _MEMBER, _HOST, _CLIENT, _NOTE, _ISOLATION)
     ),
 }
-# With a history: the retention columns make room for rates and verdicts.
+# With a history, rates and verdicts replace the retention columns.
 PACE_VIEW: Final = View(
     (
         Column("", "at", schema=text_schema("With --watch: the time of the poll, in UTC.", nullable=True)),
