@@ -1,73 +1,21 @@
-"""The runs of a journal are read whatever happened while it was written, and each has its status."""
+"""The runs of a journal are read whatever happened while it was written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_groups.changes.change import Action, Change, Outcome, Status
+from kafka_groups.changes.change import Outcome, Status
 from kafka_groups.changes.journal import begin_run
 from kafka_groups.changes.runs import RecordedOutcome, RunList, RunSummary, list_ids, list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
 from tests.changes.plans import CHANGES, NOON, plan
-
-RESETS = (
-    Change(Action.COMMIT, "a", "t", 0, 5, new_offset=9),
-    Change(Action.COMMIT, "b", "t", 0, new_offset=9),
-    Change(Action.COMMIT, "b", "t", 1, 5, new_offset=9),
-)
-BACK = (
-    Change(Action.COMMIT, "a", "t", 0, 9, new_offset=5),
-    Change(Action.DELETE_OFFSETS, "b", "t", 0, 9),
-    Change(Action.COMMIT, "b", "t", 1, 9, new_offset=5),
-)
-DONE, FAILED, UNKNOWN = Status.DONE, Status.FAILED, Status.UNKNOWN
-
-
-class Journal:
-    """A journal that tests write to; each run begins a second after the one before."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._count = 0
-
-    def run(
-        self,
-        changes: Iterable[Change] = RESETS,
-        *statuses: Status,
-        undoes: str | None = None,
-        finish: bool = True,
-        step: timedelta = timedelta(seconds=1),
-    ) -> str:
-        """Write a run; a change without a status is done, if the run finishes."""
-        self._count += 1
-        made = tuple(changes)
-        moment, token = NOON + self._count * step, f"{0xFFF - self._count:03x}"
-        command = "undo" if undoes else "reset"
-        writer = begin_run(
-            self.directory, command=command, plan=plan(*made), undoes=undoes, clock=lambda: moment, token=lambda: token
-        )
-        known = [*statuses, *[DONE] * (len(made) - len(statuses) if finish else 0)]
-        writer.record((index, Outcome(made[index], status)) for index, status in enumerate(known))
-        if finish:
-            writer.finish()
-        return writer.id
-
-    def path(self, run_id: str) -> Path:
-        return self.directory / f"{run_id}.jsonl"
-
-    def statuses(self) -> dict[str, str]:
-        """Return the status of each run by its id."""
-        return {run.id: run.status for run in list_runs(self.directory).runs}
-
-    def status(self, run_id: str) -> str:
-        return self.statuses()[run_id]
+from tests.changes.written_runs import BACK, DONE, FAILED, RESETS, UNKNOWN, Journal
 
 
 @pytest.fixture
@@ -121,26 +69,6 @@ def test_runs_are_listed_newest_first(runs: Journal) -> None:
     assert list_ids(runs.directory) == [second, first]
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "is_undoable"),
-    [
-        (RESETS[0], DONE, True),
-        (RESETS[0], UNKNOWN, True),
-        (RESETS[0], FAILED, False),
-        (RESETS[0]._replace(new_offset=5), DONE, False),
-        (Change(Action.DELETE_GROUP, "a", "t", 0, 5), DONE, True),
-        (Change(Action.DELETE_GROUP, "a"), DONE, False),
-        (Change(Action.DELETE_OFFSETS, "a", "t", 0), DONE, False),
-        (Change(Action.REMOVE_MEMBER, "a", member_id="m"), DONE, False),
-    ],
-)
-def test_a_run_can_be_undone_if_it_may_have_changed_a_commit(
-    runs: Journal, change: Change, status: Status, is_undoable: bool
-) -> None:
-    runs.run([change], status)
-    assert [run.is_undoable for run in list_runs(runs.directory).runs] == [is_undoable]
-
-
 def test_runs_of_one_second_are_in_their_order(runs: Journal) -> None:
     ids = [runs.run(step=timedelta(milliseconds=1)) for _ in range(3)]
     assert ids == sorted(ids, reverse=True)
@@ -157,84 +85,6 @@ def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(JournalError, match=r"cannot read the journal in .*: Not a directory; check its permissions"):
         list_runs(tmp_path / "file")
-
-
-def test_a_run_is_undone_by_a_run_that_restored_each_of_its_commits(runs: Journal) -> None:
-    first, other = runs.run(), runs.run()
-    undo = runs.run(BACK, undoes=first)
-    assert runs.statuses() == {undo: "done", other: "done", first: "undone"}
-
-
-@pytest.mark.parametrize("status", [FAILED, UNKNOWN, Status.REFUSED])
-def test_a_run_is_not_undone_by_a_run_that_failed_in_part(runs: Journal, status: Status) -> None:
-    first = runs.run()
-    runs.run(BACK, DONE, DONE, status, undoes=first)
-    assert runs.status(first) == "done"
-
-
-def test_a_run_is_not_undone_by_a_run_that_did_not_finish(runs: Journal) -> None:
-    first = runs.run()
-    runs.run(BACK, DONE, DONE, DONE, undoes=first, finish=False)
-    assert runs.status(first) == "done"
-
-
-def test_a_run_is_not_undone_by_a_run_that_restored_only_some_commits(runs: Journal) -> None:
-    first = runs.run()
-    runs.run(BACK[:2], undoes=first)
-    assert runs.status(first) == "done"
-
-
-def test_a_second_undo_may_restore_the_rest(runs: Journal) -> None:
-    first = runs.run()
-    runs.run(BACK, DONE, FAILED, DONE, undoes=first)
-    assert runs.status(first) == "done"
-    runs.run(BACK[1:2], undoes=first)
-    assert runs.status(first) == "undone"
-
-
-def test_only_commits_that_were_changed_have_to_be_restored(runs: Journal) -> None:
-    unchanged = Change(Action.COMMIT, "a", "t", 7, 5, new_offset=5)
-    absent = Change(Action.DELETE_OFFSETS, "a", "t", 8)
-    first = runs.run([*RESETS, unchanged, absent, Change(Action.DELETE_GROUP, "empty")], DONE, FAILED)
-    runs.run([BACK[0], BACK[2]], undoes=first)
-    assert runs.status(first) == "undone"
-
-
-def test_a_run_that_never_finished_can_be_undone(runs: Journal) -> None:
-    first = runs.run(RESETS, finish=False)
-    assert runs.status(first) == "unfinished"
-    failed = runs.run(BACK[:1], FAILED, undoes=first)
-    assert runs.status(first) == "unfinished"
-    runs.run(BACK[:1], undoes=first)
-    assert (runs.status(first), runs.status(failed)) == ("undone", "done")
-
-
-def test_an_undo_that_is_undone_itself_restores_nothing(runs: Journal) -> None:
-    first = runs.run()
-    undo = runs.run(BACK, undoes=first)
-    redo = runs.run(RESETS, undoes=undo)
-    assert runs.statuses() == {redo: "done", undo: "undone", first: "done"}
-    again = runs.run(BACK, undoes=redo)
-    assert runs.statuses() == {again: "done", redo: "undone", undo: "done", first: "undone"}
-
-
-def test_a_run_whose_undo_was_taken_back_in_part_is_not_undone(runs: Journal) -> None:
-    first = runs.run(RESETS)
-    second = runs.run(BACK, undoes=first)
-    assert runs.status(first) == "undone"
-    runs.run(RESETS[:1], undoes=second)
-    assert (runs.status(first), runs.status(second)) == ("done", "done")
-
-
-def test_an_undo_of_the_same_second_counts(runs: Journal) -> None:
-    first = runs.run(step=timedelta(milliseconds=1))
-    runs.run(BACK, undoes=first, step=timedelta(milliseconds=1))
-    assert runs.status(first) == "undone"
-
-
-def test_an_undo_of_a_run_whose_file_is_missing_is_listed(runs: Journal) -> None:
-    undo = runs.run(BACK, undoes="20200101-000000-a")
-    assert runs.statuses() == {undo: "done"}
 
 
 def test_a_journal_that_was_cut_at_any_byte_is_listed(runs: Journal) -> None:
