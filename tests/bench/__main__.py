@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from .cluster import print_progress, start_three_brokers
+from .cluster import BenchCluster, print_progress, start_three_brokers
+from .polls import Polls, format_polls, judge_polls, measure_polls
 from .report import describe_machine, format_section, format_summary, format_verdicts, judge_targets
 from .scenarios import (
     Outcome,
@@ -33,29 +35,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         small = min(big, _SMALL)
         scenarios = [*list_small_scenarios(small), *list_change_scenarios(small), *list_big_scenarios(big)]
     plan = RunPlan(runs=options.runs, slow_runs=options.slow_runs, report=print_progress)
-    outcomes, start = _measure_all(scenarios, plan, with_start=not options.large)
+    outcomes, start, polls = _measure_all(scenarios, plan, is_large=options.large)
     _print(format_summary(outcomes))
-    verdicts = [*judge_targets(outcomes), *([] if start is None else judge_start(start))]
+    verdicts = [
+        *judge_targets(outcomes),
+        *([] if start is None else judge_start(start)),
+        *([] if polls is None else judge_polls(polls)),
+    ]
     _print(format_verdicts(verdicts))
     return 0 if all(verdict.is_reached for verdict in verdicts) else 1
 
 
 def _measure_all(
-    scenarios: Sequence[Scenario], plan: RunPlan, *, with_start: bool
-) -> tuple[list[Outcome], Start | None]:
+    scenarios: Sequence[Scenario], plan: RunPlan, *, is_large: bool
+) -> tuple[list[Outcome], Start | None, Polls | None]:
     outcomes: list[Outcome] = []
     start: Start | None = None
+    polls: Polls | None = None
     with start_three_brokers(plan.report) as (cluster, scratch):
         _print(describe_machine() + "\n")
+        if not is_large:
+            polls = _measure_polls(cluster, min(_SMALL, scenarios[-1].groups), scratch, plan)
         for scenario in scenarios:
             cluster.create_groups(scenario.groups)
             outcomes.append(measure_scenario(scenario, cluster.bootstrap, plan, scratch=scratch))
             _print(format_section(outcomes[-1]))
-        if with_start:
+        if not is_large:
             groups = max(scenario.groups for scenario in scenarios)
             start = measure_start(cluster.bootstrap, groups=groups, scratch=scratch, report=plan.report)
             _print(format_start(start))
-    return outcomes, start
+    return outcomes, start, polls
+
+
+def _measure_polls(cluster: BenchCluster, groups: int, scratch: Path, plan: RunPlan) -> Polls:
+    cluster.create_groups(groups)
+    polls = measure_polls(cluster.bootstrap, groups=groups, scratch=scratch, report=plan.report)
+    _print(format_polls(polls))
+    return polls
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from .programs import Digest, Program
 
@@ -58,16 +58,22 @@ class Measurement:
 def run_checked(program: Program, bootstrap: str, *, expected: Digest, scratch: Path) -> Run:
     """Run a program once; raise WrongOutputError if its output does not have the expected sums."""
     output = scratch / "output.txt"
-    command = [sys.executable, "-I", "-S", _STOPWATCH, str(output), *program.command(bootstrap)]
-    # The journal of a change goes to the scratch directory.
-    stdout, stderr = _finish(command, {**_environment(), "XDG_STATE_HOME": str(scratch / "state")})
-    result = json.loads(stdout)
+    result = run_stopwatch(program.command(bootstrap), output)
     found = program.digest(output) if result["exit_code"] == 0 else None
     if found != expected:
-        last_line = stderr.strip().splitlines()[-1:]
-        msg = f"{program.name} ended with {result['exit_code']}, {found} instead of {expected} {last_line}"
+        msg = f"{program.name} ended with {result['exit_code']}, {found} instead of {expected} {result['stderr'][-1:]}"
         raise WrongOutputError(msg)
     return Run(seconds=result["seconds"], peak_mib=result["peak_bytes"] / _MIB)
+
+
+def run_stopwatch(command: Sequence[str], output: Path) -> dict[str, Any]:
+    """Run a program once, its stdout in a file; return what the stopwatch prints, and the lines of stderr.
+
+    The journal of a change goes to the directory of the file.
+    """
+    environment = {**_environment(), "XDG_STATE_HOME": str(output.with_name("state"))}
+    stdout, stderr = _finish([sys.executable, "-I", "-S", _STOPWATCH, str(output), *command], environment)
+    return {**json.loads(stdout), "stderr": stderr.strip().splitlines()}
 
 
 def interleave(

@@ -15,6 +15,7 @@ from typing import Final
 from kafka_groups import sandbox
 
 from .change_programs import DELETE, RESET
+from .lag_programs import LAG, OUR_DESCRIBE
 from .measurement import Measurement
 from .programs import CONFLUENT, KAFKAS, KCL, OURS
 from .scenarios import DESCRIBE, LIST, Outcome
@@ -165,6 +166,13 @@ TARGETS: Final = (
         judge=batched("DeleteGroups", _BROKERS, others=2 * _BROKERS),
     ),
     Target(
+        text="lag of 10,000 groups on loopback: less than describe's time",
+        command=LAG,
+        groups=10_000,
+        delayed=False,
+        judge=less_than(OUR_DESCRIBE),
+    ),
+    Target(
         text=f"describe 65,000 groups on loopback: at most 1/20 of {KAFKAS}'s time",
         command=DESCRIBE,
         groups=65_000,
@@ -197,7 +205,7 @@ def format_section(outcome: Outcome) -> str:
     if ours.requests is not None:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(ours.requests.items()))
         lines += ["", f"Requests of {OURS}: {counts}."]
-    if scenario.command == DELETE and outcome.measurement_of(KCL) is None:
+    if scenario.command in (DELETE, LAG) and outcome.measurement_of(KCL) is None:
         lines += ["", f"{KCL} is not installed, so it is skipped."]
     return "\n".join([*lines, ""])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from .change_programs import CHANGES, DELETE, RESET, GroupChange
+from .lag_programs import LAG, expected_lag, programs_for_lag
 from .measurement import Measurement, Run, interleave, run_checked
 from .programs import KAFKAS, Digest, Program, programs_for_describe, programs_for_list
 from .proxy_process import measure_round_trip_ms, start_proxy
@@ -40,6 +41,8 @@ class Scenario:
         """Return the programs that are compared."""
         if self.change is not None:
             programs = self.change.programs(self.groups)
+        elif self.command == LAG:
+            programs = programs_for_lag(self.groups)
         else:
             programs = programs_for_list() if self.command == LIST else programs_for_describe()
         return [program for program in programs if program.name not in self.excluded]
@@ -52,6 +55,8 @@ class Scenario:
         """Return the sums of a correct output."""
         if self.change is not None:
             return self.change.printed(self.groups)
+        if self.command == LAG:
+            return expected_lag(self.groups)
         return expected_ids(self.groups) if self.command == LIST else expected_rows(self.groups)
 
 
@@ -103,6 +108,7 @@ def list_big_scenarios(groups: int) -> list[Scenario]:
     return [
         Scenario(command=LIST, groups=groups),
         Scenario(command=DESCRIBE, groups=groups),
+        Scenario(command=LAG, groups=groups),
         Scenario(command=DESCRIBE, groups=groups, delayed=True, excluded=frozenset({KAFKAS})),
     ]
 

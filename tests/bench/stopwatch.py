@@ -1,4 +1,4 @@
-"""A process that starts one program and prints its wall time and peak memory as a line of JSON.
+"""A process that starts one program and prints its wall time, processor time and peak memory as a line of JSON.
 
     python -I -S stopwatch.py OUTPUT PROGRAM ARGUMENT…
 
@@ -23,6 +23,7 @@ def main(output: str, command: list[str]) -> None:
     peak = usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * _KIB
     result = {
         "seconds": seconds,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "peak_bytes": peak,
         "exit_code": os.waitstatus_to_exitcode(status),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -19,6 +19,10 @@ from .programs import Digest, digest_of_ids
 PARTITIONS: Final = 12
 RECORDS: Final = 1_000  # in each partition
 TOPIC: Final = "bench-topic"
+# A group on a topic of many partitions, with nothing read of any of them.
+WIDE_TOPIC: Final = "bench-wide"
+WIDE_GROUP: Final = "bench-wide-group-000000"
+WIDE_PARTITIONS: Final = 1_008
 _COMMIT_VERSION: Final = 8
 _FETCH_VERSION: Final = 8
 _LIST_VERSION: Final = 4
@@ -27,15 +31,17 @@ _CONNECTIONS: Final = 24
 _MAX_FETCHED: Final = 1_000
 
 
-def create_topic(bootstrap: str, partitions: int = PARTITIONS) -> None:
-    """Create the topic on every broker, and write its records."""
+def create_topic(
+    bootstrap: str, partitions: int = PARTITIONS, *, topic: str = TOPIC, records: int = RECORDS, replicas: int = 3
+) -> None:
+    """Create a topic, and write its records."""
     brokers = bootstrap.count(",") + 1
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(TOPIC, partitions, min(3, brokers))], operation_timeout=30)[TOPIC].result()
+    admin.create_topics([NewTopic(topic, partitions, min(replicas, brokers))], operation_timeout=60)[topic].result()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
     for partition in range(partitions):
-        for _ in range(RECORDS):
-            producer.produce(TOPIC, b"", partition=partition)
+        for _ in range(records):
+            producer.produce(topic, b"", partition=partition)
             producer.poll(0)
     if remaining := producer.flush(60):
         msg = f"{remaining} records were not written"
@@ -57,6 +63,22 @@ def create_groups(bootstrap: str, numbers: range, partitions: int = PARTITIONS) 
             except BaseException:
                 stop.set()
                 raise
+
+
+def create_wide_group(bootstrap: str) -> None:
+    """Create the topic of many partitions, and a group that has read none of its records."""
+    create_topic(bootstrap, WIDE_PARTITIONS, topic=WIDE_TOPIC, records=10, replicas=1)
+    offsets = [TopicPartition(WIDE_TOPIC, partition, 0) for partition in range(WIDE_PARTITIONS)]
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": WIDE_GROUP})
+    consumer.commit(offsets=offsets, asynchronous=False)
+    consumer.close()
+
+
+def remove_wide_group(bootstrap: str) -> None:
+    """Delete both again, so that other measurements do not find them."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for pending in (*admin.delete_consumer_groups([WIDE_GROUP]).values(), *admin.delete_topics([WIDE_TOPIC]).values()):
+        pending.result()
 
 
 def fetch_commits(bootstrap: str, groups: Iterable[str]) -> Digest:
