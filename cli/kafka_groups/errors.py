@@ -5,7 +5,7 @@ KafkaGroupsError                  carries the exit code of the command
 ├── PlanFileError                 a file with changes cannot be used (exit 2)
 ├── JournalError                  a journal of changes cannot be written or read (exit 1)
 ├── HistoryFileError              a file for --history cannot be used (exit 2)
-├── ExportError                   a plan cannot be written to a file (exit 1)
+├── ExportError                   a file cannot be written (exit 1)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
 ├── CheckFailedError              a condition of the user holds, or does not (exit 4)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
@@ -76,7 +76,7 @@ class HistoryFileError(KafkaGroupsError):
 
 
 class ExportError(KafkaGroupsError):
-    """A file of --export that cannot be written; nothing was changed."""
+    """A file beside the output that cannot be written: a plan, a history, metrics."""
 
 
 class SandboxError(KafkaGroupsError):

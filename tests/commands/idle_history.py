@@ -19,5 +19,5 @@ def write_history(path: Path, days: float, cluster_id: str = CLUSTER_ID) -> str:
     history = LagHistory()
     rows = [OffsetRow("idle", *key, None, at, 100, 100 - at, None, None, None, 0, "") for key, at in COMMITS.items()]
     history.observe(rows, round(time.time() * 1000 - days * _DAY_MS))
-    path.write_text(format_history(history, cluster_id))
+    path.write_text(format_history(history, cluster_id, "uncommitted"))
     return str(path)

@@ -209,6 +209,7 @@ def test_an_interrupted_lag_ends_its_document(cluster: FakeCluster) -> None:
         ("messages_lost>0", 4),
         ("retention_margin_percent<1", 4),
         ("isolation==committed", 0),
+        ("note==nothing", 0),
     ],
 )
 def test_a_condition_that_holds_is_exit_code_4(condition: str, exit_code: int) -> None:
@@ -236,6 +237,28 @@ def test_a_condition_is_judged_for_the_rows_of_by() -> None:
     assert run("lag", "--by", "partition", "--fail-if", "partition==0 and topic==t and lag>=90").exit_code == 4
 
 
+@pytest.mark.parametrize("key", ["topic", "member", "partition"])
+def test_a_condition_on_parts_may_compare_the_state_of_their_group(key: str) -> None:
+    assert run("lag", "--by", key, "--fail-if", "lag>50 and state==Stable and members==2").exit_code == 4
+    assert run("lag", "--by", key, "--fail-if", "lag>50 and state==Empty").exit_code == 0
+
+
+def test_verdicts_are_no_fields_of_parts() -> None:
+    outcome = run("lag", "--by", "topic", "--fail-if", "verdict==OK")
+    assert outcome.exit_code == 2
+    fields = outcome.stderr.partition("the fields are ")[2]
+    assert fields.startswith("group, ")
+    assert "verdict" not in fields
+
+
+def test_one_of_several_notes_is_enough(cluster: FakeCluster) -> None:
+    cluster.add("both", commits={("u", 0): 3, ("t", 0): 200})
+    (row,) = document_of("both")["groups"]
+    assert row["note"] == "data_loss,beyond_end"
+    for condition, code in (("note==beyond_end", 4), ("note!=beyond_end", 0), ("note!=incomplete", 4)):
+        assert run("lag", "both", "--fail-if", condition).exit_code == code
+
+
 def test_a_condition_that_holds_beats_a_failed_group() -> None:
     outcome = run("lag", "behind", "nope", "--fail-if", "lag>0")
     assert outcome.exit_code == 4
@@ -259,6 +282,8 @@ def test_a_comparison_with_an_unknown_value_is_never_true(cluster: FakeCluster) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--watch", "0s"), "--watch needs an interval above 0, such as 5s"),
+        (("--state", "nope"), "--state 'nope': unknown name 'nope'; valid names are "),
         (("--fail-if", "lag>"), "--fail-if: lag>→: expected a value"),
         (("--fail-if", "lag>many"), "--fail-if: lag>→many: lag is a number, and 'many' is none"),
         (("--fail-if", "topic==t"), "--fail-if: →topic==t: there is no field 'topic'; the fields are "),

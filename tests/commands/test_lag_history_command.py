@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from kafka_groups.model import TopicPartition
 from tests.commands.lag_groups import add_lag_groups
-from tests.fakes.fake_admin import FakeCluster, Outcome, member, run, unreachable
+from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -132,7 +134,41 @@ def test_a_history_that_was_cut_off_is_refused(cluster: FakeCluster, history: Hi
 
 
 def test_a_history_that_cannot_be_written_is_an_error_behind_the_output(cluster: FakeCluster, history: History) -> None:
-    outcome = poll(cluster, history._replace(file=history.file / "missing"), 0, 100, 1000, "--format", "json")
+    missing = history._replace(file=history.file / "missing")
+    outcome = poll(cluster, missing, 0, 100, 1000, "--format", "json")
     assert json.loads(outcome.stdout)["status"] == "complete"
-    assert outcome.exit_code == 1
-    assert outcome.stderr.startswith("Error: No such file or directory: ")
+    text = f"Error: cannot write the history to {missing.file}: No such file or directory\n"
+    assert (outcome.exit_code, outcome.stderr) == (1, text)
+    failing = poll(cluster, missing, 10, 100, 1000, "--fail-if", "lag>0")
+    assert (failing.exit_code, failing.stderr) == (4, f"{text}Error: the condition of --fail-if holds for 'moving'\n")
+
+
+def test_a_history_has_one_isolation_level(cluster: FakeCluster, history: History) -> None:
+    poll(cluster, history, 0, 100, 1000)
+    outcome = poll(cluster, history, 10, 100, 1000, "--isolation", "committed")
+    assert outcome.exit_code == 2
+    assert "is the history of --isolation uncommitted, and this is --isolation committed" in outcome.stderr
+
+
+def test_a_group_without_commits_has_a_verdict(cluster: FakeCluster, history: History) -> None:
+    cluster.add("idle", state="Stable", members=[member("m", {"v": (0,)})])
+    cluster.end("v", 10, starts=(0,))
+    (group,) = json.loads(run("lag", "idle", "--history", str(history.file), "--format", "json").stdout)["groups"]
+    assert (group["verdict"], group["rule"]) == ("UNKNOWN", "no_commits")
+
+
+def test_a_group_whose_log_ends_are_unknown_has_a_verdict(cluster: FakeCluster, history: History) -> None:
+    cluster.leaderless[TopicPartition("u", 0)] = failure("TIMEOUT", code=None, topic="u", partition=0)
+    found = json.loads(run("lag", "lost", "--history", str(history.file), "--format", "json").stdout)["groups"]
+    assert [(group["verdict"], group["rule"]) for group in found] == [("UNKNOWN", "lag_unknown")]
+
+
+@pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGHUP"])
+def test_a_watch_that_is_terminated_keeps_the_history(
+    history: History, mocker: MockerFixture, signal_name: str
+) -> None:
+    number = signal.Signals[signal_name]
+    mocker.patch("kafka_groups.commands.lag_watch.time.sleep", side_effect=lambda _: signal.raise_signal(number))
+    outcome = run("lag", "--watch", "1s", "--history", str(history.file), "--format", "ndjson")
+    assert outcome.exit_code == 143
+    assert '"lost"' in history.file.read_text()

@@ -62,6 +62,15 @@ def test_the_metrics_of_a_cluster_that_cannot_be_reached_are_no_old_values(
 
 
 def test_a_metrics_file_that_cannot_be_written_is_an_error_behind_the_output(tmp_path: Path) -> None:
-    outcome = run("lag", "--metrics-file", str(tmp_path / "missing" / "lag.prom"), "--format", "json")
+    file = tmp_path / "missing" / "lag.prom"
+    outcome = run("lag", "--metrics-file", str(file), "--format", "json")
     assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (1, "complete")
-    assert "No such file or directory" in outcome.stderr
+    text = f"Error: cannot write the metrics to {file}: No such file or directory\n"
+    assert outcome.stderr == NOTE + text
+    failing = run("lag", "nope", "lost", "--metrics-file", str(file), "--fail-if", "lag>0")
+    assert failing.exit_code == 4
+    assert failing.stderr.splitlines() == [
+        "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)",
+        text.rstrip("\n"),
+        "Error: the condition of --fail-if holds for 'lost'",
+    ]

@@ -102,6 +102,20 @@ def test_a_terminal_shows_the_last_poll_in_place(polls: Polls, cluster: FakeClus
     assert "UNKNOWN" in shown[2]
 
 
+def test_a_terminal_shows_no_progress_between_polls(cluster: FakeCluster, mocker: MockerFixture) -> None:
+    pretend_terminal(mocker, with_stderr=True)
+    mocker.patch("kafka_groups.rendering.progress._DELAY_S", 0)
+    read = cluster.admin.list_groups.side_effect
+
+    def report(**arguments: Any) -> Any:
+        cluster.client.call_args.kwargs["progress"]("fetching offsets", 1, 2)
+        return read(**arguments)
+
+    cluster.admin.list_groups.side_effect = report
+    outcome = run("lag", "--watch", "1s", "--samples", "2", COLUMNS="200", LINES="30", TERM="xterm")
+    assert (outcome.stderr, outcome.exit_code) == ("", 0)
+
+
 def test_rows_that_do_not_fit_the_window_are_counted(cluster: FakeCluster, mocker: MockerFixture) -> None:
     pretend_terminal(mocker)
     for number in range(40):

@@ -49,6 +49,42 @@ def test_a_pipe_that_is_closed_before_output_is_no_error() -> None:
         assert process.wait() == 0
 
 
+# A program that checks a condition; the reader of its output has gone.
+CHECK = """
+import sys
+from types import SimpleNamespace
+from unittest import mock
+from kafka_groups.cli import main
+from tests.fakes.fake_admin import FakeCluster
+
+cluster = FakeCluster(SimpleNamespace(patch=lambda target, autospec: mock.patch(target, autospec=autospec).start()))
+cluster.end("t", 100, starts=(10,))
+cluster.add("a", commits={("t", 0): 60})
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("lag --fail-if lag>0", 4),
+        ("lag --fail-if lag>50", 0),
+        ("lag a nope", 3),
+        ("wait a --until lag<=0 --for 0s", 4),
+        ("wait a --until lag<=50", 0),
+    ],
+)
+def test_a_closed_pipe_does_not_hide_a_failed_check(arguments: str, code: int) -> None:
+    command = [sys.executable, "-c", CHECK, *arguments.split(), "-b", "b1:9092"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        stderr = process.stderr.read()
+        assert process.wait() == code
+    assert stderr.count("Error: ") == (code != 0)
+
+
 def test_json_is_valid_on_a_stream_with_an_ascii_encoding() -> None:
     program = MANY_GROUPS.replace("50_000", "0").replace(
         "sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] ="

@@ -129,10 +129,18 @@ def test_an_absent_group_does_not_fulfil_the_condition(clock: Clock) -> None:
     outcome = run("wait", "done", "nope", "--until", "lag<=0", "--for", "5s")
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
+        "Waiting for group 'nope': there is no such group (GROUP_ID_NOT_FOUND)",
         "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)",
         "Error: the condition of --until does not hold for 'nope'",
     ]
     assert sum(clock.pauses) == 5
+
+
+def test_a_poll_takes_no_longer_than_the_wait_may(cluster: FakeCluster) -> None:
+    cluster.admin.deadline.reset_mock()
+    run("wait", "behind", "--until", "lag<=0", "--for", "5s")
+    # The first deadline is that of the command; the last poll begins when the time is over.
+    assert [call.args for call in cluster.admin.deadline.call_args_list] == [(), (5.0,), (4.0,), (2.5,), (1.0,), (1.0,)]
 
 
 def test_a_group_that_appears_fulfils_the_condition(clock: Clock, cluster: FakeCluster) -> None:

@@ -123,3 +123,22 @@ def test_the_number_of_points_is_limited() -> None:
     history = observed(*((at, at, 2 * at) for at in range(100)))
     assert len(history.lags["g"]) == LAG_POINTS
     assert len(history.partitions["g", "t", 0].moves) <= 12
+
+
+def test_a_poll_with_an_unknown_log_end_adds_no_lag_in_total() -> None:
+    history = LagHistory()
+    for at_s, (end, other) in enumerate([(1000, 1000), (1000, None), (1000, 1000)]):
+        history.observe([row(10, end), row(20, other, partition=1)], at_s * 1000)
+    pace = history.paces()["g"]
+    assert (pace.lags, pace.trend) == ((1970, 1970), 0)
+
+
+def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
+    history = observed((1_000_000, 10, 100), (500, 20, 110), (510, 30, 120))
+    pace = history.paces()["g"]
+    assert (history.partitions["g", "t", 0].last.offset, pace.lags, pace.consume_rate) == (30, (90, 90), 1.0)
+
+
+def test_a_poll_that_ends_a_moment_too_late_is_ignored() -> None:
+    history = observed((100, 10, 100), (99, 20, 110))
+    assert (history.partitions["g", "t", 0].last.offset, history.lags["g"]) == (10, ((100_000, 90),))

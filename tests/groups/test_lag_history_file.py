@@ -32,12 +32,12 @@ _POLLS = st.lists(st.tuples(st.sampled_from(["g", 'a "quoted"\ngroup', "ü"]), s
 @given(_POLLS)
 def test_a_history_is_read_as_it_was_written(polls: list[tuple[str, int, int]]) -> None:
     history = history_of(*polls)
-    assert read(format_history(history, "c")) == history
+    assert read(format_history(history, "c", "uncommitted")) == history
 
 
 @given(_POLLS, st.integers(0, 400))
 def test_a_file_that_was_cut_is_refused(polls: list[tuple[str, int, int]], size: int) -> None:
-    text = format_history(history_of(*polls), "c").rstrip("\n")
+    text = format_history(history_of(*polls), "c", "uncommitted").rstrip("\n")
     if 0 < size < len(text):
         with pytest.raises(HistoryFileError):
             read(text[:size])
@@ -58,10 +58,25 @@ def test_a_file_of_another_kind_is_refused(text: str) -> None:
 
 def test_a_file_of_another_cluster_is_refused() -> None:
     with pytest.raises(HistoryFileError, match=r"the history of cluster c, and this is other"):
-        read(format_history(history_of(("g", 1, 5)), "c"), "other")
+        read(format_history(history_of(("g", 1, 5)), "c", "uncommitted"), "other")
 
 
 def test_a_file_of_another_schema_is_refused() -> None:
-    text = format_history(history_of(("g", 1, 5)), "c").replace("lag-history/1", "lag-history/2")
+    text = format_history(history_of(("g", 1, 5)), "c", "uncommitted").replace("lag-history/1", "lag-history/2")
     with pytest.raises(HistoryFileError, match=r"has the schema kafka-groups/lag-history/2"):
         read(text)
+
+
+def test_a_file_of_another_isolation_level_is_refused() -> None:
+    text = format_history(history_of(("g", 1, 5)), "c", "uncommitted")
+    assert read_history(text, name="f", cluster_id="c", isolation="uncommitted") == read(text)
+    with pytest.raises(HistoryFileError, match="f is the history of --isolation uncommitted, and this is"):
+        read_history(text, name="f", cluster_id="c", isolation="committed")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN"])
+def test_a_number_that_no_offset_can_be_is_refused(number: str) -> None:
+    text = format_history(history_of(("g", 123, 5)), "c", "uncommitted")
+    assert "123" in text
+    with pytest.raises(HistoryFileError, match="damaged"):
+        read(text.replace("123", number))

@@ -49,7 +49,7 @@ def wait(
     clock = Clock()
     remaining = list(readings)
 
-    def read() -> LagReading:
+    def read(_remaining_s: float | None) -> LagReading:
         found = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         if isinstance(found, Exception):
             raise found
@@ -103,7 +103,7 @@ def test_an_unknown_log_end_does_not_fulfil_a_condition_on_the_lag(condition: st
     fields = {"lag": FieldType.NUMBER, "state": FieldType.TEXT}
     parsed = parse_condition(condition, fields, parse_duration=parse_duration)
     clock = Clock()
-    outcome = wait_until(lambda: unknown, parsed, named=(), limit_s=1, clock=lambda: clock.now, pause=clock.pause)
+    outcome = wait_until(lambda _: unknown, parsed, named=(), limit_s=1, clock=lambda: clock.now, pause=clock.pause)
     assert outcome.is_fulfilled is is_fulfilled
 
 
@@ -141,3 +141,14 @@ def test_a_first_reading_that_fails_and_refused_credentials_end_the_wait(
 ) -> None:
     with pytest.raises((ConnectionFailedError, AuthenticationFailedError)):
         wait(readings)
+
+
+def test_a_reading_has_the_time_that_is_left() -> None:
+    clock, left = Clock(), list[float | None]()
+
+    def read(remaining_s: float | None) -> LagReading:
+        left.append(remaining_s)
+        return reading(a=1)
+
+    wait_until(read, CAUGHT_UP, named=(), limit_s=3, clock=lambda: clock.now, pause=clock.pause)
+    assert left == [3, 2.0, 0.5, 0.0]

@@ -49,6 +49,17 @@ def test_a_progress_bar_is_not_drawn_in_the_first_moments_and_in_pipes(
     assert written(screen.err) == ""
 
 
+def test_a_progress_bar_that_is_disabled_is_erased_and_not_drawn_again(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=True)
+    bar = ProgressBar(screen, clock=iter([0.0, 5.0, 6.0]).__next__)
+    bar("fetching offsets", 3, 10)
+    bar.disable()
+    drawn = written(screen.err)
+    bar("fetching offsets", 4, 10)
+    assert drawn.endswith("\x1b[2K")
+    assert written(screen.err) == drawn
+
+
 def test_a_progress_bar_has_no_colour_on_a_screen_without_colour(make_screen: MakeScreen) -> None:
     screen = make_screen(err_is_terminal=True)
     bar = bar_after(screen, 5)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import click
@@ -21,11 +20,11 @@ from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands.change_options import ChangeOptions
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection
+from kafka_groups.commands.export import export_text
 from kafka_groups.commands.signals import StopRequest, defer_signals
 from kafka_groups.errors import ExportError, IncompleteResultError
-from kafka_groups.files import write_atomically
 from kafka_groups.model import Failure
-from kafka_groups.rendering.screen import Screen, silence
+from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
@@ -103,15 +102,7 @@ class ChangeRun:
             failures = (*planned.failures, *execution.failures)
             changed = [each.change for each in execution.all_outcomes() if each.status in _CHANGED]
             with self._last_line(self._explain_change(execution, changed)):
-                try:
-                    self._write(execution.outcomes, failures, notes, anything_succeeded=bool(changed))
-                except BrokenPipeError:
-                    # Nobody reads the rows, but the failures of changes still matter.
-                    silence(self.session.screen.out)
-                    self.session.is_ended = True
-                    self.session.print_remaining_failures(failures)
-                    if failures:
-                        raise IncompleteResultError(anything_succeeded=bool(changed)) from None
+                self._write(execution.outcomes, failures, notes, anything_succeeded=bool(changed))
             stop.raise_if_received()
 
     def _begin(self, stop: StopRequest, begun: list[str], changes: Sequence[Change]) -> JournalWriter:
@@ -153,9 +144,9 @@ class ChangeRun:
             self.session.screen.out.write(text)
         else:
             try:
-                write_atomically(Path(name), text)
-            except OSError as error:
-                msg = f"cannot write the plan to {name}: {error.strerror or error}; nothing was changed"
+                export_text(name, text, what="the plan")
+            except ExportError as error:
+                msg = f"{error}; nothing was changed"
                 raise ExportError(msg) from error
             print_note(self.session.screen, f"The plan was written to {name}.")
 

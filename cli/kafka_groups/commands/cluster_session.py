@@ -10,11 +10,11 @@ from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.connection_options import Connection
-from kafka_groups.errors import AdminError, ChangeRefusedError, IncompleteResultError, KafkaGroupsError
+from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
-from kafka_groups.rendering.screen import Screen, inspect_streams
+from kafka_groups.rendering.screen import Screen, inspect_streams, silence
 from kafka_groups.rendering.stderr import print_failures, print_note
 from kafka_groups.rendering.writers import Entry, Writer
 from kafka_groups.settings import resolve_settings
@@ -69,6 +69,11 @@ class ClusterSession:
         if self.progress is not None:
             self.progress.stop()
 
+    def disable_progress(self) -> None:
+        """Show no progress any more, because the output is redrawn."""
+        if self.progress is not None:
+            self.progress.disable()
+
     def write(
         self,
         entries: Iterable[Entry],
@@ -80,10 +85,32 @@ class ClusterSession:
     ) -> None:
         """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
 
-        Raises IncompleteResultError if there are failures.
+        Raises IncompleteResultError if there are failures, or else ExportError if a file cannot be written. If nobody
+        reads the rows any more, as with `head`, only the failures are printed.
         """
         self.end_progress()
         self.failures = failures
+        status = "complete" if not failures else "partial" if anything_succeeded else "failed"
+        unwritten: ExportError | None = None
+        try:
+            self._write_entries(entries, total)
+            self.is_ended = True
+            self.writer.end(failures, status=status)
+            # Where both streams are one file, notes stand behind the data.
+            self.screen.out.flush()
+            after_rows()
+        except BrokenPipeError:
+            self.is_ended = True
+            silence(self.screen.out)
+        except ExportError as error:
+            unwritten = error
+        self.print_remaining_failures(failures)
+        if unwritten is not None:
+            raise unwritten
+        if failures:
+            raise IncompleteResultError(anything_succeeded=anything_succeeded)
+
+    def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
         for entry in entries:
             self.writer.add(entry)
             self.written += 1
@@ -91,15 +118,6 @@ class ClusterSession:
             if self.progress is not None and self.written % _PROGRESS_INTERVAL == 0 and not self.screen.out_is_terminal:
                 self.progress("writing groups", self.written, total)
         self.end_progress()
-        status = "complete" if not failures else "partial" if anything_succeeded else "failed"
-        self.writer.end(failures, status=status)
-        # Where both streams are one file, notes stand behind the data.
-        self.screen.out.flush()
-        after_rows()
-        self.is_ended = True
-        self.print_remaining_failures(failures)
-        if failures:
-            raise IncompleteResultError(anything_succeeded=anything_succeeded)
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import click
 
 from kafka_groups.groups.conditions import Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
 
 # The keys of the JSON document of `lag` by the type of their values.
@@ -44,20 +45,24 @@ LAG_FIELDS: Final = {
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
 _MAX_NAMES: Final = 3
+# Those of its group, which each row has.
+_GROUP_FIELDS: Final = ("state", "members")
 # What only a history of polls can give.
 _PACE_FIELDS: Final = ("consume_rate", "produce_rate", "trend", "catch_up_ms", "verdict", "rule")
 
 
-def read_condition(text: str, *, option: str, keys: Collection[str]) -> Condition:
-    """Return the condition of an option whose rows have these keys. Raises UsageError with the place of an error."""
-    known = (*keys, *_PACE_FIELDS)
+def read_condition(text: str, *, option: str, view: View) -> Condition:
+    """Return the condition of an option for the rows of a view. Raises UsageError with the place of an error."""
+    keys = {*view.properties(), *_GROUP_FIELDS}
+    # Rates and verdicts are those of groups.
+    known = keys | {*_PACE_FIELDS} if "state" in view.properties() else keys
     fields = {key: LAG_FIELDS[key] for key in LAG_FIELDS if key in known} | {_TIME_LAG: FieldType.DURATION}
     try:
         condition = parse_condition(text, fields, parse_duration=parse_duration)
     except ConditionError as error:
         msg = f"{option}: {error}"
         raise click.UsageError(msg) from error
-    for field in sorted(condition.fields().difference((*keys, _TIME_LAG))):
+    for field in sorted(condition.fields().difference(keys, {_TIME_LAG})):
         msg = f"{option}: {field} is known only to lag with --watch or --history"
         raise click.UsageError(msg)
     return condition

@@ -16,9 +16,10 @@ from kafka_groups.commands.condition_options import describe_names, needs_time, 
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.lag_history import open_history
 from kafka_groups.commands.lag_output import LagOutput
-from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.commands.options import filter_options, output_options, selector_options
-from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.commands.signals import raise_on_sigterm
+from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
 from kafka_groups.groups.conditions import Condition
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import (
@@ -32,7 +33,6 @@ from kafka_groups.groups.lag_summary import (
     with_pace,
 )
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.model import Failure
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.settings import parse_duration
@@ -113,8 +113,8 @@ def lag(
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
     (the age of the first record that is left, so a lower bound); lower_bound, if a partition is not known or, with
-    --isolation committed, has an open transaction (NOTE open_transaction); or unknown, with the reason on stderr. A
-    condition on time_lag, such as 'time_lag>5m', implies --time.
+    --isolation committed, has an open transaction (NOTE open_transaction); or unknown: nothing is committed, or the
+    reason is on stderr. A condition on time_lag, such as 'time_lag>5m', implies --time.
 
     With --watch or --history, rates in messages a second, the trend of the lag, the time until it is gone, and a
     verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
@@ -138,30 +138,34 @@ def lag(
     key = LagKey(by)
     has_pace = watch is not None or history_file is not None
     view = PACE_VIEW if has_pace else LAG_VIEWS[key]
-    condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", keys=view.properties())
+    condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
     with_time = with_time or needs_time(condition)
     output = LagOutput(view, key, with_time, output_format, metrics_file)
     options = _watch_options(watch, samples, top, output)
     _require_consistent(key, output_format, options, history_file=history_file, metrics_file=metrics_file)
-    with open_session(connection, colour=colour, make_writer=output.make_writer) as session:
+    # A history is written also if the command is terminated.
+    with (
+        raise_on_sigterm(),
+        open_session(connection, colour=colour, make_writer=output.make_writer) as session,
+    ):
         read = partial(_read, session, selectors, output, _ISOLATION_LEVELS[isolation], options is not None)
         if isolation == "committed":
             session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
-        with open_history(session.admin, history_file, timeout=session.deadline) as history:
+        rows: list[LagRow] = []
+        opened = open_history(session.admin, history_file, isolation=isolation, timeout=session.deadline)
+        # The history is written after the output, and the condition is judged last, whatever could not be written.
+        with _check(session, condition, rows), opened as history:
             if options is not None:
-                rows, failures = watch_lag(session, options, history, read, output_format=output_format)
-                _end_watch(session, rows, failures, condition)
+                _watch(session, options, history, read, rows, output_format=output_format)
                 return
-            # The history is written after the output, which is there even if the file cannot be written.
             reading = read(history, time.time_ns() // 1_000_000)
             reading = with_pace(reading, history.paces()) if has_pace else reading
             session.print_notes(reading.notes)
-            rows = _rows(key, reading.groups)
+            rows += _rows(key, reading.groups)
             entries = list(output.entries(reading.groups, rows[:top]))
-            with _check(condition, rows):
-                session.write(
-                    entries, total=len(entries), failures=reading.failures, anything_succeeded=reading.anything_read
-                )
+            session.write(
+                entries, total=len(entries), failures=reading.failures, anything_succeeded=reading.anything_read
+            )
 
 
 def _read(
@@ -202,10 +206,13 @@ def _watch_options(watch: str | None, samples: int | None, top: int | None, outp
             raise click.UsageError("--samples is only for --watch")
         return None
     try:
-        return WatchOptions(parse_duration(watch), samples, top, output.columns)
+        interval_s = parse_duration(watch)
     except ValueError as error:
         msg = f"--watch: {error}"
         raise click.UsageError(msg) from error
+    if not interval_s:
+        raise click.UsageError("--watch needs an interval above 0, such as 5s")
+    return WatchOptions(interval_s, samples, top, output.columns)
 
 
 def _require_consistent(
@@ -222,29 +229,40 @@ def _require_consistent(
         raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
 
 
-def _end_watch(
-    session: ClusterSession, rows: Sequence[LagRow], failures: Sequence[Failure], condition: Condition | None
+def _watch(
+    session: ClusterSession,
+    options: WatchOptions,
+    history: LagHistory,
+    read: Read,
+    rows: list[LagRow],
+    *,
+    output_format: str,
 ) -> None:
-    """End a watch, whose rows and failures were printed already: the condition is judged at the last poll."""
+    """Watch, and add the rows of the last poll to `rows`. All polls were printed by then."""
+    last, failures = watch_lag(session, options, history, read, output_format=output_format)
     session.is_ended = True
-    with _check(condition, rows):
-        if failures:
-            raise IncompleteResultError(anything_succeeded=bool(rows))
+    rows += last
+    if failures:
+        raise IncompleteResultError(anything_succeeded=bool(rows))
 
 
 @contextmanager
-def _check(condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None]:
+def _check(session: ClusterSession, condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None]:
     """Judge the condition behind the output: CheckFailedError if it holds for a row, whatever else failed.
 
     Without a row there is nothing that could be judged: IncompleteResultError.
     """
-    held = [row for row in rows if condition is not None and condition.holds(row.condition_values())]
+    failed: IncompleteResultError | ExportError | None = None
     try:
         yield
-    except IncompleteResultError:
-        if not held:
-            raise
+    except (IncompleteResultError, ExportError) as error:
+        failed = error
+    held = [row for row in rows if condition is not None and condition.holds(row.condition_values())]
+    if not held and failed is not None:
+        raise failed
     if held:
+        if isinstance(failed, ExportError):
+            session.print_notes([f"Error: {failed}"])
         msg = f"the condition of --fail-if holds for {describe_names(row.group for row in held)}"
         raise CheckFailedError(msg)
     if condition is not None and not rows:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kafka_groups.admin import Deadline, GroupAdmin
+from kafka_groups.commands.export import export_text
 from kafka_groups.errors import HistoryFileError
-from kafka_groups.files import write_atomically
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_history_file import format_history, read_history
 
@@ -22,21 +22,22 @@ def load_history(admin: GroupAdmin, name: str, *, timeout: Deadline) -> LagHisto
 
 
 @contextmanager
-def open_history(admin: GroupAdmin, name: str | None, *, timeout: Deadline) -> Iterator[LagHistory]:
+def open_history(admin: GroupAdmin, name: str | None, *, isolation: str, timeout: Deadline) -> Iterator[LagHistory]:
     """Yield the history of a file, which is written when the context ends; without a name an empty history.
 
-    Raises HistoryFileError for a file that cannot be read, or that is of another kind or cluster.
+    Raises HistoryFileError for a file that cannot be read, or that is of another kind, cluster or isolation level, and
+    ExportError if the file cannot be written.
     """
     if name is None:
         yield LagHistory()
         return
     cluster_id = admin.cluster_id(timeout=timeout)
-    history = read_history(_read_text(name), name=name, cluster_id=cluster_id)
+    history = read_history(_read_text(name), name=name, cluster_id=cluster_id, isolation=isolation)
     try:
         yield history
     finally:
         if history.partitions:
-            write_atomically(Path(name), format_history(history, cluster_id))
+            export_text(name, format_history(history, cluster_id, isolation), what="the history")
 
 
 def _read_text(name: str) -> str:

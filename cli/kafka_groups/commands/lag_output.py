@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-from kafka_groups.files import write_atomically
+from kafka_groups.commands.export import export_text
 from kafka_groups.groups.lag_summary import GroupSummary, LagKey, LagRow
 from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
@@ -51,7 +50,9 @@ class LagOutput(NamedTuple):
             return writer
         from kafka_groups.rendering.writers.pair import PairWriter
 
-        return PairWriter(writer, self._make_metrics_writer(partial(write_atomically, Path(self.metrics_file))))
+        return PairWriter(
+            writer, self._make_metrics_writer(partial(export_text, self.metrics_file, what="the metrics"))
+        )
 
     def _make_format_writer(self, screen: Screen) -> Writer:
         if self.output_format == "openmetrics":

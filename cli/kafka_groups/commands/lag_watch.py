@@ -44,8 +44,7 @@ def watch_lag(
     at the first poll that has it.
     """
     known_notes: set[str] = set()
-    session.end_progress()
-    session.progress = None
+    session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
         done = 0
         while True:

@@ -98,8 +98,8 @@ def list_groups(
     if quiet:
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
-        states=parse_names(states, option="--state", valid=GROUP_STATES),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES),
+        states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
+        types=parse_names(types, option="--type", valid=GROUP_TYPES, may_be_bare=True),
     )
     view = TOPIC_GROUPS if topics else LISTING
     given = {"--type": types, "--state": states, "--verbose": verbose}

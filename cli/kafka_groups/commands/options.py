@@ -181,26 +181,28 @@ def _is_partition(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_PARTITION)) and int(text) <= _MAX_PARTITION
 
 
-def parse_names(texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...] | None:
+def parse_names(
+    texts: str | Sequence[str] | None, *, option: str, valid: tuple[str, ...], may_be_bare: bool = False
+) -> tuple[str, ...] | None:
     """Return the names in `Stable, empty` as Kafka spells them; None for a bare option or none at all.
 
     An option may be given several times. Raises UsageError for an unknown name, and for an empty list
     (`--state ,`), which would match nothing.
     """
     given = [texts] if isinstance(texts, str) else texts or ()
-    lists = [_parse_list(text, option=option, valid=valid) for text in given if text != BARE]
+    hint = f" (put a group id before a bare {option}, or after --)" if may_be_bare else ""
+    lists = [_parse_list(text, option=option, valid=valid, hint=hint) for text in given if text != BARE]
     return tuple(dict.fromkeys(name for names in lists for name in names)) or None
 
 
-def _parse_list(text: str, *, option: str, valid: tuple[str, ...]) -> tuple[str, ...]:
+def _parse_list(text: str, *, option: str, valid: tuple[str, ...], hint: str) -> tuple[str, ...]:
     spelled = {name.lower(): name for name in valid}
     names = [part.strip() for part in text.split(",") if part.strip()]
     unknown = [name for name in names if name.lower() not in spelled]
     if names and not unknown:
         return tuple(spelled[name.lower()] for name in names)
     problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "the list is empty"
-    hint = f" (put a group id before a bare {option}, or after --)" if unknown else ""
-    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{hint}"
+    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{hint if unknown else ''}"
     raise click.UsageError(msg)
 
 

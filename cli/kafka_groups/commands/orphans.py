@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import click
@@ -17,10 +16,9 @@ from kafka_groups.commands import offer
 from kafka_groups.commands.change_run import STDOUT
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
+from kafka_groups.commands.export import export_text
 from kafka_groups.commands.lag_history import load_history
 from kafka_groups.commands.options import filter_options, output_options, selector_options
-from kafka_groups.errors import ExportError
-from kafka_groups.files import write_atomically
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.rendering.screen import Screen
@@ -98,7 +96,7 @@ def orphans(
             rule = IdleRule(history, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
         found = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
         session.failures = found.failures
-        if export is not None:
+        if export is not None and (found.groups or found.anything_read):
             _export(session, export, found)
         nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
         session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
@@ -119,11 +117,7 @@ def _export(session: ClusterSession, name: str, found: Orphans) -> None:
     if name == STDOUT:
         session.screen.out.write(text)
         return
-    try:
-        write_atomically(Path(name), text)
-    except OSError as error:
-        msg = f"cannot write the plan to {name}: {error.strerror or error}"
-        raise ExportError(msg) from error
+    export_text(name, text, what="the plan")
     session.print_notes([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])
 
 

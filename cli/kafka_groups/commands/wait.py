@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from functools import partial
+from typing import Final
 
 import click
 
@@ -12,6 +13,7 @@ from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
 from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
+from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
@@ -24,6 +26,8 @@ from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
 from kafka_groups.settings import parse_duration
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]
+# The last poll begins when the time of --for is over.
+_SHORTEST_POLL_S: Final = 1.0
 
 
 @click.command()
@@ -71,13 +75,13 @@ def wait(
       kafka-groups wait --match 'bill.*' --until 'lag<=0 or members==0' --for 1h -b localhost:9092
     """
     require_selectors(selectors)
-    condition = read_condition(until, option="--until", keys=_VIEW.properties())
+    condition = read_condition(until, option="--until", view=_VIEW)
     limit_s = None if limit is None else _parse_limit(limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
     make_writer = partial(_make_writer, columns, output_format)
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
         outcome = wait_until(
-            partial(_poll, session, selectors, needs_time(condition)),
+            partial(_poll, session, selectors, needs_time(condition), set()),
             condition,
             named=_required(selectors),
             limit_s=limit_s,
@@ -95,10 +99,22 @@ def _required(selectors: Selectors) -> list[str]:
     return [name for name in selectors.named if not selectors.excludes(name)]
 
 
-def _poll(session: ClusterSession, selectors: Selectors, with_time: bool) -> LagReading:
+def _poll(
+    session: ClusterSession, selectors: Selectors, with_time: bool, known: set[str], remaining_s: float | None
+) -> LagReading:
+    """Read once, for as long as --timeout and --for allow. A group that cannot be read is noted once."""
     # The session switches the garbage collector off, which suits a command that reads once.
     gc.collect()
-    return read_lag(session.admin, selectors, with_time=with_time, deadline=session.deadline.renew())
+    deadline = session.deadline.renew()
+    if remaining_s is not None and remaining_s < deadline.timeout_s:
+        deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
+    reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
+    failed = [failure for failure in reading.failures if failure.group and failure.group not in known]
+    known.update(failure.group for failure in failed if failure.group)
+    session.print_notes(
+        f"Waiting for group '{failure.group}': {failure.message} ({failure.name})" for failure in failed
+    )
+    return reading
 
 
 def _report(session: ClusterSession, fulfilled: int, total: int) -> None:

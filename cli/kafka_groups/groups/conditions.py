@@ -62,10 +62,16 @@ class Comparison(NamedTuple):
     value: float | str
 
     def holds(self, row: Mapping[str, Any]) -> bool:
-        """Return whether the row's value is there and the comparison is true. Texts are compared in any case."""
+        """Return whether the row's value is there and the comparison is true. Texts are compared in any case.
+
+        Of several words, such as notes, one has to be equal, or none if the comparison is !=.
+        """
         found = row[self.field]
         if found is None:
             return False
+        if isinstance(found, tuple):
+            each = [self._replace(operator="==").holds({self.field: word}) for word in found]
+            return any(each) if self.operator == "==" else not any(each)
         if isinstance(self.value, str):
             return _OPERATORS[self.operator](str(found).casefold(), self.value.casefold())
         return _OPERATORS[self.operator](found, self.value)

@@ -7,13 +7,26 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.model import OffsetRow
-from kafka_groups.verdicts import SAMPLE_POINTS, Rules, Sample, Verdict, Window, judge, judge_group, moved_window
+from kafka_groups.verdicts import (
+    SAMPLE_POINTS,
+    VERDICTS,
+    Rules,
+    Sample,
+    Verdict,
+    Window,
+    judge,
+    judge_group,
+    moved_window,
+)
 
 PartitionKey: TypeAlias = tuple[str, str, int]
 
 RULES: Final = Rules()
 # Points of a group's lag for the trend and the sparkline.
 LAG_POINTS: Final = 30
+# Two runs at once may end in another order; a time that is further ahead is that of a clock that was set back since.
+_CLOCK_TOLERANCE_MS: Final = 60_000
+_LAG_UNKNOWN: Final = Verdict(VERDICTS["lag_unknown"], "lag_unknown", 0.0)
 _MOVES: Final = max(SAMPLE_POINTS, RULES.intervals)
 
 
@@ -57,21 +70,28 @@ class LagHistory:
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
 
     def observe(self, rows: Iterable[OffsetRow], at_ms: int) -> None:
-        """Add what a poll saw at a time; a time before the last one is ignored."""
+        """Add what a poll saw at a time; a time before the last one is ignored, unless the clock was set back.
+
+        A group with an unknown log end has no lag in total.
+        """
         totals: dict[str, int] = {}
+        incomplete: set[str] = set()
         for row in rows:
             if row.committed_offset is None:
                 continue
             key = (row.group, row.topic, row.partition)
             self._committed.add(key)
             if row.log_end_offset is None:
+                incomplete.add(row.group)
                 continue
             totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
             sample = Sample(row.committed_offset, row.log_end_offset, at_ms)
             self.partitions[key] = _add(self.partitions.get(key), sample)
         for group, lag in totals.items():
             before = self.lags.get(group, ())
-            if not before or before[-1][0] < at_ms:
+            if before and _is_from_the_future(before[-1][0], at_ms):
+                before = ()
+            if group not in incomplete and (not before or before[-1][0] < at_ms):
                 self.lags[group] = (*before, (at_ms, lag))[-LAG_POINTS:]
 
     def end_poll(self, groups: Iterable[str], *, unread: Collection[PartitionKey] = (), is_complete: bool) -> None:
@@ -105,7 +125,15 @@ class LagHistory:
         return moved
 
 
+def pace_without_samples(*, is_incomplete: bool) -> GroupPace:
+    """Return the pace of a group without a sample: it has no commit, or no log end is known."""
+    verdict = _LAG_UNKNOWN if is_incomplete else judge_group(())
+    return GroupPace(verdict, None, None, None, None, ())
+
+
 def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
+    if before is not None and _is_from_the_future(before.last.at_ms, sample.at_ms):
+        before = None
     if before is not None and sample.at_ms <= before.last.at_ms:
         return before
     # A log end that falls is the one of another log: the topic was recreated.
@@ -113,6 +141,10 @@ def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
         return PartitionHistory((sample,), (sample.end,), sample)
     moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
     return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
+
+
+def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
+    return before_ms - at_ms > _CLOCK_TOLERANCE_MS
 
 
 def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], ...]) -> GroupPace:

@@ -13,11 +13,12 @@ from kafka_groups.verdicts import Sample
 SCHEMA: Final = "kafka-groups/lag-history/1"
 
 
-def format_history(history: LagHistory, cluster_id: str) -> str:
-    """Return the text of the file, a line for each partition."""
+def format_history(history: LagHistory, cluster_id: str, isolation: str) -> str:
+    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends."""
     lags = {group: [list(point) for point in points] for group, points in history.lags.items()}
     count = len(history.partitions)
-    head = json.dumps({"schema": SCHEMA, "cluster_id": cluster_id, "partitions": count, "lags": lags})
+    names = {"schema": SCHEMA, "cluster_id": cluster_id, "isolation": isolation}
+    head = json.dumps({**names, "partitions": count, "lags": lags})
     lines = (
         json.dumps([*key, [_row(move) for move in found.moves], list(found.ends), _row(found.last)])
         for key, found in history.partitions.items()
@@ -25,17 +26,18 @@ def format_history(history: LagHistory, cluster_id: str) -> str:
     return "\n".join([head, *lines, ""])
 
 
-def read_history(text: str, *, name: str, cluster_id: str) -> LagHistory:
+def read_history(text: str, *, name: str, cluster_id: str, isolation: str | None = None) -> LagHistory:
     """Return the history in a file's text; an empty file has none.
 
-    Raises HistoryFileError for a file of another kind, of another cluster, or one that is damaged.
+    Raises HistoryFileError for a file of another kind, cluster or isolation level (None: any), and for a damaged one.
     """
     if not text.strip():
         return LagHistory()
     try:
         head, *lines = (json.loads(line) for line in text.splitlines())
-        schema, found_id, history = head["schema"], head["cluster_id"], _history(head, lines)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        schema, found_id, level = head["schema"], head["cluster_id"], head.get("isolation")
+        history = _history(head, lines)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a history of lag, or it is damaged; use another file, or remove it"
         raise HistoryFileError(msg) from error
     if schema != SCHEMA:
@@ -43,6 +45,10 @@ def read_history(text: str, *, name: str, cluster_id: str) -> LagHistory:
         raise HistoryFileError(msg)
     if found_id != cluster_id:
         msg = f"{name} is the history of cluster {found_id}, and this is {cluster_id}; use another file"
+        raise HistoryFileError(msg)
+    # A last stable offset below a log end would look like a log that was cut.
+    if isolation is not None and level != isolation:
+        msg = f"{name} is the history of --isolation {level}, and this is --isolation {isolation}; use another file"
         raise HistoryFileError(msg)
     return history
 

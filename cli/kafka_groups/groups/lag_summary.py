@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_history import GroupPace
+from kafka_groups.groups.lag_history import GroupPace, pace_without_samples
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.time_lag import NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
@@ -79,7 +79,8 @@ class LagRow(NamedTuple):
 
     def condition_values(self) -> Mapping[str, Any]:
         """Return the values that a condition compares, by field."""
-        return {**self._asdict(), "time_lag": self.time_lag_ms}
+        notes = None if self.note is None else tuple(self.note.split(","))
+        return {**self._asdict(), "time_lag": self.time_lag_ms, "note": notes}
 
 
 class GroupSummary(NamedTuple):
@@ -164,7 +165,7 @@ def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading
 
 def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
     if pace is None:
-        return group
+        pace = pace_without_samples(is_incomplete=INCOMPLETE in (group.total.note or "").split(","))
     total = group.total._replace(
         consume_rate=pace.consume_rate,
         produce_rate=pace.produce_rate,

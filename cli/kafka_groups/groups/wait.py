@@ -29,7 +29,7 @@ class WaitOutcome(NamedTuple):
 
 
 def wait_until(
-    read: Callable[[], LagReading],
+    read: Callable[[float | None], LagReading],
     condition: Condition,
     *,
     named: Collection[str],
@@ -40,13 +40,14 @@ def wait_until(
 ) -> WaitOutcome:
     """Read until the condition holds for every group, or until `limit_s` seconds have passed; None is no limit.
 
+    `read` receives the seconds that are left, None without a limit.
     A group that cannot be read, or that does not exist, does not fulfil the condition. A reading that fails as a whole
     is repeated, except the first one, which raises its AdminError. `report` receives the number of groups that fulfil
     the condition, and of all.
     """
     end = None if limit_s is None else clock() + limit_s
     interval = _FIRST_INTERVAL_S
-    outcome = _judge(read(), condition, named)
+    outcome = _judge(read(limit_s), condition, named)
     while True:
         total = len(outcome.reading.groups) + len(_unread(outcome.reading, named))
         report(total - len(outcome.unfulfilled), total)
@@ -56,7 +57,7 @@ def wait_until(
         pause(interval if remaining is None else min(interval, remaining))
         interval = min(interval * _GROWTH, _LONGEST_INTERVAL_S)
         try:
-            outcome = _judge(read(), condition, named)
+            outcome = _judge(read(None if end is None else end - clock()), condition, named)
         except AuthenticationFailedError:
             raise
         except AdminError as error:

@@ -23,6 +23,7 @@ class ProgressBar:
         self._screen = screen
         self._clock = clock
         self._started = clock()
+        self._is_disabled = False
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._opened = ExitStack()
@@ -35,7 +36,7 @@ class ProgressBar:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that `done` of `total` items of this kind are done."""
-        if not self._screen.err_is_terminal or self._clock() - self._started < _DELAY_S:
+        if self._is_disabled or not self._screen.err_is_terminal or self._clock() - self._started < _DELAY_S:
             return
         bar = self._bar or self._start()
         if what not in self._tasks:
@@ -49,6 +50,11 @@ class ProgressBar:
             self._bar = None
             self._tasks = {}
             self._opened.close()
+
+    def disable(self) -> None:
+        """Remove the bar, and draw none any more: the output itself shows that the work goes on."""
+        self.stop()
+        self._is_disabled = True
 
     def _start(self) -> Progress:
         from rich.console import Console
