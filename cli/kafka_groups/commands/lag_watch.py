@@ -44,8 +44,9 @@ def watch_lag(
     at the first poll that has it.
     """
     known_notes: set[str] = set()
-    session.end_progress()
-    session.progress = None
+    # The client reports its progress to the same bar.
+    if session.progress is not None:
+        session.progress.disable()
     with _open_display(session, options.columns, output_format) as show:
         done = 0
         while True:

@@ -26,16 +26,17 @@ class ProgressBar:
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._opened = ExitStack()
+        self._is_disabled = False
 
     def begin(self, what: str) -> None:
         """Draw at once, for work that certainly takes seconds, but an unknown number of them."""
-        if self._screen.err_is_terminal and what not in self._tasks:
+        if self._screen.err_is_terminal and not self._is_disabled and what not in self._tasks:
             bar = self._bar or self._start()
             self._tasks[what] = bar.add_task(what, total=None)
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that `done` of `total` items of this kind are done."""
-        if not self._screen.err_is_terminal or self._clock() - self._started < _DELAY_S:
+        if not self._screen.err_is_terminal or self._is_disabled or self._clock() - self._started < _DELAY_S:
             return
         bar = self._bar or self._start()
         if what not in self._tasks:
@@ -49,6 +50,11 @@ class ProgressBar:
             self._bar = None
             self._tasks = {}
             self._opened.close()
+
+    def disable(self) -> None:
+        """Remove the bar, and draw nothing from now on, because another display uses the terminal."""
+        self.stop()
+        self._is_disabled = True
 
     def _start(self) -> Progress:
         from rich.console import Console
