@@ -38,11 +38,15 @@ def test_verdicts_are_those_of_all_samples(stream: str, reads: float, commit_s: 
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_a_healthy_group_is_warned_of_in_at_most_one_percent_of_the_polls(stream: str) -> None:
+@pytest.mark.parametrize(("commit_s", "sample_s"), [(1, 5), (5, 1), (5, 2), (5, 15), (5, 60)])
+def test_a_healthy_group_is_warned_of_in_at_most_one_percent_of_the_polls(
+    stream: str, commit_s: float, sample_s: int
+) -> None:
     verdicts = []
     for seed in range(3):
         history = LagHistory()
-        for sample in simulate(Scenario(stream=stream, sample_s=5, evaluations=500, seed=seed)).samples:
+        scenario = Scenario(stream=stream, commit_s=commit_s, sample_s=sample_s, evaluations=500, seed=seed)
+        for sample in simulate(scenario).samples:
             history.observe([row(sample.offset, sample.end)], sample.at_ms)
             verdicts.append(history.paces()["g"].verdict.status)
     assert sum(each not in {"OK", "UNKNOWN"} for each in verdicts) <= len(verdicts) / 100
