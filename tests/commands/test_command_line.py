@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -212,3 +214,21 @@ def test_a_group_of_commands_without_a_command_prints_its_help(arguments: tuple[
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith("Usage: kafka-groups ")
     assert "; see" not in outcome.stderr
+
+
+def test_an_interrupt_while_modules_are_imported_ends_the_program_without_a_traceback() -> None:
+    program = """
+import sys
+
+class Interrupted:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted)
+from kafka_groups.__main__ import main
+main()
+"""
+    outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+    assert (outcome.returncode, outcome.stderr) == (130, "")

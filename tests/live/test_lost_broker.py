@@ -119,6 +119,20 @@ def test_after_a_lost_bootstrap_server_the_next_one_is_used(cluster: Cluster, gr
     assert (alone.out, len(alone.notes), alone.code) == ("", 1, 1)
 
 
+def test_a_partition_without_a_leader_makes_the_totals_incomplete_and_those_of_the_others_are_right(
+    cluster: Cluster, groups: list[str], topic: str
+) -> None:
+    result = _run_timed(cluster, "lag", groups[0], "--by", "partition", "--format", "json")
+    table = _run_timed(cluster, "lag", groups[0])
+
+    (found,) = result.json["groups"]
+    rows = {row["partition"]: (row["committed_offset"], row["lag"], row["note"]) for row in found["rows"]}
+    assert rows == {0: (1, 6, None), 1: (2, None, "incomplete"), 2: (3, 4, None)}
+    assert (found["lag"], found["partitions_behind"], found["note"]) == (10, 2, "incomplete")
+    assert f"partition {topic}-1: " in table.err
+    assert (len(table.notes), table.code, result.code) == (1, 3, 3)
+
+
 def test_a_partition_without_a_leader_delays_no_time_lag_of_others(
     cluster: Cluster, groups: list[str], topic: str
 ) -> None:

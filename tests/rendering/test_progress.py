@@ -84,6 +84,27 @@ def test_a_progress_bar_of_a_long_step_is_not_drawn_in_a_pipe(make_screen: MakeS
     assert written(screen.err) == ""
 
 
+def test_a_progress_bar_that_was_disabled_draws_nothing(make_screen: MakeScreen) -> None:
+    screen = make_screen(err_is_terminal=True)
+    bar = bar_after(screen, 5)
+    bar.disable()
+    bar.begin("starting Spark")
+    bar("reading groups", 1, 2)
+    assert written(screen.err) == ""
+
+
+def test_a_watch_draws_no_progress_on_the_terminal_of_its_table() -> None:
+    groups = {"g": Group(coordinator=1, state="Empty", commits={("t", 0): 1})}
+    master, slave = os.openpty()
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster:
+        bootstrap = str(cluster.brokers[1].endpoint)
+        command = [sys.executable, "-m", "kafka_groups", "lag", "--watch", "1s", "--samples", "2", "-b", bootstrap]
+        subprocess.run(command, stdout=slave, stderr=slave, check=True, env={**os.environ, "TERM": "xterm"})
+    os.close(slave)
+    drawn = read_terminal(master)
+    assert (drawn.count("\x1b[?25l"), "reading groups" in drawn, "Lag at " in drawn) == (1, False, True)
+
+
 def test_a_progress_bar_is_drawn_on_the_terminal_while_stderr_is_redirected_to_a_log(
     make_screen: MakeScreen, tmp_path: Path
 ) -> None:

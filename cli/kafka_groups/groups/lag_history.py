@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.model import OffsetRow
 from kafka_groups.verdicts import (
-    SAMPLE_POINTS,
+    COMPARED_POINTS,
     VERDICTS,
     Rules,
     Sample,
@@ -27,7 +28,8 @@ LAG_POINTS: Final = 30
 # Two runs at once may end in another order; a time that is further ahead is that of a clock that was set back since.
 _CLOCK_TOLERANCE_MS: Final = 60_000
 _LAG_UNKNOWN: Final = Verdict(VERDICTS["lag_unknown"], "lag_unknown", 0.0)
-_MOVES: Final = max(SAMPLE_POINTS, RULES.intervals)
+# More than a verdict takes: a slow growth has to be distinguished from the step of one commit.
+_MOVES: Final = 30
 
 
 class PartitionHistory(NamedTuple):
@@ -143,13 +145,32 @@ def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
     return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
 
 
+def _judge(partition: PartitionHistory) -> Verdict:
+    """Return the verdict, without WARN for a growth that one commit explains.
+
+    If a group commits about as often as it is polled, each poll sees another part of the time between two commits: the
+    lag that it sees grows by up to one commit, although the group keeps up.
+    """
+    verdict = judge(partition.window(), RULES)
+    if verdict.rule != "falling_behind" or _has_outgrown_a_commit(partition.moves):
+        return verdict
+    return replace(verdict, status=VERDICTS["keeping_up"], rule="keeping_up")
+
+
+def _has_outgrown_a_commit(moves: Sequence[Sample]) -> bool:
+    lags = [max(0, move.end - move.offset) for move in moves]
+    growth = sum(lags[-COMPARED_POINTS:]) - sum(lags[:COMPARED_POINTS])
+    largest = max((after.offset - before.offset for before, after in pairwise(moves)), default=0)
+    return growth > COMPARED_POINTS * largest
+
+
 def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
     return before_ms - at_ms > _CLOCK_TOLERANCE_MS
 
 
 def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], ...]) -> GroupPace:
     found = list(partitions)
-    verdict = judge_group(judge(each.window(), RULES) for each in found)
+    verdict = judge_group(map(_judge, found))
     consumed, produced = _rate(found, "offset"), _rate(found, "end")
     lag = lags[-1][1] if lags else 0
     catch_up_ms = None

@@ -30,7 +30,7 @@ class ProgressBar:
 
     def begin(self, what: str) -> None:
         """Draw at once, for work that certainly takes seconds, but an unknown number of them."""
-        if self._screen.err_is_terminal and what not in self._tasks:
+        if self._screen.err_is_terminal and not self._is_disabled and what not in self._tasks:
             bar = self._bar or self._start()
             self._tasks[what] = bar.add_task(what, total=None)
 

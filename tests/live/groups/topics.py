@@ -27,13 +27,18 @@ def unique_name(stem: str) -> str:
 
 
 def make_topic(
-    bootstrap: str, *, partitions: int = 1, records: int = 0, replicas: Sequence[Sequence[int]] | None = None
+    bootstrap: str,
+    *,
+    partitions: int = 1,
+    records: int = 0,
+    replicas: Sequence[Sequence[int]] | None = None,
+    name: str | None = None,
 ) -> str:
     """Create a topic with that many records in each partition; return its name once all partitions have leaders.
 
     `replicas` names the brokers of each partition; otherwise the controller places each on one broker.
     """
-    topic = unique_name("topic")
+    topic = name or unique_name("topic")
     new_topic = (
         NewTopic(topic, partitions, 1)
         if replicas is None
