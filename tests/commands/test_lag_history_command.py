@@ -168,7 +168,7 @@ def test_a_watch_that_is_terminated_keeps_the_history(
     history: History, mocker: MockerFixture, signal_name: str
 ) -> None:
     number = signal.Signals[signal_name]
-    mocker.patch("kafka_groups.commands.lag_watch.time.sleep", side_effect=lambda _: signal.raise_signal(number))
+    mocker.patch("kafka_groups.commands.lag_watch.pause", side_effect=lambda _: signal.raise_signal(number))
     outcome = run("lag", "--watch", "1s", "--history", str(history.file), "--format", "ndjson")
     assert outcome.exit_code == 143
     assert '"lost"' in history.file.read_text()

@@ -36,7 +36,7 @@ class Polls:
 def polls(mocker: MockerFixture) -> Polls:
     """Return polls without pauses."""
     polls = Polls()
-    mocker.patch("kafka_groups.commands.lag_watch.time.sleep", side_effect=polls.pause)
+    mocker.patch("kafka_groups.commands.lag_watch.pause", side_effect=polls.pause)
     return polls
 
 

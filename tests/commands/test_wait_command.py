@@ -37,7 +37,7 @@ class Clock:
 def clock(mocker: MockerFixture) -> Clock:
     """Return the clock of the command."""
     clock = Clock()
-    mocker.patch("kafka_groups.commands.wait.time.sleep", side_effect=clock.pause)
+    mocker.patch("kafka_groups.commands.wait.pause", side_effect=clock.pause)
     mocker.patch("kafka_groups.commands.wait.time.monotonic", side_effect=lambda: clock.now)
     return clock
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.commands.cluster_session import ClusterSession
+from kafka_groups.commands.signals import pause
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
@@ -70,7 +71,7 @@ def watch_lag(
             show(at, rows[: options.top], failures, notes)
             if options.polls is not None and done >= options.polls:
                 return rows, failures
-            time.sleep(max(0.0, options.interval_s - (time.monotonic() - started)))
+            pause(max(0.0, options.interval_s - (time.monotonic() - started)))
 
 
 @contextmanager

@@ -5,9 +5,12 @@ They are for commands that leave something behind if they end at once.
 
 from __future__ import annotations
 
+import select
 import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -62,6 +65,24 @@ def defer_signals() -> Iterator[StopRequest]:
             # A service manager ends the JVM at the same time; a failure after a signal is a consequence of it.
             request.raise_if_received()
             raise
+
+
+def pause(seconds: float) -> None:
+    """Sleep, unless a signal with a handler arrives: it ends the pause also if it comes just before `time.sleep` would.
+
+    Python runs handlers between its instructions, so a sleep that begins after the signal would take its whole time.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        time.sleep(seconds)
+        return
+    receiver, sender = socket.socketpair()
+    with receiver, sender:
+        sender.settimeout(0)
+        previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+        try:
+            select.select([receiver], [], [], seconds)
+        finally:
+            signal.set_wakeup_fd(previous)
 
 
 def save_sigint_handler() -> Callable[[], None]:

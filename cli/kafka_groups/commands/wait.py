@@ -13,7 +13,7 @@ from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
 from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
-from kafka_groups.commands.signals import raise_on_sigterm
+from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
@@ -86,7 +86,7 @@ def wait(
             named=_required(selectors),
             limit_s=limit_s,
             clock=time.monotonic,
-            pause=time.sleep,
+            pause=pause,
             report=partial(_report, session),
         )
         _write(session, columns, outcome)
