@@ -158,7 +158,7 @@ def lag(
             if options is not None:
                 _watch(session, options, history, read, rows, output_format=output_format)
                 return
-            reading = read(history, time.time_ns() // 1_000_000)
+            reading = read(history if has_pace else None, time.time_ns() // 1_000_000)
             reading = with_pace(reading, history.paces()) if has_pace else reading
             session.print_notes(reading.notes)
             rows += _rows(key, reading.groups)
@@ -174,19 +174,21 @@ def _read(
     output: LagOutput,
     isolation_level: IsolationLevel,
     is_repeated: bool,
-    history: LagHistory,
+    history: LagHistory | None,
     at_ms: int,
 ) -> LagReading:
-    """Read once, and add what was seen to the history, without what was deleted since the last poll."""
+    """Read once, and add what was seen to the history, if one is kept, without what was deleted since the last poll."""
     reading = read_lag(
         session.admin,
         selectors,
         by=output.key,
         isolation_level=isolation_level,
         with_time=output.with_time,
-        observe=partial(history.observe, at_ms=at_ms),
+        observe=partial(history.observe, at_ms=at_ms) if history is not None else None,
         deadline=session.deadline.renew() if is_repeated else session.deadline,
     )
+    if history is None:
+        return reading
     failures = reading.failures
     history.end_poll(
         (group.total.group for group in reading.groups),

@@ -109,7 +109,7 @@ def read_lag(
     by: LagKey = LagKey.GROUP,
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     with_time: bool = False,
-    observe: Callable[[Sequence[OffsetRow]], None] = lambda _rows: None,
+    observe: Callable[[Sequence[OffsetRow]], None] | None = None,
     deadline: Deadline | None = None,
 ) -> LagReading:
     """Read the lag of the selected groups, all groups if none is selected, from one round of batched requests.
@@ -130,7 +130,8 @@ def read_lag(
     groups = []
     for group, description in described.descriptions.items():
         partitions = described.rows(group)
-        observe(partitions)
+        if observe is not None:
+            observe(partitions)
         groups.append(summarize_lag(description, partitions, by, isolation_level, time_lags))
     return LagReading(
         groups=tuple(sorted(groups, key=lambda group: _order(group.total))),
@@ -216,17 +217,11 @@ def _sum(
     group: GroupDescription, rows: Sequence[OffsetRow], isolation_level: IsolationLevel, time_lags: TimeLags | None
 ) -> LagRow:
     """Return the totals of partitions. A negative lag counts as 0, so that it hides no other partition's lag."""
-    known = [row.lag for row in rows if row.lag is not None]
-    margins = [
-        (row.committed_offset - row.log_start_offset, row)
-        for row in rows
-        if row.committed_offset is not None and row.log_start_offset is not None
-    ]
-    shares = [share for margin, row in margins if (share := _percent(margin, row)) is not None]
+    totals = _total(rows)
     notes = {
-        DATA_LOSS: any(margin < 0 for margin, _ in margins),
-        BEYOND_END: any(each < 0 for each in known),
-        INCOMPLETE: any(row.log_end_offset is None for row in rows),
+        DATA_LOSS: totals.lost > 0,
+        BEYOND_END: totals.is_beyond_end,
+        INCOMPLETE: totals.is_incomplete,
     }
     time_lag = NOT_MEASURED if time_lags is None else time_lag_of(rows, time_lags)
     return LagRow(
@@ -241,12 +236,12 @@ def _sum(
         committed_offset=None,
         log_start_offset=None,
         log_end_offset=None,
-        lag=sum(max(each, 0) for each in known) if known else None,
-        partitions_behind=sum(each > 0 for each in known),
-        uncommitted_partitions=sum(row.committed_offset is None for row in rows),
-        messages_lost=sum(max(-margin, 0) for margin, _ in margins) if margins else None,
-        retention_margin=min(max(margin, 0) for margin, _ in margins) if margins else None,
-        retention_margin_percent=min(shares) if shares else None,
+        lag=totals.lag,
+        partitions_behind=totals.behind,
+        uncommitted_partitions=totals.uncommitted,
+        messages_lost=None if totals.margin is None else totals.lost,
+        retention_margin=None if totals.margin is None else max(totals.margin, 0),
+        retention_margin_percent=None if totals.share is None else round(100 * min(max(totals.share, 0.0), 1.0), 1),
         note=",".join((*(word for word, holds in notes.items() if holds), *time_lag.notes)) or None,
         time_lag_ms=time_lag.ms,
         time_lag_quality=time_lag.quality,
@@ -254,8 +249,42 @@ def _sum(
     )
 
 
-def _percent(margin: int, row: OffsetRow) -> float | None:
-    if row.log_end_offset is None or row.log_start_offset is None or row.log_end_offset <= row.log_start_offset:
-        return None
-    share = 100 * margin / (row.log_end_offset - row.log_start_offset)
-    return round(min(max(share, 0.0), 100.0), 1)
+class _Totals(NamedTuple):
+    """The totals of partitions; `margin` and `share` are the smallest ones, None if none is known."""
+
+    lag: int | None
+    behind: int
+    uncommitted: int
+    lost: int
+    margin: int | None
+    share: float | None
+    is_beyond_end: bool
+    is_incomplete: bool
+
+
+def _total(rows: Sequence[OffsetRow]) -> _Totals:
+    """Return the totals, in one pass: a cluster has hundreds of thousands of rows."""
+    lag: int | None = None
+    behind = uncommitted = lost = 0
+    margin: int | None = None
+    share: float | None = None
+    is_beyond_end = is_incomplete = False
+    for row in rows:
+        committed, end, each_lag, start = row.committed_offset, row.log_end_offset, row.lag, row.log_start_offset
+        is_incomplete = is_incomplete or end is None
+        if committed is None:
+            uncommitted += 1
+            continue
+        if each_lag is not None:
+            lag = (lag or 0) + (max(0, each_lag))
+            behind += each_lag > 0
+            is_beyond_end = is_beyond_end or each_lag < 0
+        if start is None:
+            continue
+        each = committed - start
+        lost -= min(0, each)
+        margin = each if margin is None or each < margin else margin
+        if end is not None and end > start:
+            each_share = each / (end - start)
+            share = each_share if share is None or each_share < share else share
+    return _Totals(lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)
