@@ -159,13 +159,15 @@ def _identity(change: Change) -> MemberIdentity:
 
 
 def _key(change: Change) -> TopicPartition:
-    assert change.key is not None
-    return change.key
+    key = change.key
+    assert key is not None
+    return key
 
 
 def _after(change: Change) -> CommittedOffset:
-    assert change.after is not None
-    return change.after
+    after = change.after
+    assert after is not None
+    return after
 
 
 def _failures_by_group(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, list[Failure | None]]:

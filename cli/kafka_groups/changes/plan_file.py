@@ -85,7 +85,7 @@ def read_plan(text: str, *, name: str) -> Plan:
 
 def change_document(change: Change) -> dict[str, Any]:
     """Return a change as a JSON object with every key."""
-    return {key: getattr(change, key) for key in _KEYS}
+    return change._asdict()
 
 
 def read_change(document: object, where: str) -> Change:

@@ -111,11 +111,12 @@ def _check_group(current: CurrentGroup, planned: Sequence[Change], *, force: boo
 
 
 def _check_commit(current: CurrentGroup, change: Change, *, force: bool) -> Failure | None:
-    if change.key is None:
+    key = change.key
+    if key is None:
         return None
-    if change.key in current.unreadable:
-        return current.unreadable[change.key]
-    commit = current.offsets.get(change.key)
+    if key in current.unreadable:
+        return current.unreadable[key]
+    commit = current.offsets.get(key)
     if force or commit == change.before:
         return None
-    return refuse(change.group, describe_difference(change.before, commit), change.key)
+    return refuse(change.group, describe_difference(change.before, commit), key)
