@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import Final
 
 from .change_programs import CHANGES, DELETE, RESET, GroupChange
@@ -20,6 +21,7 @@ ROUND_TRIP_MS: Final = 20
 LIST: Final = "list"
 DESCRIBE: Final = "describe --all-groups"
 _FEW: Final = 1_000
+_SETTLE_S: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +134,8 @@ def measure_scenario(scenario: Scenario, bootstrap: str, plan: RunPlan, *, scrat
         def run_once(program: Program, through: str, text: str) -> Run:
             if scenario.change is not None:
                 scenario.change.prepare(bootstrap, scenario.groups)
+                # The brokers still replicate and compile what the preparation asked of them.
+                sleep(_SETTLE_S)
             plan.report(text)
             run = run_checked(program, through, expected=expected, scratch=scratch)
             if scenario.change is not None:

@@ -15,7 +15,7 @@ import pytest
 from kafka_groups.changes import journal
 from kafka_groups.changes.change import Outcome, Status
 from kafka_groups.changes.journal import JournalWriter, begin_run, journal_directory
-from kafka_groups.changes.plan_file import change_document
+from kafka_groups.changes.plan_file import brief_change_document
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
@@ -75,7 +75,7 @@ def test_the_run_and_its_changes_are_written_first(tmp_path: Path) -> None:
         "undoes": "x",
         "changes": 2,
     }
-    assert lines_of(tmp_path) == [head, *map(change_document, CHANGES[:2])]
+    assert lines_of(tmp_path) == [head, *map(brief_change_document, CHANGES[:2])]
 
 
 def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
     writer.finish()
     assert lines_of(tmp_path)[3:] == [
         {"change": 1, "status": "refused", "message": "the commit has changed"},
-        {"change": 0, "status": "done", "message": "", "note": "read back"},
+        {"change": 0, "status": "done", "note": "read back"},
         {"finished": True},
     ]
 

@@ -100,7 +100,7 @@ def _outcome(row: PlannedChange, made: Mapping[Change, Outcome]) -> Outcome:
     if row.refusal is not None:
         return Outcome(row.change, Status.REFUSED, row.note, row.refusal)
     outcome = made[row.change]
-    return outcome._replace(note=", ".join(filter(None, (row.note, outcome.note))))
+    return outcome._replace(note=", ".join(filter(None, (row.note, outcome.note)))) if row.note else outcome
 
 
 def _make(

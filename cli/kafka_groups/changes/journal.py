@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_groups.changes.change import Outcome, Plan
-from kafka_groups.changes.plan_file import change_document, format_time
+from kafka_groups.changes.plan_file import brief_change_document, format_time
 from kafka_groups.errors import JournalError
 
 SCHEMA: Final = "kafka-groups/journal/1"
@@ -110,7 +110,7 @@ def begin_run(
         try:
             try:
                 os.fchmod(descriptor, 0o600)
-                _write(descriptor, [head, *map(change_document, plan.changes)])
+                _write(descriptor, [head, *map(brief_change_document, plan.changes)])
             finally:
                 os.close(descriptor)
             _sync(directory)
@@ -133,9 +133,12 @@ def reason_of(error: OSError) -> str:
 
 
 def _outcome_document(index: int, outcome: Outcome) -> dict[str, Any]:
-    message = outcome.failure.message if outcome.failure is not None else ""
-    document = {"change": index, "status": outcome.status, "message": message}
-    return {**document, "note": outcome.note} if outcome.note else document
+    document: dict[str, Any] = {"change": index, "status": outcome.status}
+    if outcome.failure is not None:
+        document["message"] = outcome.failure.message
+    if outcome.note:
+        document["note"] = outcome.note
+    return document
 
 
 def _create_directory(directory: Path) -> None:

@@ -88,6 +88,11 @@ def change_document(change: Change) -> dict[str, Any]:
     return change._asdict()
 
 
+def brief_change_document(change: Change) -> dict[str, Any]:
+    """Return a change as a JSON object without the keys that are null, which `read_change` does not need."""
+    return {key: value for key, value in change._asdict().items() if value is not None}
+
+
 def read_change(document: object, where: str) -> Change:
     """Return the change of a JSON object; a missing key is null.
 

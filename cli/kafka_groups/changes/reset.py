@@ -169,8 +169,8 @@ def _plan_partition(
     request: ResetRequest, current: CurrentGroup, key: TopicPartition, row: Change | None, logs: _Logs
 ) -> PlannedChange:
     commit = current.offsets.get(key)
-    change = to_change(Action.COMMIT, current.group, key, commit)
     if key in logs.failed:
+        change = to_change(Action.COMMIT, current.group, key, commit)
         return PlannedChange(change, logs.failed[key].message, logs.failed[key]._replace(group=current.group))
     start, end = logs.starts.get(key), logs.ends.get(key)
     found = row.new_offset if row is not None else logs.found.get(key)
@@ -183,21 +183,21 @@ def _plan_partition(
     if row is not None and is_plan and not request.force and row.before != commit:
         target = Refusal(describe_difference(row.before, commit))
     if isinstance(target, Refusal):
+        change = to_change(Action.COMMIT, current.group, key, commit)
         return PlannedChange(change, target.message, refuse(current.group, target.message, key))
-    return PlannedChange(_with_new(change, target.offset, row if is_plan else None), target.note)
+    new = _new_commit(commit, target.offset, row if is_plan else None)
+    return PlannedChange(to_change(Action.COMMIT, current.group, key, commit, new), target.note)
 
 
-def _with_new(change: Change, offset: int, row: Change | None) -> Change:
-    """Return the change with its new commit; `row` is that of a plan, which has the new metadata, too."""
-    if change.committed_offset == offset and row is None:
+def _new_commit(commit: CommittedOffset | None, offset: int, row: Change | None) -> CommittedOffset:
+    """Return the commit of a new offset; `row` is that of a plan, which has the new metadata, too."""
+    if commit is not None and commit.offset == offset and row is None:
         # The commit stays as it is, with its metadata.
-        return change._replace(new_offset=offset, new_leader_epoch=change.leader_epoch, new_metadata=change.metadata)
+        return commit
     if row is None or row.new_offset != offset:
         # As with Kafka's tool, a reset commits no leader epoch, and empty metadata.
-        return change._replace(new_offset=offset, new_metadata="")
-    return change._replace(
-        new_offset=offset, new_leader_epoch=row.new_leader_epoch, new_metadata=row.new_metadata or ""
-    )
+        return CommittedOffset(offset, None, "")
+    return CommittedOffset(offset, row.new_leader_epoch, row.new_metadata or "")
 
 
 def _unreadable(request: ResetRequest, current: CurrentGroup, named: Iterable[TopicPartition]) -> Iterable[Failure]:

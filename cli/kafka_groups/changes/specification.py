@@ -152,4 +152,4 @@ def find_target(specification: Specification, position: Position) -> Target | Re
         notes.append("unchanged")
     if position.log_start_offset == position.log_end_offset:
         notes.append("empty partition")
-    return Target(target.offset, ", ".join(notes))
+    return Target(target.offset, ", ".join(notes)) if notes else target

@@ -55,9 +55,10 @@ def _check_rows(
     rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
     for row in rows:
         refusal = row.refusal or invalid.get(row.change)
-        yield row._replace(
-            change=_rebase(row.change, current) if rebases and not refusal else row.change, refusal=refusal
-        )
+        if rebases and not refusal:
+            yield row._replace(change=_rebase(row.change, current))
+        else:
+            yield row._replace(refusal=refusal) if refusal else row
 
 
 def deletions_of(current: CurrentGroup) -> list[Change]:

@@ -55,6 +55,9 @@ class AlterConsumerGroupOffsetsHandler(PartitionChangeHandler):
             for row in topic["partitions"]
         }
         result: ApiResult[str, Mapping[TopicPartition, Failure | None]] = ApiResult()
+        if self._complete(group, codes):
+            result.completed[group] = self._in_order(group)
+            return result
         requested = {codes.get(partition, 0) for partition in self._open_items(group)}
         if len(requested) == 1 and requested <= _OF_THE_GROUP:
             result.failed[group] = broker_error(requested.pop())

@@ -89,6 +89,14 @@ class GroupChangeHandler(ABC, Generic[T]):
         self._record(group, {item: missing if code is None else _error_of(code) for item, code in final.items()})
         return {code for code in requested.values() if code is not None and code in retriable}
 
+    def _complete(self, group: str, codes: Mapping[T, int]) -> bool:
+        """Store that all open items of a group were changed, if the response says so; return whether it does."""
+        items = self._open_items(group)
+        if any(codes.get(item) != 0 for item in items):
+            return False
+        self._outcomes.setdefault(group, {}).update(dict.fromkeys(items))
+        return True
+
     def _in_order(self, group: str) -> dict[T, Failure | None]:
         """Return what became of each item of a group that has no open ones."""
         return {item: self._outcomes[group][item] for item in self._items[group]}
