@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.groups.clients import run_command
+from tests.live.groups.clients import open_admin, run_command
 from tests.live.groups.contexts import enter_concurrently
 from tests.live.groups.members import empty, mixed, simple, stable
 from tests.live.groups.other_kinds import share, streams
@@ -78,3 +78,15 @@ def test_offsets_are_those_of_the_description_by_kafkas_tool(
     described = [row[:4] for row in sorted_words(theirs) if row[0] in names and row[3] != "-"]
     assert sorted(row[:4] for row in ours.rows[1:]) == described
     assert (ours.notes, ours.code) == ([f"Consumer group '{groups['mixed']}' has no committed offsets."], 0)
+
+
+def test_a_deletion_uses_the_version_with_messages_and_each_group_has_one(
+    kafka_4_4: Cluster, groups: dict[str, str]
+) -> None:
+    with open_admin(kafka_4_4.bootstrap) as admin:
+        failed = admin.delete_consumer_groups([groups["classic"], "absent"]).failed
+        versions = {version for name, version in admin.requests_sent if name == "DeleteGroups"}
+    assert versions == {3}
+    # 4.4.0 returns no message with these codes; then ours is shown.
+    found = [(failed[name].code, failed[name].message) for name in (groups["classic"], "absent")]
+    assert found == [(68, "the group is not empty: it has members"), (69, "there is no such group")]
