@@ -162,3 +162,22 @@ def test_a_group_that_falls_behind_is_warned_of(
         verdicts.append(history.paces()["g"].verdict.status)
     assert verdicts.index("WARN") < first
     assert verdicts[first:].count("WARN") >= share * len(verdicts[first:])
+
+
+def test_a_group_that_had_caught_up_and_falls_behind_again_is_warned_of_soon() -> None:
+    history, offset, end = LagHistory(), 0, 10_000
+    verdicts = []
+    for at in range(40):
+        # It reads much faster than is produced until it has caught up, and then a little slower.
+        end += 500
+        offset += 1_500 if at < 10 else 400
+        history.observe([row(offset, end)], at * 5_000)
+        verdicts.append(history.paces()["g"].verdict.status)
+    assert "WARN" not in verdicts[:12]
+    assert "WARN" in verdicts[:25]
+
+
+def test_rates_are_those_of_the_last_polls() -> None:
+    fast = [(at, 100 * at, 10_000) for at in range(20)]
+    slow = [(20 + at, 2_000 + at, 10_000) for at in range(12)]
+    assert observed(*fast, *slow).paces()["g"].consume_rate == 1.0

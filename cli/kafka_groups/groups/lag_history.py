@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.model import OffsetRow
 from kafka_groups.verdicts import (
     COMPARED_POINTS,
+    SAMPLE_POINTS,
     VERDICTS,
     Rules,
     Sample,
@@ -158,10 +159,13 @@ def _judge(partition: PartitionHistory) -> Verdict:
 
 
 def _has_outgrown_a_commit(moves: Sequence[Sample]) -> bool:
+    """Return whether the lag has grown by more than the largest commit since it was lowest, as means of a few polls."""
     lags = [max(0, move.end - move.offset) for move in moves]
-    growth = sum(lags[-COMPARED_POINTS:]) - sum(lags[:COMPARED_POINTS])
-    largest = max((after.offset - before.offset for before, after in pairwise(moves)), default=0)
-    return growth > COMPARED_POINTS * largest
+    sums = [sum(lags[at : at + COMPARED_POINTS]) for at in range(len(lags) - COMPARED_POINTS + 1)]
+    lowest = min(sums)
+    since = moves[len(sums) - 1 - sums[::-1].index(lowest) :]
+    largest = max(after.offset - before.offset for before, after in pairwise(since))
+    return sums[-1] - lowest > COMPARED_POINTS * largest
 
 
 def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
@@ -181,9 +185,10 @@ def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], .
 
 
 def _rate(partitions: Iterable[PartitionHistory], attribute: str) -> float | None:
+    spans = [(each.moves[-SAMPLE_POINTS:][0], each.last) for each in partitions]
     rates = [
-        1000 * (getattr(each.last, attribute) - getattr(each.moves[0], attribute)) / elapsed
-        for each in partitions
-        if (elapsed := each.last.at_ms - each.moves[0].at_ms) > 0
+        1000 * (getattr(last, attribute) - getattr(first, attribute)) / elapsed
+        for first, last in spans
+        if (elapsed := last.at_ms - first.at_ms) > 0
     ]
     return round(sum(rates), 1) if rates else None
