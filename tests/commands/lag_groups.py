@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.fakes.fake_admin import FakeCluster, member
+import json
+from typing import Any
+
+from tests.fakes.fake_admin import FakeCluster, member, run
 
 NOTE = "1 group of another kind is skipped (connect).\n"
 
@@ -16,3 +19,9 @@ def add_lag_groups(cluster: FakeCluster) -> None:
     cluster.add("connect-sink", state="Stable", protocol_type="connect")
     cluster.end("t", 100, 100, 100, starts=(0, 0, 0))
     cluster.end("u", 20, starts=(10,))
+
+
+def document_of(*arguments: str) -> dict[str, Any]:
+    """Return the JSON document that `lag` prints."""
+    document: dict[str, Any] = json.loads(run("lag", *arguments, "--format", "json").stdout)
+    return document

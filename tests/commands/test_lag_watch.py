@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,8 @@ import pytest
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member, pretend_terminal, run, unreachable
+from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.rendering.streams import read_terminal
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -102,18 +107,16 @@ def test_a_terminal_shows_the_last_poll_in_place(polls: Polls, cluster: FakeClus
     assert "UNKNOWN" in shown[2]
 
 
-def test_a_terminal_shows_no_progress_between_polls(cluster: FakeCluster, mocker: MockerFixture) -> None:
-    pretend_terminal(mocker, with_stderr=True)
-    mocker.patch("kafka_groups.rendering.progress._DELAY_S", 0)
-    read = cluster.admin.list_groups.side_effect
-
-    def report(**arguments: Any) -> Any:
-        cluster.client.call_args.kwargs["progress"]("fetching offsets", 1, 2)
-        return read(**arguments)
-
-    cluster.admin.list_groups.side_effect = report
-    outcome = run("lag", "--watch", "1s", "--samples", "2", COLUMNS="200", LINES="30", TERM="xterm")
-    assert (outcome.stderr, outcome.exit_code) == ("", 0)
+def test_a_watch_draws_no_progress_on_the_terminal_of_its_table() -> None:
+    groups = {"g": Group(coordinator=1, state="Empty", commits={("t", 0): 1})}
+    master, slave = os.openpty()
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster:
+        bootstrap = str(cluster.brokers[1].endpoint)
+        command = [sys.executable, "-m", "kafka_groups", "lag", "--watch", "1s", "--samples", "2", "-b", bootstrap]
+        subprocess.run(command, stdout=slave, stderr=slave, check=True, env={**os.environ, "TERM": "xterm"})
+    os.close(slave)
+    drawn = read_terminal(master)
+    assert (drawn.count("\x1b[?25l"), "reading groups" in drawn, "Lag at " in drawn) == (1, False, True)
 
 
 def test_rows_that_do_not_fit_the_window_are_counted(cluster: FakeCluster, mocker: MockerFixture) -> None:

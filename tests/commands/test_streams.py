@@ -85,6 +85,20 @@ def test_a_closed_pipe_does_not_hide_a_failed_check(arguments: str, code: int) -
     assert stderr.count("Error: ") == (code != 0)
 
 
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_a_closed_pipe_does_not_keep_metrics_from_their_file(tmp_path: Path, output: str) -> None:
+    file = tmp_path / "lag.prom"
+    many = CHECK.replace("main()", "for at in range(3_000): cluster.add(f'g{at}', commits={('t', 0): 60})\nmain()")
+    command = [sys.executable, "-c", many, "lag", "--metrics-file", str(file), "--format", output, "-b", "b1:9092"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == ("", 0)
+    assert file.read_text().count("_by_group_messages{") == 3_001
+    assert file.read_text().endswith("# EOF\n")
+
+
 def test_json_is_valid_on_a_stream_with_an_ascii_encoding() -> None:
     program = MANY_GROUPS.replace("50_000", "0").replace(
         "sys.argv[1:] =", "cluster.add('caf\\u00e9-\\U0001f680'); sys.argv[1:] ="

@@ -136,6 +136,13 @@ def test_an_absent_group_does_not_fulfil_the_condition(clock: Clock) -> None:
     assert sum(clock.pauses) == 5
 
 
+def test_groups_that_a_pattern_selects_are_no_notes_while_they_cannot_be_read(cluster: FakeCluster) -> None:
+    cluster.unfetchable["done"] = failure(group="done")
+    outcome = run("wait", "--match", ".*", "--until", "lag<=100", "--for", "1s")
+    assert "Waiting for" not in outcome.stderr
+    assert "Waiting for group 'done'" in run("wait", "done", "--until", "lag<=100", "--for", "1s").stderr
+
+
 def test_a_poll_takes_no_longer_than_the_wait_may(cluster: FakeCluster) -> None:
     cluster.admin.deadline.reset_mock()
     run("wait", "behind", "--until", "lag<=0", "--for", "5s")

@@ -253,10 +253,10 @@ def unreachable() -> AdminError:
     return ConnectionFailedError("no broker responded at b1:9092; is it running?")
 
 
-def pretend_terminal(mocker: MockerFixture, *, width: int = 200, with_stderr: bool = False) -> None:
-    """Let commands treat their stdout, or both streams, as a terminal without colours."""
+def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
+    """Let commands treat their stdout as a terminal without colours."""
 
     def look(_colour: str) -> Screen:
-        return inspect_streams("never")._replace(out_is_terminal=True, err_is_terminal=with_stderr, width=width)
+        return inspect_streams("never")._replace(out_is_terminal=True, width=width)
 
     mocker.patch("kafka_groups.commands.cluster_session.inspect_streams", side_effect=look)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen
 from tests.fakes.scripted_broker import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
-from tests.rendering.streams import written
+from tests.rendering.streams import read_terminal, written
 
 MakeScreen = Callable[..., Screen]
 
@@ -55,6 +54,7 @@ def test_a_progress_bar_that_is_disabled_is_erased_and_not_drawn_again(make_scre
     bar("fetching offsets", 3, 10)
     bar.disable()
     drawn = written(screen.err)
+    bar.begin("starting Spark")
     bar("fetching offsets", 4, 10)
     assert drawn.endswith("\x1b[2K")
     assert written(screen.err) == drawn
@@ -84,27 +84,6 @@ def test_a_progress_bar_of_a_long_step_is_not_drawn_in_a_pipe(make_screen: MakeS
     assert written(screen.err) == ""
 
 
-def test_a_progress_bar_that_was_disabled_draws_nothing(make_screen: MakeScreen) -> None:
-    screen = make_screen(err_is_terminal=True)
-    bar = bar_after(screen, 5)
-    bar.disable()
-    bar.begin("starting Spark")
-    bar("reading groups", 1, 2)
-    assert written(screen.err) == ""
-
-
-def test_a_watch_draws_no_progress_on_the_terminal_of_its_table() -> None:
-    groups = {"g": Group(coordinator=1, state="Empty", commits={("t", 0): 1})}
-    master, slave = os.openpty()
-    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}) as cluster:
-        bootstrap = str(cluster.brokers[1].endpoint)
-        command = [sys.executable, "-m", "kafka_groups", "lag", "--watch", "1s", "--samples", "2", "-b", bootstrap]
-        subprocess.run(command, stdout=slave, stderr=slave, check=True, env={**os.environ, "TERM": "xterm"})
-    os.close(slave)
-    drawn = read_terminal(master)
-    assert (drawn.count("\x1b[?25l"), "reading groups" in drawn, "Lag at " in drawn) == (1, False, True)
-
-
 def test_a_progress_bar_is_drawn_on_the_terminal_while_stderr_is_redirected_to_a_log(
     make_screen: MakeScreen, tmp_path: Path
 ) -> None:
@@ -118,17 +97,6 @@ def test_a_progress_bar_is_drawn_on_the_terminal_while_stderr_is_redirected_to_a
     drawn = read_terminal(master)
     assert ("starting Spark" in drawn, "3/8" in drawn) == (True, True)
     assert (tmp_path / "log").read_text() == ""
-
-
-def read_terminal(master: int) -> str:
-    """Return all that was written to a terminal whose other end is closed, and close it."""
-    drawn = ""
-    # The output arrives in pieces. Reading raises OSError at its end.
-    with suppress(OSError):
-        while piece := os.read(master, 100_000):
-            drawn += piece.decode(errors="replace")
-    os.close(master)
-    return drawn
 
 
 @pytest.mark.parametrize("output", ["table", "json", "csv"])

@@ -102,15 +102,17 @@ def _required(selectors: Selectors) -> list[str]:
 def _poll(
     session: ClusterSession, selectors: Selectors, with_time: bool, known: set[str], remaining_s: float | None
 ) -> LagReading:
-    """Read once, for as long as --timeout and --for allow. A group that cannot be read is noted once."""
+    """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
     # The session switches the garbage collector off, which suits a command that reads once.
     gc.collect()
     deadline = session.deadline.renew()
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
-    failed = [failure for failure in reading.failures if failure.group and failure.group not in known]
-    known.update(failure.group for failure in failed if failure.group)
+    # A name may be wrong; a pattern may select thousands that cannot be read.
+    named = {*selectors.named} - known
+    failed = [failure for failure in reading.failures if failure.group in named]
+    known |= {failure.group for failure in failed if failure.group is not None}
     session.print_notes(
         f"Waiting for group '{failure.group}': {failure.message} ({failure.name})" for failure in failed
     )

@@ -12,19 +12,25 @@ class PairWriter:
     """A writer that writes each group in two formats."""
 
     def __init__(self, first: Writer, second: Writer) -> None:
-        self._writers = (first, second)
+        self._first, self._second = first, second
+        # Once the reader of the first one has read enough, as `head` does.
+        self._broken: BrokenPipeError | None = None
 
     def add(self, entry: Entry) -> None:
-        """Write one more group in both."""
-        for writer in self._writers:
-            writer.add(entry)
+        """Write one more group in both; in the second one only, if nobody reads the first one any more."""
+        if self._broken is None:
+            try:
+                self._first.add(entry)
+            except BrokenPipeError as error:
+                self._broken = error
+        self._second.add(entry)
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """End both."""
+        """End both. Raises the BrokenPipeError of the first one."""
         known = list(failures)
-        first, second = self._writers
         try:
-            first.end(known, status=status)
+            if self._broken is not None:
+                raise self._broken
+            self._first.end(known, status=status)
         finally:
-            # The reader of the first one may have read enough, as `head` does.
-            second.end(known, status=status)
+            self._second.end(known, status=status)
