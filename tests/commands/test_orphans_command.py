@@ -181,3 +181,10 @@ def test_a_group_that_has_committed_since_the_plan_is_not_deleted(cluster: FakeC
     cluster.add("idle", commits={("t", 0): 3, ("u", 0): 5})
     outcome = run("delete", "--from-file", file, *EXECUTE)
     assert (outcome.exit_code, "its commits have changed since the plan" in outcome.stderr) == (1, True)
+
+
+def test_a_search_that_read_no_group_writes_no_plan(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text("older")
+    assert run("orphans", "nope", "--export", str(plan)).exit_code == 1
+    assert plan.read_text() == "older"

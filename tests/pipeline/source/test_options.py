@@ -85,7 +85,9 @@ def test_properties_that_librdkafka_does_not_take_are_told_without_their_values(
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC])
+@pytest.mark.parametrize(
+    "code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC]
+)
 def test_a_topic_that_is_unknown_for_a_moment_is_looked_for_again(code: int) -> None:
     assert type(source_error(KafkaError(code), {})) is UnreachableError
 
