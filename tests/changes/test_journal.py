@@ -85,10 +85,19 @@ def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
     writer.record([(0, Outcome(CHANGES[0], Status.DONE, note="read back"))])
     writer.finish()
     assert lines_of(tmp_path)[3:] == [
-        {"change": 1, "status": "refused", "message": "the commit has changed"},
-        {"change": 0, "status": "done", "note": "read back"},
+        {"changes": [1, 1], "status": "refused", "message": "the commit has changed"},
+        {"changes": [0, 0], "status": "done", "note": "read back"},
         {"finished": True},
     ]
+
+
+def test_equal_outcomes_of_changes_that_follow_each_other_are_one_line(tmp_path: Path) -> None:
+    writer = begin(tmp_path)
+    done, failed = Outcome(CHANGES[0], Status.DONE), Outcome(CHANGES[0], Status.FAILED, failure=Failure(None, "X", "x"))
+    noted = done._replace(note="read back")
+    writer.record(enumerate([done, done, done, failed, noted, noted]))
+    writer.record([(7, done), (9, done), (10, done)])
+    assert [line["changes"] for line in lines_of(tmp_path)[3:]] == [[0, 2], [3, 3], [4, 5], [7, 7], [9, 10]]
 
 
 def test_no_outcomes_are_no_write(tmp_path: Path) -> None:
@@ -139,7 +148,7 @@ def test_the_file_and_its_directories_are_on_the_disk_when_a_run_begins(
     files = {path.stat().st_ino: path.name for path in (tmp_path, *tmp_path.rglob("*"))}
     assert [files[each.st_ino] for each in synced] == [tmp_path.name, "state", name, "journal", name, name]
     content = (tmp_path / "state" / "journal" / name).read_bytes()
-    ends = [len(b"".join(content.splitlines(keepends=True)[:count])) for count in (3, 5, 6)]
+    ends = [len(b"".join(content.splitlines(keepends=True)[:count])) for count in (3, 4, 5)]
     assert [each.st_size for each in synced if files[each.st_ino] == name] == ends
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,10 @@ def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_run_is_finished_with_all_outcomes_and_its_last_line(runs: Journal) -> None:
     whole, without_end = runs.run(RESETS, DONE, FAILED, UNKNOWN), runs.run(RESETS, DONE, DONE, DONE, finish=False)
-    without_outcome = runs.run()
+    without_outcome = runs.run(RESETS, DONE, FAILED, DONE)
     path = runs.path(without_outcome)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if '"change": 1' not in line), encoding="utf-8")
+    path.write_text("".join(line for line in lines if '"changes": [1, 1]' not in line), encoding="utf-8")
     ids = (whole, without_end, without_outcome)
     assert [read_run(runs.directory, each).is_finished for each in ids] == [True, False, False]
     assert [runs.status(each) for each in ids] == ["done", "unfinished", "unfinished"]
@@ -53,7 +54,7 @@ def test_a_run_is_finished_with_all_outcomes_and_its_last_line(runs: Journal) ->
 def test_the_last_of_several_outcomes_counts(runs: Journal) -> None:
     run_id = runs.run(RESETS[:1], UNKNOWN)
     with runs.path(run_id).open("a") as file:
-        file.write('{"change": 0, "status": "done", "message": ""}\n')
+        file.write('{"changes": [0, 0], "status": "done", "message": ""}\n')
     assert read_run(runs.directory, run_id).outcomes[0].status is DONE
 
 
@@ -88,7 +89,8 @@ def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_was_cut_at_any_byte_is_listed(runs: Journal) -> None:
-    path = runs.path(runs.run(CHANGES))
+    # No two outcomes that follow each other are equal, so each has a line.
+    path = runs.path(runs.run(CHANGES, *islice(cycle((DONE, FAILED)), len(CHANGES))))
     content = path.read_bytes()
     lines = content.splitlines(keepends=True)
     begun_at, head_at = len(b"".join(lines[: 1 + len(CHANGES)])), len(lines[0])
@@ -118,11 +120,25 @@ def test_a_run_that_ended_in_its_first_line_has_the_time_of_its_id(runs: Journal
 
 @pytest.mark.parametrize(
     "line",
-    ["", "x", "5", "null", "[]", '{"change": 9, "status": "done"}', '{"change": 0, "status": "odd"}', "[" * 100_000],
-    ids=lambda line: line[:20],
+    [
+        "",
+        "x",
+        "5",
+        "null",
+        "[]",
+        '{"changes": 0, "status": "done"}',
+        '{"changes": [0], "status": "done"}',
+        '{"changes": [9, 9], "status": "done"}',
+        '{"changes": [0, 2], "status": "done"}',
+        '{"changes": [0, -1], "status": "done"}',
+        '{"changes": [0.0, 0.0], "status": "done"}',
+        '{"changes": [0, 0], "status": "odd"}',
+        "[" * 100_000,
+    ],
+    ids=lambda line: line[:40],
 )
 def test_a_malformed_outcome_is_an_outcome_that_is_not_known(runs: Journal, line: str) -> None:
-    run_id = runs.run(RESETS[:2])
+    run_id = runs.run(RESETS[:2], FAILED, DONE)
     path = runs.path(run_id)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:3], line, *lines[4:], ""]), encoding="utf-8")

@@ -138,15 +138,19 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
         members = {group: [_identity(change) for change in each] for group, each in by_group.items()}
         removed = admin.remove_members_from_consumer_group(members, timeout=deadline)
         return {change: _failure_of(removed, change, _identity(change)) for change in changes}
+    keys = {group: [_key(change) for change in each] for group, each in by_group.items()}
     if action is Action.DELETE_OFFSETS:
-        keys = {group: [_key(change) for change in each] for group, each in by_group.items()}
         results = admin.delete_consumer_group_offsets(keys, timeout=deadline)
     else:
         offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {
-            group: {_key(change): _after(change) for change in each} for group, each in by_group.items()
+            group: dict(zip(keys[group], map(_after, each), strict=True)) for group, each in by_group.items()
         }
         results = admin.alter_consumer_group_offsets(offsets, timeout=deadline)
-    return {change: _failure_of(results, change, _key(change)) for change in changes}
+    return {
+        change: _failure_of(results, change, key)
+        for group, each in by_group.items()
+        for change, key in zip(each, keys[group], strict=True)
+    }
 
 
 def _failure_of(results: Results[str, Mapping[K, Failure | None]], change: Change, key: K) -> Failure | None:

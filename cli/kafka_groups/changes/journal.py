@@ -11,13 +11,14 @@ import errno
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_groups.changes.change import Outcome, Plan
+from kafka_groups.changes.change import Outcome, Plan, Status
 from kafka_groups.changes.plan_file import brief_change_document, format_time
 from kafka_groups.errors import JournalError
 
@@ -38,9 +39,9 @@ class JournalWriter:
     def record(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
         """Append the outcomes of changes, by the index of the change, and wait until they are on the disk.
 
-        Raises JournalError if they cannot be written. The changes were made all the same, and a later call may succeed.
+        Equal outcomes of changes that follow each other are one line, which is nearly always the only one. Raises JournalError if they cannot be written. The changes were made all the same, and a later call may succeed.
         """
-        documents = [_outcome_document(index, outcome) for index, outcome in outcomes]
+        documents = list(_outcome_documents(outcomes))
         if documents:
             self._append(documents)
 
@@ -132,13 +133,23 @@ def reason_of(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _outcome_document(index: int, outcome: Outcome) -> dict[str, Any]:
-    document: dict[str, Any] = {"change": index, "status": outcome.status}
-    if outcome.failure is not None:
-        document["message"] = outcome.failure.message
-    if outcome.note:
-        document["note"] = outcome.note
-    return document
+def _outcome_documents(outcomes: Iterable[tuple[int, Outcome]]) -> Iterator[dict[str, Any]]:
+    """Yield equal outcomes of changes that follow each other, with the indexes of the first and the last."""
+    by_place = enumerate(outcomes)
+    for (status, note, message, _), alike in groupby(by_place, key=lambda each: _comparable(each[0], *each[1])):
+        indexes = [index for _, (index, _) in alike]
+        document: dict[str, Any] = {"changes": [indexes[0], indexes[-1]], "status": status}
+        if message is not None:
+            document["message"] = message
+        if note:
+            document["note"] = note
+        yield document
+
+
+def _comparable(place: int, index: int, outcome: Outcome) -> tuple[Status, str, str | None, int]:
+    """Return what outcomes have in common that share a line: their indexes follow each other."""
+    message = None if outcome.failure is None else outcome.failure.message
+    return outcome.status, outcome.note, message, index - place
 
 
 def _create_directory(directory: Path) -> None:

@@ -90,7 +90,7 @@ def change_document(change: Change) -> dict[str, Any]:
 
 def brief_change_document(change: Change) -> dict[str, Any]:
     """Return a change as a JSON object without the keys that are null, which `read_change` does not need."""
-    return {key: value for key, value in change._asdict().items() if value is not None}
+    return {key: value for key, value in zip(_KEYS, change, strict=True) if value is not None}
 
 
 def read_change(document: object, where: str) -> Change:

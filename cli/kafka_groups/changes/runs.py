@@ -225,9 +225,11 @@ def _read_outcomes(lines: Iterable[str], count: int) -> tuple[dict[int, Recorded
         with suppress(ValueError, RecursionError, TypeError, AttributeError):
             document = json.loads(line)
             has_end = has_end or document.get("finished") is True
-            if (index := document.get("change")) in range(count):
-                message, note = document.get("message") or "", document.get("note") or ""
-                outcomes[int(index)] = RecordedOutcome(Status(document.get("status")), str(message), str(note))
+            message, note = document.get("message") or "", document.get("note") or ""
+            outcome = RecordedOutcome(Status(document.get("status")), str(message), str(note))
+            first, last = document.get("changes")
+            if first in range(count) and last in range(first, count):
+                outcomes.update(dict.fromkeys(range(first, last + 1), outcome))
     return outcomes, has_end and len(outcomes) == count
 
 
