@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def begin(directory: Path, token: Callable[[], str] = lambda: "a3f9c1", count: i
     return begin_run(directory, command="reset", plan=plan(*CHANGES[:count]), clock=lambda: BEGUN, token=token)
 
 
-def lines_of(directory: Path) -> list[object]:
+def lines_of(directory: Path) -> list[dict[str, Any]]:
     """Return the lines of the only file."""
     (path,) = directory.iterdir()
     return [json.loads(line) for line in path.read_bytes().splitlines()]

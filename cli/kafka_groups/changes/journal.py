@@ -39,7 +39,8 @@ class JournalWriter:
     def record(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
         """Append the outcomes of changes, by the index of the change, and wait until they are on the disk.
 
-        Equal outcomes of changes that follow each other are one line, which is nearly always the only one. Raises JournalError if they cannot be written. The changes were made all the same, and a later call may succeed.
+        Equal outcomes of changes that follow each other are one line, nearly always the only one. Raises JournalError
+        if they cannot be written. The changes were made all the same, and a later call may succeed.
         """
         documents = list(_outcome_documents(outcomes))
         if documents:
