@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,12 +67,12 @@ def test_a_stopped_window_is_still_stopped_later(history: list[Commit], lag: int
     window = Window(tuple(history[-10:]), (30, 40), (), now, lag)
 
     if judge(window, Rules()).rule == "stopped":
-        assert judge(replace(window, now_ms=now + 1_000_000), Rules()).rule == "stopped"
+        assert judge(window._replace(now_ms=now + 1_000_000), Rules()).rule == "stopped"
 
 
 @given(commits, st.integers(1, 50))
 def test_commits_without_a_known_lag_are_neither_stalled_nor_falling_behind(history: list[Commit], lag: int) -> None:
-    unknown = [replace(commit, lag=None) for commit in history]
+    unknown = [commit._replace(lag=None) for commit in history]
     window = Window(unknown[-10:], (60,), (), unknown[-1].at_ms if unknown else 0, lag)
 
     assert judge(window, Rules()).rule in {"no_commits", "incomplete", "lag_unknown", "rewound"}
@@ -221,7 +219,7 @@ def test_the_kind_of_window_decides_how_many_points_are_enough() -> None:
     of_commits = Window([Commit(1, 0, 9), Commit(2, 1, 9)], (99,), GROWING, 2, 900)
 
     assert judge(of_commits, Rules()).rule == "falling_behind"
-    assert judge(replace(of_commits, is_sampled=True), Rules()).rule == "lag_unknown"
+    assert judge(of_commits._replace(is_sampled=True), Rules()).rule == "lag_unknown"
 
 
 BARS = [

@@ -7,7 +7,7 @@ commit ced55ba (Apache License 2.0), `tests` 0 to 15. A commit there has its lag
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kafka_groups.verdicts import Commit, Point, Rules, Window
 
@@ -57,7 +57,7 @@ def window(
 
 
 SAMPLED = window(*MOVING, at=points(*range(0, 1_200, 100)), is_sampled=True)
-CATCHING_UP = replace(SAMPLED, points=points(0, 0, 0, 0, 0, 0, 900, 850, 800, 700, 600, 500), current_lag=500)
+CATCHING_UP = SAMPLED._replace(points=points(0, 0, 0, 0, 0, 0, 900, 850, 800, 700, 600, 500), current_lag=500)
 
 OWN = (
     Case("nothing is committed", window(lag=None), "no_commits"),
@@ -132,9 +132,9 @@ OWN = (
     Case("four points", window(*MOVING, at=GROWING[1:]), "lag_unknown"),
     Case("twelve samples", SAMPLED, "falling_behind"),
     Case("samples of a burst, and the group catches up", CATCHING_UP, "keeping_up"),
-    Case("eleven samples", replace(SAMPLED, points=SAMPLED.points[1:]), "lag_unknown"),
-    Case("lag now as high as at the seventh sample", replace(SAMPLED, current_lag=600), "falling_behind"),
-    Case("lag now below that of the seventh sample", replace(SAMPLED, current_lag=599), "keeping_up"),
+    Case("eleven samples", SAMPLED._replace(points=SAMPLED.points[1:]), "lag_unknown"),
+    Case("lag now as high as at the seventh sample", SAMPLED._replace(current_lag=600), "falling_behind"),
+    Case("lag now below that of the seventh sample", SAMPLED._replace(current_lag=599), "keeping_up"),
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 # From the best to the worst.
 VERDICTS: Final = MappingProxyType(
@@ -63,8 +63,7 @@ LEAST_COMMITS: Final = 2
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit: its offset, its time, and the lag after it (None: no log end offset was known yet)."""
 
     offset: int
@@ -72,16 +71,14 @@ class Commit:
     lag: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnd:
+class LogEnd(NamedTuple):
     """A log end offset and when it was observed."""
 
     offset: int
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """A committed offset and the log end offset that were observed together."""
 
     offset: int
@@ -89,8 +86,7 @@ class Sample:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A log end offset, the lag of the group at the time of its observation, and from when on that lag is known."""
 
     end: int
@@ -98,8 +94,7 @@ class Point:
     known_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """The evidence on a partition at a time, everything ascending in time and of one log.
 
     `commits` are the last `intervals` ones, thinned. `ends` are the last `intervals` log end offsets until now.
@@ -113,6 +108,13 @@ class Window:
     now_ms: int
     current_lag: int | None
     is_sampled: bool = False
+
+
+class Evidence(NamedTuple):
+    """The part of a window of samples that changes with a commit alone."""
+
+    commits: Sequence[Commit]
+    points: Sequence[Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,7 @@ class Rules:
     min_distance_ms: int = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A verdict: its status, its rule, and the filled share of the window (of a group: the share of full windows)."""
 
     status: str
@@ -167,8 +168,16 @@ def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
     so its result depends on where it began to read. With fixed slots, late, replayed and split input give the same
     result. `commits` ascend in time.
     """
-    slots = (tuple(slot) for _, slot in groupby(commits, key=lambda commit: commit.at_ms // min_distance_ms))
-    return [Commit(slot[-1].offset, slot[0].at_ms, slot[-1].lag) for slot in slots]
+    slots: list[Commit] = []
+    open_slot = None
+    for commit in commits:
+        number = commit.at_ms // min_distance_ms
+        if number == open_slot:
+            slots[-1] = Commit(commit.offset, slots[-1].at_ms, commit.lag)
+        else:
+            slots.append(commit)
+        open_slot = number
+    return slots
 
 
 def lag_points(commits: Sequence[Commit], ends: Iterable[LogEnd]) -> list[Point]:
@@ -197,24 +206,22 @@ def moves(samples: Iterable[Sample]) -> list[Sample]:
     return [next(equal) for _, equal in groupby(samples, key=attrgetter("offset"))]
 
 
+def evidence_of(changes: Sequence[Sample], rules: Rules) -> Evidence:
+    """Return the part of a window that changes with a commit alone; `changes` are the `moves` of all samples."""
+    commits = [Commit(offset, at_ms, max(0, end - offset)) for offset, end, at_ms in changes]
+    points = [Point(end, max(0, end - offset), at_ms) for offset, end, at_ms in changes[-SAMPLE_POINTS:]]
+    return Evidence(thin(commits, rules.min_distance_ms)[-rules.intervals :], points)
+
+
 def sampled_window(samples: Sequence[Sample], rules: Rules) -> Window:
     """Return the evidence at the last one of a partition's samples, which ascend in time; there must be one."""
-    return moved_window(moves(samples), [sample.end for sample in samples], samples[-1], rules)
+    return moved_window(evidence_of(moves(samples), rules), [sample.end for sample in samples], samples[-1], rules)
 
 
-def moved_window(changes: Sequence[Sample], ends: Sequence[int], last: Sample, rules: Rules) -> Window:
-    """Return the evidence at the last sample; `changes` are the `moves` of all samples, `ends` their log ends."""
-    lags = [max(0, sample.end - sample.offset) for sample in changes]
-    commits = [Commit(sample.offset, sample.at_ms, lag) for sample, lag in zip(changes, lags, strict=True)]
-    points = [Point(sample.end, lag, sample.at_ms) for sample, lag in zip(changes, lags, strict=True)]
-    return Window(
-        commits=thin(commits, rules.min_distance_ms)[-rules.intervals :],
-        ends=ends[-rules.intervals :],
-        points=points[-SAMPLE_POINTS:],
-        now_ms=last.at_ms,
-        current_lag=last.end - last.offset,
-        is_sampled=True,
-    )
+def moved_window(evidence: Evidence, ends: Sequence[int], last: Sample, rules: Rules) -> Window:
+    """Return the evidence at the last sample; `ends` are the log ends of all samples, as many as the window has."""
+    lag = last.end - last.offset
+    return Window(evidence.commits, ends[-rules.intervals :], evidence.points, last.at_ms, lag, is_sampled=True)
 
 
 def _rule_of(window: Window, rules: Rules, complete: float) -> str:

@@ -20,6 +20,7 @@ from kafka_groups.rendering.writers import Entry, Writer
 from kafka_groups.settings import resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256
+_POLLS_BETWEEN_SEARCHES: Final = 100
 _INTERRUPTED: Final = Failure(
     code=None, name=INTERRUPTED, message="the command was interrupted before all results were written"
 )
@@ -40,6 +41,16 @@ class ClusterSession:
     printed: frozenset[Failure] = frozenset()
     written: int = 0
     is_ended: bool = False
+    polls: int = 0
+
+    def begin_poll(self) -> None:
+        """Search for reference cycles now and then, because the garbage collector is off.
+
+        A search of what a watch keeps takes a quarter of a poll's time, and finds nothing after the first one.
+        """
+        if self.polls % _POLLS_BETWEEN_SEARCHES == 0:
+            gc.collect()
+        self.polls += 1
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes on stderr."""

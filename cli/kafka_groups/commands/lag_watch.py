@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -50,8 +49,7 @@ def watch_lag(
         done = 0
         while True:
             started, at = time.monotonic(), datetime.now(UTC)
-            # The session switches the garbage collector off, which suits a command that reads once.
-            gc.collect()
+            session.begin_poll()
             rows: list[LagRow] = []
             failures: list[Failure] = []
             notes: list[str] = []

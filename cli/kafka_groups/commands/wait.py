@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from functools import partial
 from typing import Final
@@ -103,8 +102,7 @@ def _poll(
     session: ClusterSession, selectors: Selectors, with_time: bool, known: set[str], remaining_s: float | None
 ) -> LagReading:
     """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
-    # The session switches the garbage collector off, which suits a command that reads once.
-    gc.collect()
+    session.begin_poll()
     deadline = session.deadline.renew()
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))

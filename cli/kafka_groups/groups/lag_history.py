@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
@@ -12,10 +12,12 @@ from kafka_groups.verdicts import (
     COMPARED_POINTS,
     SAMPLE_POINTS,
     VERDICTS,
+    Evidence,
     Rules,
     Sample,
     Verdict,
     Window,
+    evidence_of,
     judge,
     judge_group,
     moved_window,
@@ -43,9 +45,9 @@ class PartitionHistory(NamedTuple):
     ends: tuple[int, ...]
     last: Sample
 
-    def window(self) -> Window:
-        """Return the evidence at the last sample."""
-        return moved_window(self.moves, self.ends, self.last, RULES)
+    def window(self, evidence: Evidence | None = None) -> Window:
+        """Return the evidence at the last sample; `evidence` is the part of it that the moves give, if it is known."""
+        return moved_window(evidence or evidence_of(self.moves, RULES), self.ends, self.last, RULES)
 
 
 class GroupPace(NamedTuple):
@@ -69,6 +71,10 @@ class LagHistory:
 
     partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    # What the moves of a partition give, which most polls leave as they are.
+    _evidence: dict[PartitionKey, tuple[tuple[Sample, ...], Evidence]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     # The partitions with a commit in the current poll.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
 
@@ -102,9 +108,11 @@ class LagHistory:
 
         If the poll was complete, it read all groups of the cluster, and the others were deleted, too.
         """
-        read = set(groups)
         kept = {*self._committed, *unread}
         self._committed = set()
+        if self.partitions.keys() <= kept:
+            return
+        read = set(groups)
         self.partitions = {
             key: found
             for key, found in self.partitions.items()
@@ -115,9 +123,14 @@ class LagHistory:
 
     def paces(self) -> Mapping[str, GroupPace]:
         """Return the pace of each group."""
-        by_group: dict[str, list[PartitionHistory]] = {}
-        for (group, _, _), found in self.partitions.items():
-            by_group.setdefault(group, []).append(found)
+        by_group: dict[str, list[tuple[PartitionHistory, Verdict]]] = {}
+        known, self._evidence = self._evidence, {}
+        for key, found in self.partitions.items():
+            moves, evidence = known.get(key, (None, None))
+            if moves is not found.moves or evidence is None:
+                evidence = evidence_of(found.moves, RULES)
+            self._evidence[key] = (found.moves, evidence)
+            by_group.setdefault(key[0], []).append((found, _judge(found, evidence)))
         return {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
 
     def moved_ms(self) -> Mapping[str, int]:
@@ -146,16 +159,16 @@ def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
     return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
 
 
-def _judge(partition: PartitionHistory) -> Verdict:
+def _judge(partition: PartitionHistory, evidence: Evidence) -> Verdict:
     """Return the verdict, without WARN for a growth that one commit explains.
 
     If a group commits about as often as it is polled, each poll sees another part of the time between two commits: the
     lag that it sees grows by up to one commit, although the group keeps up.
     """
-    verdict = judge(partition.window(), RULES)
+    verdict = judge(partition.window(evidence), RULES)
     if verdict.rule != "falling_behind" or _has_outgrown_a_commit(partition.moves):
         return verdict
-    return replace(verdict, status=VERDICTS["keeping_up"], rule="keeping_up")
+    return verdict._replace(status=VERDICTS["keeping_up"], rule="keeping_up")
 
 
 def _has_outgrown_a_commit(moves: Sequence[Sample]) -> bool:
@@ -172,10 +185,9 @@ def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
     return before_ms - at_ms > _CLOCK_TOLERANCE_MS
 
 
-def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], ...]) -> GroupPace:
-    found = list(partitions)
-    verdict = judge_group(map(_judge, found))
-    consumed, produced = _rate(found, "offset"), _rate(found, "end")
+def _pace(judged: Sequence[tuple[PartitionHistory, Verdict]], lags: tuple[tuple[int, int], ...]) -> GroupPace:
+    verdict = judge_group(verdict for _, verdict in judged)
+    consumed, produced = _rates([partition for partition, _ in judged])
     lag = lags[-1][1] if lags else 0
     catch_up_ms = None
     if consumed is not None and produced is not None and consumed > produced and lag > 0:
@@ -184,11 +196,12 @@ def _pace(partitions: Iterable[PartitionHistory], lags: tuple[tuple[int, int], .
     return GroupPace(verdict, consumed, produced, catch_up_ms, trend, tuple(lag for _, lag in lags))
 
 
-def _rate(partitions: Iterable[PartitionHistory], attribute: str) -> float | None:
-    spans = [(each.moves[-SAMPLE_POINTS:][0], each.last) for each in partitions]
-    rates = [
-        1000 * (getattr(last, attribute) - getattr(first, attribute)) / elapsed
-        for first, last in spans
-        if (elapsed := last.at_ms - first.at_ms) > 0
-    ]
-    return round(sum(rates), 1) if rates else None
+def _rates(partitions: Iterable[PartitionHistory]) -> tuple[float | None, float | None]:
+    """Return how much is committed and how much is produced, in messages a second; None after one sample."""
+    consumed, produced = [], []
+    for each in partitions:
+        first, last = each.moves[-SAMPLE_POINTS:][0], each.last
+        if (elapsed := last.at_ms - first.at_ms) > 0:
+            consumed.append(1000 * (last.offset - first.offset) / elapsed)
+            produced.append(1000 * (last.end - first.end) / elapsed)
+    return (round(sum(consumed), 1), round(sum(produced), 1)) if consumed else (None, None)
