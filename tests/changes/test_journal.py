@@ -16,7 +16,6 @@ import pytest
 from kafka_groups.changes import journal
 from kafka_groups.changes.change import Outcome, Status
 from kafka_groups.changes.journal import JournalWriter, begin_run, journal_directory
-from kafka_groups.changes.plan_file import brief_change_document
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
@@ -76,7 +75,8 @@ def test_the_run_and_its_changes_are_written_first(tmp_path: Path) -> None:
         "undoes": "x",
         "changes": 2,
     }
-    assert lines_of(tmp_path) == [head, *map(brief_change_document, CHANGES[:2])]
+    rows = [[0, 5, 2, "note", 9, 3, "restored", None, None], [1, None, None, None, 0, None, None, None, None]]
+    assert lines_of(tmp_path) == [head, {"action": "commit", "group": "g", "topic": "t", "rows": rows}]
 
 
 def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
     writer.record([(1, Outcome(CHANGES[1], Status.REFUSED, failure=refusal))])
     writer.record([(0, Outcome(CHANGES[0], Status.DONE, note="read back"))])
     writer.finish()
-    assert lines_of(tmp_path)[3:] == [
+    assert lines_of(tmp_path)[2:] == [
         {"changes": [1, 1], "status": "refused", "message": "the commit has changed"},
         {"changes": [0, 0], "status": "done", "note": "read back"},
         {"finished": True},
@@ -98,7 +98,7 @@ def test_equal_outcomes_of_changes_that_follow_each_other_are_one_line(tmp_path:
     noted = done._replace(note="read back")
     writer.record(enumerate([done, done, done, failed, noted, noted]))
     writer.record([(7, done), (9, done), (10, done)])
-    assert [line["changes"] for line in lines_of(tmp_path)[3:]] == [[0, 2], [3, 3], [4, 5], [7, 7], [9, 10]]
+    assert [line["changes"] for line in lines_of(tmp_path)[2:]] == [[0, 2], [3, 3], [4, 5], [7, 7], [9, 10]]
 
 
 def test_no_outcomes_are_no_write(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_file_and_its_directories_are_on_the_disk_when_a_run_begins(
     files = {path.stat().st_ino: path.name for path in (tmp_path, *tmp_path.rglob("*"))}
     assert [files[each.st_ino] for each in synced] == [tmp_path.name, "state", name, "journal", name, name]
     content = (tmp_path / "state" / "journal" / name).read_bytes()
-    ends = [len(b"".join(content.splitlines(keepends=True)[:count])) for count in (3, 4, 5)]
+    ends = [len(b"".join(content.splitlines(keepends=True)[:count])) for count in (2, 3, 4)]
     assert [each.st_size for each in synced if files[each.st_ino] == name] == ends
 
 
@@ -172,7 +172,7 @@ def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:7]))
     begin(tmp_path)
-    assert len(lines_of(tmp_path)) == 3
+    assert len(lines_of(tmp_path)) == 2
 
 
 @pytest.mark.parametrize("name", ["write", "fsync", "fchmod"])

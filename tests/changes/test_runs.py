@@ -12,6 +12,7 @@ import pytest
 
 from kafka_groups.changes.change import Outcome, Status
 from kafka_groups.changes.journal import begin_run
+from kafka_groups.changes.plan_file import change_documents
 from kafka_groups.changes.runs import RecordedOutcome, RunList, RunSummary, list_ids, list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
@@ -93,7 +94,7 @@ def test_a_journal_that_was_cut_at_any_byte_is_listed(runs: Journal) -> None:
     path = runs.path(runs.run(CHANGES, *islice(cycle((DONE, FAILED)), len(CHANGES))))
     content = path.read_bytes()
     lines = content.splitlines(keepends=True)
-    begun_at, head_at = len(b"".join(lines[: 1 + len(CHANGES)])), len(lines[0])
+    begun_at, head_at = len(b"".join(lines[: 1 + len([*change_documents(CHANGES)])])), len(lines[0])
     for size in range(len(content) + 1):
         path.write_bytes(content[:size])
         runs_, notes, _ = list_runs(runs.directory)
@@ -165,8 +166,11 @@ def _replaced(**values: object) -> Any:
         (0, _replaced(undoes=5), "its first line is malformed"),
         (0, _replaced(command=None), "its first line is malformed"),
         (0, _replaced(created_at="noon"), 'created_at is "noon"; it must be a time'),
-        (2, _replaced(partition=-1), ", line 3.partition is -1; it must be a whole number"),
-        (2, lambda _: 5, ", line 3 is 5; it must be an object"),
+        (2, _replaced(rows=[[-1, *[None] * 8]]), ", line 3.partition is -1; it must be a whole number"),
+        (2, _replaced(rows=[[0]]), "its name or a line is malformed"),
+        (2, _replaced(rows=[7]), "its name or a line is malformed"),
+        (2, _replaced(rows=None), "; it must be an object with rows"),
+        (2, lambda _: 5, ", line 3 is 5; it must be an object with rows"),
     ],
 )
 def test_a_malformed_journal_is_skipped_with_a_note(runs: Journal, number: int, change: Any, reason: str) -> None:

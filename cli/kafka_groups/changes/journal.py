@@ -1,7 +1,7 @@
 """The journal of changes: one JSON Lines file for each run, with the state before it and the outcome of each change.
 
-The first line describes the run, each of the next lines is a change, then come outcomes, and the last line says that
-the run finished. The run and its changes are on the disk before anything is changed; outcomes are appended. `runs`
+The first line describes the run, the next lines are its changes, then come outcomes, and the last line says that the
+run finished. The run and its changes are on the disk before anything is changed; outcomes are appended. `runs`
 reads the files.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_groups.changes.change import Outcome, Plan, Status
-from kafka_groups.changes.plan_file import brief_change_document, format_time
+from kafka_groups.changes.plan_file import change_documents, format_time
 from kafka_groups.errors import JournalError
 
 SCHEMA: Final = "kafka-groups/journal/1"
@@ -112,7 +112,7 @@ def begin_run(
         try:
             try:
                 os.fchmod(descriptor, 0o600)
-                _write(descriptor, [head, *map(brief_change_document, plan.changes)])
+                _write(descriptor, [head, *change_documents(plan.changes)])
             finally:
                 os.close(descriptor)
             _sync(directory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_groups.changes.change import Change, Plan, Status
 from kafka_groups.changes.journal import ID_TIME, SCHEMA, SUFFIX, reason_of
-from kafka_groups.changes.plan_file import read_change, read_time
+from kafka_groups.changes.plan_file import read_changes, read_time
 from kafka_groups.errors import JournalError, PlanFileError
 
 RunStatus: TypeAlias = Literal["done", "undone", "unfinished"]
@@ -178,14 +178,14 @@ def _read_file(directory: Path, run_id: str) -> tuple[RunSummary, Run | None]:
         if not lines:
             return RunSummary(run_id, started_at, "", "", (), 0, "unfinished", None), None
         head = _read_head(json.loads(lines[0]), path)
-        undoes, count, rest = head["undoes"], head["changes"], lines[1:]
-        changes = tuple(read_change(json.loads(line), f"{path}, line {at}") for at, line in enumerate(rest[:count], 2))
+        undoes, count = head["undoes"], head["changes"]
+        changes, rest = _read_changes(lines, count, path)
     except OSError as error:
         msg = f"{path} cannot be read: {reason_of(error)}"
         raise JournalError(msg) from error
     except PlanFileError as error:
         raise JournalError(str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         msg = f"{path} is not the journal of a run: its name or a line is malformed"
         raise JournalError(msg) from error
     created_at, command = read_time(head["created_at"], str(path)), head["command"]
@@ -195,7 +195,7 @@ def _read_file(directory: Path, run_id: str) -> tuple[RunSummary, Run | None]:
     summary = RunSummary(run_id, created_at, command, head["cluster_id"], groups, number, "unfinished", undoes)
     if not is_whole:
         return summary, None
-    outcomes, is_finished = _read_outcomes(rest[count:], count)
+    outcomes, is_finished = _read_outcomes(rest, count)
     plan = Plan(head["cluster_id"], created_at, changes)
     run = Run(run_id, command, created_at, plan, undoes, outcomes, is_finished)
     return summary._replace(is_undoable=bool(run.changed())), run
@@ -215,6 +215,16 @@ def _read_head(head: Any, path: Path) -> dict[str, Any]:
         raise PlanFileError(msg)
     read_time(head["created_at"], f"{path}: created_at")
     return head
+
+
+def _read_changes(lines: Sequence[str], count: int, path: Path) -> tuple[tuple[Change, ...], Sequence[str]]:
+    """Return the changes, fewer than `count` if the journal ends before, and the lines after them."""
+    changes: list[Change] = []
+    at = 1
+    while len(changes) < count and at < len(lines):
+        at += 1
+        changes += read_changes(json.loads(lines[at - 1]), f"{path}, line {at}")
+    return tuple(changes), lines[at:]
 
 
 def _read_outcomes(lines: Iterable[str], count: int) -> tuple[dict[int, RecordedOutcome], bool]:
