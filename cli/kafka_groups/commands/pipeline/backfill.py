@@ -14,11 +14,9 @@ from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
-    TableFormat,
     data_dir_option,
     duration_option,
     past_option,
-    table_format_option,
 )
 from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -37,7 +35,6 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 
 @click.command(short_help="Look up past log end offsets.")
 @data_dir_option
-@table_format_option
 @past_option("--since", default="7d", about="Length of the period until now.")
 @duration_option("--interval", default="60s", about="Interval between two times, at least 1s.")
 @click.option(
@@ -48,7 +45,6 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 def backfill(
     *,
     data_dir: str,
-    table_format: TableFormat,
     since: float,
     interval: float,
     topics: tuple[str, ...],
@@ -83,7 +79,7 @@ def backfill(
         from kafka_groups.pipeline.storage import check_storage
         from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        storage = check_storage(data_dir)
         until_ms, step_ms = now_ms(), round(interval * _MS)
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()

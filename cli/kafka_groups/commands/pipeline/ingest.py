@@ -11,7 +11,7 @@ from kafka_groups.commands.connection_options import Connection, connection_opti
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
-from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option
+from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.commands.signals import defer_signals
@@ -25,7 +25,6 @@ _DEFAULT_INTERVAL_S = 30.0
 
 @click.command(short_help="Read the new records of __consumer_offsets.")
 @data_dir_option
-@table_format_option
 @click.option("--once", is_flag=True, help="End when the new records are read. [default]")
 @click.option("--continuous", is_flag=True, help="Read until interrupted.")
 @duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
@@ -41,7 +40,6 @@ _DEFAULT_INTERVAL_S = 30.0
 def ingest(
     *,
     data_dir: str,
-    table_format: TableFormat,
     once: bool,
     continuous: bool,
     interval: float | None,
@@ -78,7 +76,7 @@ def ingest(
         from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)
-        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        storage = check_storage(data_dir)
         with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
             run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:

@@ -1,10 +1,9 @@
-"""Options that the pipeline's commands share: the directory of tables, the table format, durations."""
+"""Options that the pipeline's commands share: the directory of tables, and durations."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -16,17 +15,8 @@ from kafka_groups.settings.values import LONGEST_S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TABLE_FORMATS: Final = ("parquet", "delta")  # the same as in pipeline.storage, whose import takes long
 # A limit of 20 years: counted back from now, such a period still begins after 1970.
 _LONGEST_PAST_S: Final = 20 * LONGEST_S
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableFormat:
-    """The required format of the tables (None: any), and the default format of a new directory."""
-
-    required: str | None
-    default: str
 
 
 def data_dir_option(function: F) -> F:
@@ -37,18 +27,6 @@ def data_dir_option(function: F) -> F:
 def optional_data_dir_option(function: F) -> F:
     """Add the option --data-dir; the command gets it as `data_dir`, or None."""
     return _data_dir_option(function, callback=_given)
-
-
-def table_format_option(function: F) -> F:
-    """Add the option --table-format; the command gets it as `table_format`, a TableFormat."""
-    return click.option(
-        "--table-format",
-        type=click.Choice(_TABLE_FORMATS),
-        callback=_table_format,
-        help="Table format of a new directory; an existing directory must have this format. delta needs "
-        "the extra delta (in a clone: pip install '.[delta]'). [env: KAFKA_GROUPS_TABLE_FORMAT, for new ones only; "
-        "default: parquet]",
-    )(function)
 
 
 def duration_option(
@@ -70,7 +48,7 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
         metavar="DIR",
         callback=callback,
         shell_complete=offer("directories"),
-        help="Directory of the tables, a path or a URI; ingest, sample and backfill create it. "
+        help="Directory of the tables; ingest, sample and backfill create it. "
         "[env: KAFKA_GROUPS_DATA_DIR]",
     )(function)
 
@@ -87,14 +65,6 @@ def _required(context: click.Context, parameter: click.Parameter, value: str | N
             "no directory of tables is named; give --data-dir DIR, or set KAFKA_GROUPS_DATA_DIR", context
         )
     return data_dir
-
-
-def _table_format(context: click.Context, _parameter: click.Parameter, value: str | None) -> TableFormat:
-    default = os.environ.get("KAFKA_GROUPS_TABLE_FORMAT") or _TABLE_FORMATS[0]
-    if default not in _TABLE_FORMATS:
-        msg = f"KAFKA_GROUPS_TABLE_FORMAT is {default!r}; write one of {', '.join(_TABLE_FORMATS)}"
-        raise click.UsageError(msg, context)
-    return TableFormat(required=value, default=default)
 
 
 def _duration(

@@ -14,7 +14,7 @@ from kafka_groups.commands.connection_options import Connection, connection_opti
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
-from kafka_groups.commands.pipeline.options import TableFormat, data_dir_option, duration_option, table_format_option
+from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.rendering.pipeline.documents import Summary
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Record the current log end offsets and group states.")
 @data_dir_option
-@table_format_option
 @duration_option("--interval", about="Sample at this interval until interrupted.")
 @output_options()
 @connection_options
 def sample(
     *,
     data_dir: str,
-    table_format: TableFormat,
     interval: float | None,
     output_format: str,
     colour: str,
@@ -64,7 +62,7 @@ def sample(
     with start_run("sample", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import check_storage
 
-        storage = check_storage(data_dir, table_format=table_format.required, usual_format=table_format.default)
+        storage = check_storage(data_dir)
         if interval is not None:
             _sample_repeatedly(run, settings, storage, interval)
             return

@@ -35,10 +35,10 @@ def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
     with start_run("tables", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
 
-        table_format, sizes = (None, {}) if data_dir is None else _format_and_sizes(data_dir)
+        sizes = {} if data_dir is None else _sizes(data_dir)
         if output_format == "json":
             documents = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
-            run.write({"schema_version": SCHEMA_VERSION, "table_format": table_format, "tables": documents})
+            run.write({"schema_version": SCHEMA_VERSION, "tables": documents})
         elif data_dir is None:
             write_rows(run.screen, COLUMNS, _column_rows(is_short=output_format == "table"), output_format)
         else:
@@ -55,21 +55,18 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
     ]
 
 
-def _format_and_sizes(data_dir: str) -> tuple[str, dict[str, TableSize]]:
-    """Return the format of a directory's tables, and the size of each table by its name. Raises StorageError."""
+def _sizes(data_dir: str) -> dict[str, TableSize]:
+    """Return the size of each table by its name. Raises StorageError."""
     from kafka_groups.pipeline.examining import measure
     from kafka_groups.pipeline.storage import open_storage
 
-    storage = open_storage(data_dir)
-    table_format = storage.table_format
-    return table_format, {name: TableSize(name, *size, table_format) for name, size in measure(storage).items()}
+    return {name: TableSize(name, *size) for name, size in measure(open_storage(data_dir)).items()}
 
 
 def _document(table: Table, size: TableSize | None) -> Document:
     from kafka_groups.pipeline.tables import spell_type
 
-    # The format is the same for all tables of a directory, so it is a key of the whole document.
-    size_keys = TableSize._fields[1:-1]
+    size_keys = TableSize._fields[1:]
     return {
         "table": table.name,
         "about": table.about,

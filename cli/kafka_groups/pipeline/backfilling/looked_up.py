@@ -12,8 +12,8 @@ import pyarrow.dataset as ds
 
 from kafka_groups.model import TopicPartition
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.formats import DataFile
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
 ORIGIN: Final = "backfill"
@@ -49,7 +49,7 @@ def looked_up(storage: Storage, cluster_id: str, times: range, partitions: Seque
 
 def _files(storage: Storage, times: range) -> list[DataFile]:
     day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
-    files = storage.format.files(PARTITION_OFFSETS.name, [day])
+    files = storage.tables.files(PARTITION_OFFSETS.name, [day])
     # `compact` leaves batches of backfills alone, so their rows are in no other.
     return [file for file in files if file.batch.startswith(f"{ORIGIN}-")]
 

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting.progress import Progress, Steps
 from kafka_groups.pipeline.compacting.removing import old_dates, remove
 from kafka_groups.pipeline.compacting.repeatable import FACTS, may_come_again, newest_batches
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.failing import is_gone
-from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
 from kafka_groups.pipeline.storage.layout import new_staging, numbered
 from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
@@ -61,9 +59,8 @@ def compact(
     With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
     group_events the last record of each group and member stays, whatever its date: it tells who is there today.
     No row changes. A batch that a writer may repeat is not joined: its newest, and all of a backfill; left alone is the
-    newest date of each table by `keep`. Readers see each row once at every moment. A query that listed its files before
-    a date changed goes on with them (delta), or may end with an error of a missing file and is right when run again
-    (parquet). StorageError leaves every date as it was or as it should be, and another run goes on from there.
+    newest date of each table by `keep`. Readers see each row once at every moment; a query goes on with the files that
+    it listed. StorageError leaves every date as it was or as it should be, and another run goes on from there.
     `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
     is given what tells, at any time, what was done so far.
     """
@@ -74,7 +71,7 @@ def compact(
             work.remove_old(keep, now)
         storage.clean_staging(_ABANDONED_S)
         work.join_all(max(min_files, 2), target_mb * 1024 * 1024)
-        storage.format.tidy()
+        storage.tables.tidy()
     return work.done()
 
 
@@ -112,7 +109,7 @@ class _Work:
         planned = list(_plan(self._storage, min_files, target_bytes))
         step = Steps(self._progress, "compacting", sum(len(files) for *_, files in planned))
         for table, date, files in planned:
-            small = _small_files(self._storage, files, target_bytes, step.still)
+            small = _small_files(files, target_bytes, step.still)
             piles = list(pack(small, target_bytes)) if len(small) >= min_files else []
             if piles:
                 self._join(table, date, piles, step)
@@ -120,8 +117,6 @@ class _Work:
             step.complete(len(files))
 
     def _join(self, table: Table, date: str, piles: list[list[SmallFile]], step: Steps) -> None:
-        if not self._dates:
-            self._storage.format.check_swap()
         if _join_date(self._storage, table, date, piles, step):
             self._dates.add(date)
             self._before += sum(map(len, piles))
@@ -133,31 +128,17 @@ def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple
     newest = newest_batches(storage)
     for table in FACTS:
         by_date: dict[str, list[DataFile]] = {}
-        for file in storage.format.files(table.name):
+        for file in storage.tables.files(table.name):
             if not may_come_again(file.batch, newest) and file.bytes * 2 <= target_bytes:
                 by_date.setdefault(file.date, []).append(file)
         yield from ((table, date, files) for date, files in by_date.items() if len(files) >= min_files)
 
 
-def _small_files(
-    storage: Storage, files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]
-) -> list[SmallFile]:
-    found: list[SmallFile] = []
-    for file in files:
-        rows = _rows_of(storage, file)
+def _small_files(files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]) -> list[SmallFile]:
+    found = [SmallFile(file.path, file.batch, file.bytes, file.rows) for file in files]
+    for _ in found:
         is_seen()
-        if rows is not None:
-            found.append(SmallFile(file.path, file.batch, file.bytes, rows))
     return [file for file in found if is_small(file, target_bytes)]
-
-
-def _rows_of(storage: Storage, file: DataFile) -> int | None:
-    try:
-        return storage.rows_of(file)
-    except StorageError as error:
-        if is_gone(error):
-            return None
-        raise
 
 
 def _join_date(
@@ -169,11 +150,7 @@ def _join_date(
         gone = [file for pile in piles for file in pile]
         with storage.changing():
             _note_joined(storage, gone)
-            return storage.format.swap(table.name, date, {file.path for file in gone}, joined, staging)
-    except StorageError as error:
-        if is_gone(error):  # its batch was published anew meanwhile: next time
-            return False
-        raise
+            return storage.tables.swap(table.name, date, {file.path for file in gone}, joined)
     finally:
         place.delete(staging)
 

@@ -9,7 +9,7 @@ from datetime import date as day_of
 from kafka_groups.pipeline.compacting.repeatable import newest_batches
 from kafka_groups.pipeline.compacting.thinning import thin
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.layout import new_staging, numbered
+from kafka_groups.pipeline.storage.layout import numbered
 from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 
@@ -21,7 +21,7 @@ def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, l
     known = str(storage.note(RETENTION).get("first_date", ""))
     storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
     return {
-        table: [date for date in storage.format.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
+        table: [date for date in storage.tables.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
         for table in TABLES.values()
     }
 
@@ -33,21 +33,13 @@ def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
         yield from thin(storage, [date for date in old if date not in whole])
         return
     for date in old:
-        _remove_date(storage, table, date)
+        with storage.changing():
+            storage.tables.remove(table.name, [date])
         yield date
 
 
 def _may_change(storage: Storage) -> set[str]:
     """Dates of group_events with a batch that may be repeated: it would stand beside what was left of it."""
     newest = newest_batches(storage)
-    files = storage.format.files(GROUP_EVENTS.name)
+    files = storage.tables.files(GROUP_EVENTS.name)
     return {file.date for file in files if (one := numbered(file.batch)) and one[1] >= newest.get(one[0], -1)}
-
-
-def _remove_date(storage: Storage, table: Table, date: str) -> None:
-    staging = new_staging(storage.place)
-    try:
-        with storage.changing():
-            storage.format.remove(table.name, date, staging)
-    finally:
-        storage.place.delete(staging)

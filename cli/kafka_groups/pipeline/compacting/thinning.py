@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import KEPT, DataFile, Storage
-from kafka_groups.pipeline.storage.failing import is_gone, told
+from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 
 _DAY_US: Final = 86_400_000_000
@@ -51,13 +50,13 @@ def thin(storage: Storage, dates: Sequence[str]) -> Iterator[str]:
     Which record is the last is told by these dates alone: days after them are built from what was then.
     """
     files: dict[str, list[DataFile]] = {}
-    for file in storage.format.files(GROUP_EVENTS.name, dates):
+    for file in storage.tables.files(GROUP_EVENTS.name, dates):
         files.setdefault(file.date, []).append(file)
     kept = _kept(storage, sorted(files.items()))
     for date, found in sorted(files.items()):
         if not _is_thin(storage, found, kept):
             _thin_date(storage, date, found, kept)
-        if not storage.format.files(GROUP_EVENTS.name, [date]):
+        if not storage.tables.files(GROUP_EVENTS.name, [date]):
             yield date
 
 
@@ -74,11 +73,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
                 seen.add(place)
         return found
 
-    try:
-        storage.thin_date(GROUP_EVENTS, date, files, mask)
-    except StorageError as error:
-        if not is_gone(error):  # a batch of it was published anew meanwhile: next time
-            raise
+    storage.thin_date(GROUP_EVENTS, date, files, mask)
 
 
 def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> frozenset[Place]:

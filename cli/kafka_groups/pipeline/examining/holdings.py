@@ -51,7 +51,6 @@ def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
         held = ", ".join(f"{name} {size.rows:,}" for name, size in sizes.items() if size.rows) or "no rows yet"
         return [
             Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held}"),
-            Check("table format", OK, storage.table_format),
             _unknown(_read(storage, UNKNOWN_RECORDS, [*UNKNOWN_RECORDS.identity, "record_type", "value_version"])),
             _gaps(_read(storage, INGEST_GAPS, [*_RANGE, "reason", "missing"])),
             _behind(storage, cluster),

@@ -168,8 +168,7 @@ class Ingestion:
             progress("ingesting", 0, self._backlog)
         stream = self._stream(spark, records_per_batch)
         # A whole path: a Spark Connect server has a working directory of its own.
-        place = self._storage.place
-        publisher = Publisher(place.uri(place.root), self._checkpoint, self._tally)
+        publisher = Publisher(self._storage.place.root, self._checkpoint, self._tally)
         query = _start(stream, publisher, self._checkpoint, trigger)
         with _ending(query, stop):
             _wait(query, stop, lambda: self._tell(progress))
@@ -211,7 +210,7 @@ def _staging(storage: Storage) -> Iterator[str]:
     try:
         yield stage
     finally:
-        storage.place.delete(storage.place.inside(stage))
+        storage.place.delete(stage)
 
 
 def _cores(spark: SparkSession) -> int:

@@ -15,7 +15,6 @@ from kafka_groups.pipeline.reporting.holes import gaps, missing, unseen
 from kafka_groups.pipeline.reporting.standing import Roster, Standing, roster, with_last_rows
 from kafka_groups.pipeline.reporting.unheard import unheard, with_coordinators
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.rereading import reread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +52,7 @@ def report(  # noqa: PLR0913 - what a reader of history may ask
     """
     period, wanted = Period(since_ms, until_ms), Wanted(groups, match, exclude)
     made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
-    return reread(lambda: _report(Tables(spark, storage, period), wanted, (shown, drawn), made_ms, _Steps(progress)))
+    return _report(Tables(spark, storage, period), wanted, (shown, drawn), made_ms, _Steps(progress))
 
 
 def _report(tables: Tables, wanted: Wanted, cuts: tuple[Cut, Cut], made_ms: int, step: _Steps) -> History:

@@ -1,12 +1,11 @@
-"""The tables in their directory: Parquet files that appear whole, once, and under the name of what wrote them.
+"""The tables in their directory: Delta Lake, whose log says which Parquet files are a table.
 
 `open_storage` and `check_storage` are the doors; `staging` is what workers write with.
 """
 
 from kafka_groups.pipeline.storage.checkpoints import Checkpoint
-from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.layout import KEPT, BatchDirectory
-from kafka_groups.pipeline.storage.spark_tables import files_changed
 from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_storage
 
 __all__ = [
@@ -16,6 +15,5 @@ __all__ = [
     "DataFile",
     "Storage",
     "check_storage",
-    "files_changed",
     "open_storage",
 ]

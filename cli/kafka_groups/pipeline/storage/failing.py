@@ -32,11 +32,6 @@ def told(what: str, where: str) -> Iterator[None]:
         raise StorageError(message) from error
 
 
-def is_gone(error: StorageError) -> bool:
-    """Whether it says that a file is not there (any more)."""
-    return isinstance(error.__cause__, FileNotFoundError)
-
-
 def next_step(error: Exception) -> str:
     """What happened and what helps, without a full stop at the end."""
     number = getattr(error, "errno", None)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 from typing import Final
-
-from pyarrow.fs import FileInfo, FileType
 
 from kafka_groups.pipeline.storage.places import Place
 
@@ -19,8 +17,8 @@ STAGING: Final = ".staging"
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
 KEPT: Final = "kept"  # the batch of what retention leaves of a date
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
-_DATE: Final = re.compile(r"date=(\d{4}-\d{2}-\d{2})")
 _NUMBERED: Final = re.compile(r"(?P<writer>.+)-(?P<number>\d{8})")
+COMPACTED: Final = re.compile(r"compacted-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +62,7 @@ def batch_path(place: Place, table: str, date: str, batch: str) -> str:
     return f"{date_path(place, table, date)}/batch={batch}"
 
 
-def dates_of(place: Place, table: str) -> list[str]:
-    """Dates that a table has a directory of, in order."""
-    found = (_DATE.fullmatch(info.base_name) for info in place.children(place.join(table)))
-    return [match[1] for match in found if match and _is_date(match[1])]
-
-
-def _is_date(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def files_by_batch(place: Place, table: str, date: str) -> dict[str, list[FileInfo]]:
-    """Files of a date, batch by batch."""
-    found: dict[str, list[FileInfo]] = {}
-    for info in place.children(date_path(place, table, date), recursive=True):
-        folder = str(info.path).split("/")[-2]
-        if info.type == FileType.File and folder.startswith("batch=") and info.base_name[0] not in "._":
-            found.setdefault(folder.removeprefix("batch="), []).append(info)
-    return found
+def next_compacted(batches: Iterable[str]) -> str:
+    """Return the name for joined files of a date that has these batches."""
+    found = (COMPACTED.fullmatch(batch) for batch in batches)
+    return f"compacted-{1 + max((int(match[1]) for match in found if match), default=0)}"

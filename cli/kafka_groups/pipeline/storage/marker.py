@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,26 +13,18 @@ from pyarrow.fs import FileType
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.formats import PARQUET, TABLE_FORMATS
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import SCHEMA_VERSION
 
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
+_TABLE_FORMAT: Final = "delta"
 
 
-def check_marker(
-    place: Place,
-    *,
-    create: bool,
-    table_format: str | None = None,
-    usual_format: str = PARQUET,
-    check_format: Callable[[str], None] = lambda _format: None,
-) -> str:
-    """The format of the directory's tables; one that may be made is to get the wanted one, else the usual one.
+def check_marker(place: Place, *, create: bool) -> None:
+    """Raise StorageError unless the directory is ours, or may become so, of a layout and a version that we know.
 
-    StorageError unless the directory is ours (or may become so), of a version that we know and of the wanted format.
-    `check_format` may raise, too. Nothing is made: that does `write_marker`.
+    Nothing is made: that does `write_marker`.
     """
     kind = place.info(place.root).type
     if kind == FileType.File:
@@ -41,24 +32,21 @@ def check_marker(
         raise StorageError(message)
     text = place.read_text(place.join(MARKER))
     if text is not None:
-        found = _check(place, text, table_format)
+        _check(place, text)
     else:
         _check_empty(place, create=create)
-        found = table_format or usual_format
-    check_format(found)
     if create:
         _check_permission(place)
-    return found
 
 
-def write_marker(place: Place, table_format: str) -> None:
-    """The directory becomes ours, with tables of that format, unless it is already. StorageError if it cannot."""
+def write_marker(place: Place) -> None:
+    """Make the directory ours, unless it is already. StorageError if that is not possible."""
     if place.read_text(place.join(MARKER)) is not None:
         # Somebody else may have been faster.
-        check_marker(place, create=True, table_format=table_format)
+        check_marker(place, create=True)
         return
     place.make(place.root)
-    place.write_text(place.join(MARKER), json.dumps(_content(table_format), indent=2) + "\n")
+    place.write_text(place.join(MARKER), json.dumps(_content(), indent=2) + "\n")
 
 
 def is_new(place: Place) -> bool:
@@ -69,17 +57,17 @@ def is_new(place: Place) -> bool:
     return place.read_text(place.join(MARKER)) is None and not _others(place)
 
 
-def _content(table_format: str) -> dict[str, Any]:
+def _content() -> dict[str, Any]:
     return {
         "what": _WHAT,
         "schema_version": SCHEMA_VERSION,
-        "table_format": table_format,
+        "table_format": _TABLE_FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "made_by": f"kafka-groups {__version__}",
     }
 
 
-def _check(place: Place, text: str, wanted: str | None) -> str:
+def _check(place: Place, text: str) -> None:
     try:
         content = json.loads(text)
         ours = content["what"] == _WHAT
@@ -97,17 +85,12 @@ def _check(place: Place, text: str, wanted: str | None) -> str:
             "newer one"
         )
         raise StorageError(message)
-    if found not in TABLE_FORMATS:
-        known = " and ".join(TABLE_FORMATS)
-        message = f"the tables in {place.into} have the format {found!r}; this version supports {known}"
-        raise StorageError(message)
-    if wanted is not None and wanted != found:
+    if found != _TABLE_FORMAT:
         message = (
-            f"the tables in {place.into} have the format {found}, which contradicts the requested {wanted}; "
-            "leave the format out, or name another directory"
+            f"the tables in {place.into} are of an older layout (format {found!r}), which this version does not read; "
+            "name a new directory, and run ingest, backfill and build again"
         )
         raise StorageError(message)
-    return found
 
 
 def _version(told: object) -> int:
@@ -137,7 +120,7 @@ def _others(place: Place) -> list[str]:
 
 def _check_permission(place: Place) -> None:
     # What is not there yet is made, and the attempt tells.
-    if not place.local or not os.path.isdir(place.root):
+    if not os.path.isdir(place.root):
         return
     with told("write", place.into):
         disk = os.statvfs(place.root)

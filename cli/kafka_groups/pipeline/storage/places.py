@@ -1,4 +1,4 @@
-"""A directory of some file system, local or not: the few things that storage does with files."""
+"""A directory of this machine: the few things that storage does with files."""
 
 from __future__ import annotations
 
@@ -8,49 +8,30 @@ import uuid
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileType, LocalFileSystem
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.renaming import exchange, flush
 
 _LISTINGS: Final = 10
 _THIS_MACHINE: Final = ("", "localhost")
 
 
 class Place:
-    """A root directory. Paths are the file system's own, absolute; all methods raise StorageError, and nothing else.
+    """A root directory, and the path or URI that named it. Paths are absolute; all methods raise StorageError only."""
 
-    On a local file system moves and swaps are atomic (swaps where the kernel has RENAME_EXCHANGE); elsewhere they are
-    copies file by file, and a reader may meet a moment at which a directory is not whole.
-    """
-
-    def __init__(self, into: str, fs: Any, root: str, *, local: bool) -> None:
+    def __init__(self, into: str, root: str) -> None:
         self.into = into
-        self.fs = fs
         self.root = root
-        self.local = local
+        self.fs: Any = LocalFileSystem()
 
     def join(self, *names: str) -> str:
         """A path below the root."""
         return "/".join((self.root, *names))
 
-    def uri(self, path: str) -> str:
-        """The path as `FileSystem.from_uri` takes it, in any process: local ones stay plain paths."""
-        if self.local:
-            return path
-        base, mark, query = self.into.partition("?")
-        return base.rstrip("/") + path.removeprefix(self.root) + mark + query
-
     def spark(self, path: str) -> str:
-        """The path as Spark takes it."""
-        if self.local:
-            return f"file://{path}"
-        return re.sub(r"^s3://", "s3a://", self.uri(path).partition("?")[0])
-
-    def inside(self, path: str) -> str:
-        """The file system's own path of what `uri` gave out."""
-        return split_uri(path)[1] if "://" in path or not path.startswith(self.root) else path
+        """Return the path as Spark takes it."""
+        return f"file://{path}"
 
     def info(self, path: str) -> FileInfo:
         """What is there; its type is NotFound if nothing is."""
@@ -88,8 +69,7 @@ class Place:
             try:
                 with self.fs.open_output_stream(draft) as stream:
                     stream.write(text.encode())
-                if self.local:
-                    flush(draft)
+                flush(draft)
                 self.fs.move(draft, path)
             except OSError:
                 self._forget(draft)
@@ -103,48 +83,8 @@ class Place:
     def move_file(self, source: str, target: str) -> None:
         """A file gets a new name."""
         with told("move a file", target):
-            if self.local:
-                flush(source)
-            self.fs.move(source, target)
-
-    def move_in(self, source: str, target: str) -> None:
-        """A directory gets a new name, that nothing had."""
-        with told("move a directory", target):
-            if not self.local:
-                self._move_files(source, target)
-                return
             flush(source)
-            os.rename(source, target)
-            flush(os.path.dirname(target))
-
-    def swap(self, new: str, target: str, old: str) -> None:
-        """`new` becomes `target`, and what `target` was becomes `old`; in one step where that can be had.
-
-        Where it cannot, `target` is absent for a moment, so a reader sees less, and never a row twice.
-        """
-        if not self.local:
-            self.delete(target)
-            self.move_in(new, target)
-            return
-        with told("exchange a directory", target):
-            flush(new)
-            if exchange(new, target):
-                flush(os.path.dirname(target))
-                os.rename(new, old)
-                return
-        self.move_in(target, old)
-        self.move_in(new, target)
-
-    def copy_file(self, source: str, target: str) -> None:
-        """The same file under a second name; local ones share their bytes where they can."""
-        with told("copy a file", target):
-            if self.local:
-                try:
-                    os.link(source, target)
-                except PermissionError:  # file systems without hard links say so
-                    self.fs.copy_file(source, target)
-            else:
-                self.fs.copy_file(source, target)
+            self.fs.move(source, target)
 
     def delete(self, path: str) -> None:
         """Removes a directory with all that it holds; nothing happens if it is not there."""
@@ -161,14 +101,6 @@ class Place:
                 continue
         return list(self.fs.get_file_info(wanted))
 
-    def _move_files(self, source: str, target: str) -> None:
-        for info in self.fs.get_file_info(FileSelector(source, recursive=True)):
-            if info.type == FileType.File:
-                moved = target + info.path.removeprefix(source)
-                self.fs.create_dir(moved.rpartition("/")[0], recursive=True)
-                self.fs.move(info.path, moved)
-        self.fs.delete_dir(source)
-
     def _forget(self, path: str) -> None:
         try:
             self.fs.delete_file(path)
@@ -176,34 +108,34 @@ class Place:
             return
 
 
-def split_uri(uri: str) -> tuple[Any, str]:
-    """The file system of a path or URI, and the path in it."""
-    if "://" not in uri:
-        return LocalFileSystem(), os.path.abspath(uri)
-    if uri.startswith("file://"):
-        return LocalFileSystem(), _local_path(uri)
-    fs, path = FileSystem.from_uri(uri)
-    return fs, path
+def flush(path: str) -> None:
+    """Wait until the content of a file, or the names in a directory, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_place(into: str) -> Place:
+    """Return the place that a path or a file URI names; nothing is looked at yet. StorageError for other addresses."""
+    if re.search(r"[\[\]{}*?\\]", into):
+        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
+        raise StorageError(message)
+    if re.match("file:(?!//)", into):
+        message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
+        raise StorageError(message)
+    if "://" in into and not into.startswith("file://"):
+        message = f"{into} is not on a local or mounted file system, where tables have to be; name a directory"
+        raise StorageError(message)
+    return Place(into, (_local_path(into) if "://" in into else os.path.abspath(into)).rstrip("/") or "/")
 
 
 def _local_path(uri: str) -> str:
-    """What `file:///path` and `file://localhost/path` name; `file://history` names a host, which is a StorageError."""
+    """Return the path of `file:///path` and `file://localhost/path`; `file://history` names a host: StorageError."""
     parts = urlsplit(uri)
     if parts.netloc not in _THIS_MACHINE or not parts.path:
         odd = f"names another machine, {parts.netloc!r}" if parts.netloc else "has no path"
         message = f"{uri} {odd}; write a path, or file:/// and the absolute path"
         raise StorageError(message)
     return os.path.abspath(unquote(parts.path))
-
-
-def open_place(into: str) -> Place:
-    """The place that a path or URI names; nothing is looked at yet."""
-    if re.search(r"[\[\]{}*?\\]", into.partition("?")[0] if "://" in into else into):
-        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
-        raise StorageError(message)
-    if re.match("file:(?!//)", into):
-        message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
-        raise StorageError(message)
-    with told("use the address", into):
-        fs, path = split_uri(into)
-    return Place(into, fs, path.rstrip("/") or "/", local=isinstance(fs, LocalFileSystem))

@@ -38,7 +38,7 @@ class StagedFile:
 
 
 class StagedWriter:
-    """Writes rows into files of a staging directory (path or URI), one for each table and date.
+    """Writes rows into files of a staging directory, one for each table and date.
 
     If there are more dates than files may be open, those written to first are closed, and may get a second file.
     StorageError for what the file system refuses.
@@ -87,13 +87,12 @@ class StagedWriter:
             name = f"{table.name}-{date}-{uuid.uuid4().hex}.parquet"
             path = f"{self._root}/{name}"
             self._paths.append(path)
-            stage, mark, query = self._stage.partition("?") if "://" in self._stage else (self._stage, "", "")
-            self._open[key] = _File(self._files, path, f"{stage.rstrip('/')}/{name}{mark}{query}", table)
+            self._open[key] = _File(self._files, path, table)
         return self._open[key]
 
     def _close(self, key: tuple[str, str]) -> None:
         file = self._open.pop(key)
-        self._written.append(StagedFile(*key, file.uri, file.close()))
+        self._written.append(StagedFile(*key, file.path, file.close()))
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(f"cannot write files in {self._stage}: {next_step(error)}")
@@ -102,8 +101,8 @@ class StagedWriter:
 class _File:
     """One Parquet file; rows wait until there are enough for a row group."""
 
-    def __init__(self, files: fs.FileSystem, path: str, uri: str, table: Table) -> None:
-        self.uri = uri
+    def __init__(self, files: fs.FileSystem, path: str, table: Table) -> None:
+        self.path = path
         schema = table.arrow()
         self._sink = files.open_output_stream(path)
         texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"]
@@ -206,9 +205,9 @@ def _date(day: Any) -> str:
 
 def _opened(stage: str) -> tuple[fs.FileSystem, str]:
     try:
-        files, root = fs.FileSystem.from_uri(stage) if "://" in stage else (fs.LocalFileSystem(), stage)
-        files.create_dir(root, recursive=True)
+        files = fs.LocalFileSystem()
+        files.create_dir(stage, recursive=True)
     except (OSError, ValueError) as error:
         msg = f"cannot write files in {stage}: {next_step(error)}"
         raise StorageError(msg) from error
-    return files, root.rstrip("/")
+    return files, stage.rstrip("/")

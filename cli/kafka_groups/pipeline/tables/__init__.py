@@ -19,18 +19,23 @@ from kafka_groups.pipeline.tables.facts import (
     UNKNOWN_RECORDS,
 )
 from kafka_groups.pipeline.tables.shape import Column, Table, spell_type
+from kafka_groups.pipeline.tables.states import GROUP_STATE, PARTITION_STATE, STATES
 
 __all__ = [
     "GROUP_DAILY",
     "GROUP_EVENTS",
+    "GROUP_STATE",
     "GROUP_STATUS",
     "INGEST_GAPS",
     "LAG_HISTORY",
     "OFFSETS_TOPIC",
     "OFFSET_COMMITS",
     "PARTITION_OFFSETS",
+    "PARTITION_STATE",
     "REBALANCES",
     "SCHEMA_VERSION",
+    "STATES",
+    "STORED",
     "TABLES",
     "TOPIC_DAILY",
     "UNKNOWN_RECORDS",
@@ -56,3 +61,5 @@ TABLES: Final = {
         UNKNOWN_RECORDS,
     )
 }
+# All tables of a data directory; those of states are not documented, and may change with any version.
+STORED: Final = TABLES | {table.name: table for table in STATES}

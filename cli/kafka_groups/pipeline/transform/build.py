@@ -8,7 +8,6 @@ from datetime import date
 from typing import Final
 
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.rereading import reread
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import (
     dates_to_build,
@@ -52,7 +51,7 @@ def build(
     their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        return reread(lambda: _build(storage, engine, rules or Rules(), lookback_days, progress))
+        return _build(storage, engine, rules or Rules(), lookback_days, progress)
 
 
 def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: int = LOOKBACK_DAYS) -> int:

@@ -32,7 +32,7 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
         if (file.table, file.date) == (REBALANCES.name, name)
         for rows in read_columns(file.path, _READ.names)
     ]
-    paths = [storage.place.uri(file.path) for file in storage.format.files(GROUP_DAILY.name, [name])]
+    paths = [file.path for file in storage.tables.files(GROUP_DAILY.name, [name])]
     schema = GROUP_DAILY.arrow()
     before = [rows for path in paths for rows in read_columns(path, schema.names)]
     if not before:
@@ -52,8 +52,8 @@ def _read_clusters(storage: Storage, day: str, wanted: Collection[str]) -> set[s
     """Return those of the clusters of which a record was read on the date."""
     found: set[str] = set()
     for table in (OFFSET_COMMITS, GROUP_EVENTS):
-        for file in storage.format.files(table.name, [day]):
-            for rows in read_columns(storage.place.uri(file.path), ("cluster_id", "origin")):
+        for file in storage.tables.files(table.name, [day]):
+            for rows in read_columns(file.path, ("cluster_id", "origin")):
                 found.update(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].unique().to_pylist())
                 if found.issuperset(wanted):
                     return found

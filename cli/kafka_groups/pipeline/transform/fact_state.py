@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.reached import TIMES, Reach
 from kafka_groups.pipeline.storage import KEPT, Storage
+from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.layout import COMPACTED
 from kafka_groups.pipeline.storage.notes import RETENTION
-from kafka_groups.pipeline.storage.swapping import COMPACTED
 from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
@@ -72,9 +72,9 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
     thinned: Counter[str] = Counter()
     for table in TIMES:
         files: dict[str, list[DataFile]] = {}
-        for file in storage.format.files(table.name):
+        for file in storage.tables.files(table.name):
             if file.batch == KEPT:
-                thinned[file.date] += storage.rows_of(file)
+                thinned[file.date] += file.rows
             else:
                 files.setdefault(file.date, []).append(file)
         for day, found in files.items():
@@ -166,7 +166,7 @@ def _first_kept_date(storage: Storage) -> str:
 
 
 def _dates_of(storage: Storage, table: Table) -> list[str]:
-    return StateTables(storage).dates(table) if table in STATES else storage.format.dates(table.name)
+    return StateTables(storage).dates(table) if table in STATES else storage.tables.dates(table.name)
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:

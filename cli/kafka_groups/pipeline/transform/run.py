@@ -98,7 +98,7 @@ def transform(
         changed = _publish(storage, stage, wanted, others_kept, files)
         _save_states(StateTables(storage), task, files)
     finally:
-        storage.place.delete(storage.place.inside(stage))
+        storage.place.delete(stage)
     report(_STEPS[2], len(_STEPS), len(_STEPS))
     every = sorted([*changed, *wanted])
     return Transformed(
@@ -158,9 +158,9 @@ def _group_files(storage: Storage, before: date, dates: Sequence[date], *, all_e
 def _fact_files(storage: Storage, tables: Sequence[Table], dates: Sequence[date] | None) -> list[FactFile]:
     wanted = None if dates is None else {day.isoformat() for day in dates}
     return [
-        FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.uri(file.path))
+        FactFile(table.name, _number(date.fromisoformat(file.date)), file.path)
         for table in tables
-        for file in storage.format.files(table.name, wanted)
+        for file in storage.tables.files(table.name, wanted)
     ]
 
 
@@ -180,7 +180,7 @@ def _days_before_that_differ(storage: Storage, days: Sequence[date], files: Sequ
     for day in days:
         name = day.isoformat()
         new = [file.path for file in files if (file.table, file.date) == (REBALANCES.name, name)]
-        old = [storage.place.uri(file.path) for file in storage.format.files(REBALANCES.name, [name])]
+        old = [file.path for file in storage.tables.files(REBALANCES.name, [name])]
         if not _read_rebalances(new).equals(_read_rebalances(old)):
             found.append(day)
     return found

@@ -22,7 +22,6 @@ class TableSize(NamedTuple):
     bytes: int
     first_date: str | None
     last_date: str | None
-    table_format: str
 
 
 class ColumnRow(NamedTuple):
@@ -55,7 +54,6 @@ SIZES: Final = (
     Column("BYTES", "bytes", is_number=True),
     Column("FIRST-DATE", "first_date"),
     Column("LAST-DATE", "last_date"),
-    Column("FORMAT", "table_format"),
 )
 COLUMNS: Final = (
     Column("TABLE", "table"),

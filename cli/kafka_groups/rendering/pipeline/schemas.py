@@ -157,7 +157,6 @@ _SIZE: Final[Mapping[str, Schema]] = {
 }
 _TABLES: Final[Mapping[str, Schema]] = {
     "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
-    "table_format": _text("The format of the directory's tables; null without --data-dir.", nullable=True),
     "tables": _many(
         "Every table.",
         {
@@ -171,11 +170,7 @@ _TABLES: Final[Mapping[str, Schema]] = {
         },
     ),
 }
-_TABLE_ROW: Final[Mapping[str, Schema]] = {
-    "table": _text("The table's name."),
-    **_SIZE,
-    "table_format": _text("The format of the directory's tables, parquet or delta."),
-}
+_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_SIZE}
 _COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_COLUMN}
 _CHECK: Final[Mapping[str, Schema]] = {
     "check": _text("What was checked."),

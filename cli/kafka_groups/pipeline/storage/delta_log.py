@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.failing import next_step
-from kafka_groups.pipeline.storage.formats import DataFile
-from kafka_groups.pipeline.storage.places import Place
-from kafka_groups.pipeline.storage.renaming import flush
+from kafka_groups.pipeline.storage.joining import count_rows
+from kafka_groups.pipeline.storage.places import Place, flush
 from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
@@ -61,10 +61,14 @@ class DeltaLog:
             dates = pc.strftime(rows["partition.date"], format="%Y-%m-%d").to_pylist()
         columns = [rows[name].to_pylist() for name in ("partition.batch", "path", "size_bytes", "num_records")]
         found = [
-            DataFile(date, batch, f"{self._root}/{unquote(path)}", size, count)
+            (date, batch, f"{self._root}/{unquote(path)}", size, count)
             for date, batch, path, size, count in zip(dates, *columns, strict=True)
         ]
-        return sorted(found, key=lambda file: (file.date, file.batch, file.path))
+        # Other programs may add files without the number of their rows.
+        return [
+            DataFile(date, batch, path, size, count_rows(self._place, path) if count is None else count)
+            for date, batch, path, size, count in sorted(found)
+        ]
 
     def last_of(self, writer: str) -> int | None:
         """The highest number of the writer's batches that were committed."""

@@ -1,4 +1,4 @@
-"""Delta tables as the pipeline wants them: batches that are known when they are repeated, dates, joined files."""
+"""Delta tables: batches that are known when they are repeated, dates, joined files. No JVM is needed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from pyarrow.fs import FileType
 
-from kafka_groups.pipeline.storage.delta.log import DeltaLog, Repeatable
-from kafka_groups.pipeline.storage.delta.repeating import are_the_same
-from kafka_groups.pipeline.storage.formats import DataFile
+from kafka_groups.pipeline.storage.data_file import DataFile
+from kafka_groups.pipeline.storage.delta_log import DeltaLog, Repeatable
 from kafka_groups.pipeline.storage.joining import count_rows
-from kafka_groups.pipeline.storage.layout import batch_path, new_staging, numbered
+from kafka_groups.pipeline.storage.layout import batch_path, new_staging, next_compacted, numbered
 from kafka_groups.pipeline.storage.locks import hold
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.places import Place, flush
 from kafka_groups.pipeline.storage.publishing import CHANGING, CHANGING_WAIT_S, arrange, check_there, forget_stages
-from kafka_groups.pipeline.storage.renaming import flush
+from kafka_groups.pipeline.storage.repeating import are_the_same
 from kafka_groups.pipeline.storage.spark_tables import frame_of
 from kafka_groups.pipeline.storage.staging import StagedFile
-from kafka_groups.pipeline.storage.swapping import next_compacted
-from kafka_groups.pipeline.tables import TABLES, Table
+from kafka_groups.pipeline.tables import STORED, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,10 +30,11 @@ CountedFile = tuple[str, int]  # path, rows
 _ABOVE: Final = 3  # directories above a batch's: the date, the table, the tables
 
 
-class DeltaFormat:
-    """`TableFormat` by commits: files are moved to where they will stay, and then become part of the table, at once.
+class DeltaTables:
+    """Tables by name, dates as YYYY-MM-DD. Whoever changes them holds the lock of changes; `tidy` takes it by itself.
 
-    What a killed process moved and did not commit is in no table; `tidy` deletes it a day later.
+    Files are moved to where they will stay, and then become part of the table, at once, by a commit. What a killed
+    process moved and did not commit is in no table; `tidy` deletes it a day later.
     """
 
     def __init__(self, place: Place) -> None:
@@ -68,8 +67,8 @@ class DeltaFormat:
         finally:
             self._place.delete(staging)
 
-    def replace(self, table: str, found: Mapping[str, Sequence[str]], staging: str, *, batch: str) -> None:
-        """One commit for all of the dates."""
+    def replace(self, table: str, found: Mapping[str, Sequence[str]], *, batch: str) -> None:
+        """Put files, by date, in place of all that those dates hold, in one commit."""
         log = self._log(table)
         old = [file for file in log.files if file.date in found]
         new = [
@@ -80,11 +79,11 @@ class DeltaFormat:
         if old or new:
             log.commit(add=new, remove=old)
 
-    def check_swap(self) -> None:
-        """A commit can always be had."""
+    def swap(self, table: str, date: str, gone: Collection[str], new: Sequence[str]) -> bool:
+        """Put new files in place of those that go, in one commit, which says that no row changes.
 
-    def swap(self, table: str, date: str, gone: Collection[str], new: Sequence[str], staging: str) -> bool:
-        """One commit, which says that no row changes."""
+        Returns False, and does nothing, if one of them is gone already.
+        """
         log = self._log(table)
         there = [file for file in log.files if file.date == date]
         old = [file for file in there if file.path in gone]
@@ -95,28 +94,28 @@ class DeltaFormat:
         log.commit(add=self._moved(table, date, batch, counted), remove=old, same_rows=True)
         return True
 
-    def remove(self, table: str, date: str, staging: str) -> None:
-        """One commit; the files follow a day later."""
+    def remove(self, table: str, dates: Collection[str]) -> None:
+        """Remove those dates in one commit; the files follow a day later."""
         log = self._log(table)
-        if old := [file for file in log.files if file.date == date]:
+        if old := [file for file in log.files if file.date in dates]:
             log.commit(remove=old)
 
     def tidy(self) -> None:
         """Deletes what left the tables a day ago or was never committed, and directories that are empty by then."""
-        for table in TABLES:
+        for table in STORED:
             self._log(table).vacuum()
             with hold(self._place, CHANGING, wait_s=CHANGING_WAIT_S):
                 self._remove_empty(table)
 
     def _log(self, table: str) -> DeltaLog:
-        return DeltaLog(self._place, TABLES[table])
+        return DeltaLog(self._place, STORED[table])
 
     def _publish(self, table: str, batch: str, new: Sequence[StagedFile], staging: str) -> None:
         log, known_by = self._log(table), _repeatable(batch)
         old = [file for file in log.files if file.batch == batch]
         counted: dict[str, list[CountedFile]] = {}
         for file in sorted(new, key=lambda file: file.date):
-            counted.setdefault(file.date, []).append((self._place.inside(file.path), file.rows))
+            counted.setdefault(file.date, []).append((file.path, file.rows))
         if known_by and log.last_of(known_by.writer) == known_by.number and self._is_repeated(table, old, counted):
             arrange(self._place, f"{staging}/repeated-{table}", [path for some in counted.values() for path, _ in some])
         elif old or new:
@@ -125,7 +124,7 @@ class DeltaFormat:
 
     def _is_repeated(self, table: str, old: Sequence[DataFile], new: Mapping[str, Sequence[CountedFile]]) -> bool:
         again = [(date, path) for date, some in new.items() for path, _ in some]
-        return are_the_same(self._place, TABLES[table], [(file.date, file.path) for file in old], again)
+        return are_the_same(self._place, STORED[table], [(file.date, file.path) for file in old], again)
 
     def _moved(self, table: str, date: str, batch: str, files: Iterable[CountedFile]) -> list[DataFile]:
         directory = batch_path(self._place, table, date, batch)
