@@ -202,7 +202,7 @@ def build_old(tree: Path, directory: Path) -> None:
 
 def build_new(storage: Storage) -> None:
     """Run this build, one date after another."""
-    dates = sorted({date.fromisoformat(day) for name in _FACTS for day in storage.format.dates(name)})
+    dates = sorted({date.fromisoformat(day) for name in _FACTS for day in storage.tables.dates(name)})
     for day in dates:
         transform(LocalEngine(), storage, dates_to_read(storage, [day], dates), rules=Rules(), lookback_days=7)
 

@@ -10,13 +10,14 @@ from typing import Any
 from unittest import mock
 
 from kafka_groups.pipeline.ingesting import ingest
-from kafka_groups.pipeline.storage import Storage, open_storage, publishing
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
 
 
 def main(bootstrap: str, into: str, moment: str) -> None:
     from pyspark.sql import SparkSession
 
-    publish, put_in = Storage.publish, publishing.put_in
+    publish, commit = Storage.publish, DeltaLog.commit
     under_way: list[str] = []
 
     def die() -> None:
@@ -31,15 +32,15 @@ def main(bootstrap: str, into: str, moment: str) -> None:
         if is_second and moment == "after":
             die()
 
-    def dying(*told: Any) -> None:
-        """One table of the batch is in its place by then, the other is not."""
-        put_in(*told)
+    def dying(log: DeltaLog, **changes: Any) -> None:
+        """Die when one table of the batch has its rows, and the other does not."""
+        commit(log, **changes)
         if under_way[-1].endswith("-00000001") and moment == "amid":
             die()
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1").getOrCreate()
-    with mock.patch.object(Storage, "publish", killing), mock.patch.object(publishing, "put_in", dying):
+    with mock.patch.object(Storage, "publish", killing), mock.patch.object(DeltaLog, "commit", dying):
         ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
 
 

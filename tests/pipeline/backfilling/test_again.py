@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import ScriptedCluster

@@ -17,8 +17,7 @@ from kafka_groups.pipeline.examining import Check, check_client, examine, measur
 from kafka_groups.pipeline.examining.check import Cluster
 from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.examining.transactions import judge
-from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
@@ -91,7 +90,6 @@ def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage
     found = checks_of(storage)
     assert {name: check.status for name, check in found.items()} == {
         "tables": "ok",
-        "table format": "ok",
         "unknown records": "ok",
         "gaps": "ok",
         "ingest": "warning",
@@ -201,24 +199,6 @@ def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
     assert sizes["offset_commits"] == (0, 0, 0, None, None)
     shown = run("pipeline", "tables", "--data-dir", storage.into).stdout
     assert "ingest_gaps           2      1" in shown
-
-
-@pytest.mark.parametrize("table_format", TABLE_FORMATS)
-def test_the_format_of_the_tables_is_named(tmp_path: Path, table_format: str) -> None:
-    into = open_storage(str(tmp_path / "tables"), create=True, table_format=table_format).into
-    assert checks_of(open_storage(into))["table format"] == Check("table format", "ok", table_format)
-    lines = run("pipeline", "tables", "--data-dir", into).stdout.splitlines()
-    assert {line.split()[-1] for line in lines} == {"FORMAT", table_format}
-    records = [
-        json.loads(line)
-        for line in run("pipeline", "tables", "--data-dir", into, "--format", "ndjson").stdout.splitlines()
-    ]
-    assert {record["table_format"] for record in records} == {table_format}
-    assert (
-        json.loads(run("pipeline", "tables", "--data-dir", into, "--format", "json").stdout)["table_format"]
-        == table_format
-    )
-    assert json.loads(run("pipeline", "tables", "--format", "json").stdout)["table_format"] is None
 
 
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:

@@ -1,4 +1,4 @@
-"""Commits to publish, and what a reader sees of them: listed level by level, as Spark does it, then opened."""
+"""Commits to publish, and what a reader sees of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.delta import DeltaFormat
 from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, Table
 
@@ -59,22 +57,9 @@ def staged(storage: Storage, *tables: pa.Table, table: Table = OFFSET_COMMITS) -
 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
-    """How often each offset is there.
-
-    To a reader that lists level by level and then opens what it listed, or, of Delta tables, to deltalake.
-    """
-    root = Path(storage.into, table.name)
-    if isinstance(storage.format, DeltaFormat):
-        there = DeltaTable.is_deltatable(str(root))
-        return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if there else [])
-    files = []
-    for date in sorted(root.iterdir()) if root.is_dir() else []:
-        for batch in sorted(date.iterdir()):
-            files += list(batch.iterdir())
-    found: Counter[int] = Counter()
-    for file in files:
-        found.update(pq.ParquetFile(file).read(["source_offset"])["source_offset"].to_pylist())
-    return found
+    """How often each offset is there, to a reader that knows nothing but the format."""
+    is_there = DeltaTable.is_deltatable(str(Path(storage.into, table.name)))
+    return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if is_there else [])
 
 
 def delta_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> pa.Table:

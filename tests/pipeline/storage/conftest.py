@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.storage import Storage, open_storage, places
-from kafka_groups.pipeline.storage.delta.log import DeltaLog
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.places import Place
 
-CHANGES = ("make", "move_file", "move_in", "swap", "copy_file", "delete", "write_text")
+CHANGES = ("make", "move_file", "delete", "write_text")
 
 
 class KilledError(BaseException):
@@ -21,16 +21,7 @@ class KilledError(BaseException):
 
 @pytest.fixture
 def delta(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "mes données #1 50%"), create=True, table_format="delta")
-
-
-@pytest.fixture(params=["exchange", "no exchange", "delta"])
-def local_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Storage:
-    """Local directories: of Parquet files, the same where the file system cannot exchange, and of Delta tables."""
-    if request.param == "no exchange":
-        monkeypatch.setattr(places, "exchange", lambda *_: False)
-    found: Storage = request.getfixturevalue("delta" if request.param == "delta" else "storage")
-    return found
+    return open_storage(str(tmp_path / "mes données #1 50%"), create=True)
 
 
 @pytest.fixture

@@ -9,14 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow.fs import LocalFileSystem
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.backfilling import _batch_name
 from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, joining, swapping
-from kafka_groups.pipeline.storage.parquet import ParquetFormat
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage import Storage, joining
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, seen, staged
 
@@ -80,9 +77,7 @@ def test_the_newest_batch_of_every_writer_stays_and_samples_are_free(storage: St
     assert [batch for _, batch in places(storage)] == ["compacted-1", "other-w-00000002", "w-00000002"]
 
 
-@pytest.mark.parametrize("kind", ["storage", "delta"])
-def test_a_backfill_that_comes_again_years_later_takes_its_own_place(request: pytest.FixtureRequest, kind: str) -> None:
-    storage: Storage = request.getfixturevalue(kind)
+def test_a_backfill_that_comes_again_years_later_takes_its_own_place(storage: Storage) -> None:
     name = _batch_name("here", range(0, 86_400_000, 60_000), None)
     for number in range(3):
         storage.publish(f"sample-{number}", staged(storage, commits([number])))
@@ -194,26 +189,12 @@ def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
         compact(filled, now=NOW)
 
 
-def test_where_directories_cannot_be_exchanged_nothing_is_compacted(
-    filled: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = Place(filled.into, LocalFileSystem(), filled.into, local=False)
-    elsewhere = Storage(place, ParquetFormat(place))
-    with pytest.raises(StorageError, match="cannot exchange directories"):
-        compact(elsewhere, now=NOW)
-    monkeypatch.setattr(swapping, "exchange", lambda *_: False)
-    with pytest.raises(StorageError, match="cannot exchange directories"):
-        compact(filled, now=NOW)
-    assert len(places(filled)) == 12
-
-
 def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
     for day in range(4):
         ingest(storage, day, commits([day], day=day))
-    for date in ("2026-10-01", "2026-10-02"):
-        folder = Path(storage.into, LAG_HISTORY.name, f"date={date}", "batch=build")
-        folder.mkdir(parents=True)
-        pq.write_table(LAG_HISTORY.arrow().empty_table(), folder / "part-0.parquet")
+    days = [dt.datetime(2026, 10, day, tzinfo=dt.UTC) for day in (1, 2)]
+    lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
+    storage.replace_files(LAG_HISTORY, [day.date() for day in days], staged(storage, lags, table=LAG_HISTORY))
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
     kept = compact(storage, keep=dt.timedelta(days=1), now=day_three + dt.timedelta(hours=23))
     assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))

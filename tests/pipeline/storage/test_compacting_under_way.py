@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, joining, open_storage
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from tests.pipeline.storage.commits import commits, names, places, seen, staged
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
@@ -31,9 +30,7 @@ def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") 
     storage.publish(f"{writer}-{number:08}", staged(storage, *tables))
 
 
-@pytest.mark.parametrize("kind", ["storage", "delta"])
-def test_a_reader_sees_every_row_once_at_every_moment(request: pytest.FixtureRequest, kind: str) -> None:
-    storage: Storage = request.getfixturevalue(kind)
+def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
     for number in range(60):
         ingest(storage, number, commits(range(number * 2, number * 2 + 2), day=number % 3))
     with watched(storage, range(120)) as looks:
@@ -46,11 +43,8 @@ def test_a_reader_sees_every_row_once_at_every_moment(request: pytest.FixtureReq
     assert len(places(storage)) == 4
 
 
-@pytest.mark.parametrize("table_format", TABLE_FORMATS)
-def test_killed_at_any_step_every_row_is_there_once(
-    tmp_path: Path, kill_at: Callable[[int], None], table_format: str
-) -> None:
-    ingested = open_storage(str(tmp_path / "ingested"), create=True, table_format=table_format)
+def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
+    ingested = open_storage(str(tmp_path / "ingested"), create=True)
     for number in range(4):
         ingest(ingested, number, commits([number]), commits([number + 10], day=1))
     everything = Counter([*range(4), *range(10, 14)])
@@ -78,7 +72,6 @@ def test_killed_at_any_step_every_row_is_there_once(
     assert steps > 20
 
 
-@pytest.mark.parametrize("table_format", TABLE_FORMATS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     script=st.lists(
@@ -92,9 +85,9 @@ def test_killed_at_any_step_every_row_is_there_once(
     )
 )
 def test_no_order_of_publishing_repeating_and_compacting_loses_or_doubles_a_row(
-    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, str, set[int]]], table_format: str
+    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, str, set[int]]]
 ) -> None:
-    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True, table_format=table_format)
+    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True)
     batches: dict[str, list[int]] = {}
     numbers = {"a": 0, "b": 0}
     offset = 0

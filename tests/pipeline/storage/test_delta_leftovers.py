@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.delta.log import DeltaLog
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, seen, staged
 
@@ -19,21 +19,21 @@ _THREE_DAYS_S = 3 * 86_400
 
 
 def test_a_file_that_was_staged_long_ago_outlives_a_cleaning_just_before_it_is_committed(
-    delta: Storage, monkeypatch: pytest.MonkeyPatch
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A laptop sleeps over the weekend between staging and publishing."""
-    delta.publish("w-00000001", staged(delta, commits([1])))
-    files = staged(delta, commits([2, 3]))
+    storage.publish("w-00000001", staged(storage, commits([1])))
+    files = staged(storage, commits([2, 3]))
     long_ago = time.time() - _THREE_DAYS_S
     for file in files:
-        os.utime(delta.place.inside(file.path), (long_ago, long_ago))
+        os.utime(storage.place.inside(file.path), (long_ago, long_ago))
     commit = DeltaLog.commit
 
     def cleaned_before(log: DeltaLog, **told: Any) -> None:
-        DeltaLog(delta.place, OFFSET_COMMITS).vacuum()
+        DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
         commit(log, **told)
 
     monkeypatch.setattr(DeltaLog, "commit", cleaned_before)
-    delta.publish("w-00000002", files)
+    storage.publish("w-00000002", files)
 
-    assert seen(delta) == Counter([1, 2, 3])
+    assert seen(storage) == Counter([1, 2, 3])

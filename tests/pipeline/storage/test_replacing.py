@@ -22,14 +22,12 @@ DATE = "2026-11-01"
 
 def replace(storage: Storage, *parts: range) -> None:
     files = [file.path for part in parts for file in staged(storage, commits(part))]
-    storage.format.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place), batch="build")
+    storage.tables.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place), batch="build")
 
 
-@pytest.mark.parametrize("kind", ["storage", "delta"])
 def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
-    request: pytest.FixtureRequest, kill_at: Callable[[int], None], kind: str
+    storage: Storage, kill_at: Callable[[int], None]
 ) -> None:
-    storage: Storage = request.getfixturevalue(kind)
     old, new = Counter(range(10)), Counter(range(5, 30))
     steps, killed = 0, True
     while killed:
@@ -46,16 +44,14 @@ def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
     assert steps > 5
 
 
-def test_a_date_without_rows_goes(local_storage: Storage) -> None:
-    replace(local_storage, range(3))
-    replace(local_storage)
-    replace(local_storage)
-    assert places(local_storage) == []
+def test_a_date_without_rows_goes(storage: Storage) -> None:
+    replace(storage, range(3))
+    replace(storage)
+    replace(storage)
+    assert places(storage) == []
 
 
-@pytest.mark.parametrize("kind", ["storage", "delta"])
-def test_a_reader_never_sees_half_a_date(request: pytest.FixtureRequest, kind: str) -> None:
-    storage: Storage = request.getfixturevalue(kind)
+def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:
     replace(storage, range(10))
     with watched(storage, range(10)) as looks:
         for split in range(1, 10):

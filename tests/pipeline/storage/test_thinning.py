@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
+from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
@@ -38,7 +38,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
 def offsets_in(storage: Storage) -> dict[str, list[int]]:
     """Offsets of the records that are left, by date."""
     found: dict[str, list[int]] = {}
-    for file in storage.format.files(GROUP_EVENTS.name):
+    for file in storage.tables.files(GROUP_EVENTS.name):
         with storage.place.fs.open_input_file(file.path) as opened:
             found.setdefault(file.date, []).extend(pq.read_table(opened)["source_offset"].to_pylist())
     return {date: sorted(offsets) for date, offsets in found.items()}
@@ -134,6 +134,6 @@ def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage
 def test_a_second_run_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
-    files = storage.format.files(GROUP_EVENTS.name)
+    files = storage.tables.files(GROUP_EVENTS.name)
     assert compact(storage, keep=KEEP, now=NOON).removed == ()
-    assert storage.format.files(GROUP_EVENTS.name) == files
+    assert storage.tables.files(GROUP_EVENTS.name) == files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from kafka_groups.pipeline.transform.fact_state import FactState, dates_to_build
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
+from tests.pipeline.storage.commits import rows_of, staged
 from tests.pipeline.transform.builds import build_here
 
 
@@ -62,11 +63,11 @@ def test_as_many_rows_with_other_values_cause_a_build_also_if_files_were_joined_
 
 
 def make_derived(storage: Storage, *dates: str) -> None:
-    """Files of a derived table, as a build leaves them."""
-    for day in dates:
-        batch = Path(storage.into, LAG_HISTORY.name, f"date={day}", "batch=build")
-        batch.mkdir(parents=True)
-        (batch / "part-0.parquet").touch()
+    """Rows of a derived table, as a build leaves them."""
+    for day in map(date.fromisoformat, dates):
+        noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+        rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
+        storage.replace_files(LAG_HISTORY, [day], staged(storage, rows, table=LAG_HISTORY))
     save_fact_state(storage, state_of(storage))
 
 

@@ -28,7 +28,7 @@ FACTS: Final = ("offset_commits", "partition_offsets", "group_events")
 
 
 def dates_of(storage: Storage) -> list[date]:
-    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.format.dates(name)})
+    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.tables.dates(name)})
 
 
 def built(directory: Path, facts: Any, *, engine: Engine | None = None, at_once: bool = True) -> Storage:

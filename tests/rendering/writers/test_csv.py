@@ -51,5 +51,5 @@ def test_a_group_id_in_the_rows_of_a_report_is_unchanged(make_screen: MakeScreen
 
 def test_a_text_with_a_carriage_return_in_the_rows_of_a_pipeline_command_is_quoted(make_screen: MakeScreen) -> None:
     screen = make_screen()
-    write_rows(screen, SIZES, [TableSize("a\rb", 1, 1, 1, None, None, "parquet")], "csv")
-    assert written(screen.out).split("\n", 1)[1] == '"a\rb",1,1,1,,,parquet\n'
+    write_rows(screen, SIZES, [TableSize("a\rb", 1, 1, 1, None, None)], "csv")
+    assert written(screen.out).split("\n", 1)[1] == '"a\rb",1,1,1,,\n'
