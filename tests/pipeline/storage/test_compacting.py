@@ -202,20 +202,3 @@ def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
     assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
     assert done.removed_dates == 2
     assert seen(storage) == Counter([3])
-
-
-@pytest.mark.parametrize("keep", [None, dt.timedelta(days=8)], ids=["joined", "removed"])
-def test_files_that_are_not_ours_stay_where_somebody_put_them(filled: Storage, keep: dt.timedelta | None) -> None:
-    date = Path(filled.into, "offset_commits/date=2026-11-01")
-    strangers = [date / "NOTES.txt", date / "batch=w-00000003" / ".mine", date / "deeper" / "x.parquet"]
-    for path in strangers:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("mine")
-
-    done = compact(filled, keep=keep, now=NOW)
-
-    assert (done.files_before, done.removed_dates) == ((10, 0) if keep is None else (0, 1))
-    assert [path.read_text() for path in strangers] == ["mine"] * 3
-    assert filled.rows(OFFSET_COMMITS) == (110 if keep is None else 5)
-    again = compact(filled, keep=keep, now=NOW)
-    assert (again.files_before, again.removed) == (0, ())

@@ -1,17 +1,11 @@
-"""One date of a derived table changes: what Spark wrote before it is played by a file."""
+"""One date of a derived table changes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
-import pytest
-from pyarrow.fs import FileSelector
-
-from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.layout import new_staging
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, places, seen, staged
 from tests.pipeline.storage.conftest import KilledError
@@ -22,7 +16,7 @@ DATE = "2026-11-01"
 
 def replace(storage: Storage, *parts: range) -> None:
     files = [file.path for part in parts for file in staged(storage, commits(part))]
-    storage.tables.replace(OFFSET_COMMITS.name, {DATE: files}, new_staging(storage.place), batch="build")
+    storage.tables.replace(OFFSET_COMMITS.name, {DATE: files}, batch="build")
 
 
 def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
@@ -57,23 +51,3 @@ def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:
         for split in range(1, 10):
             replace(storage, range(split), range(split, 10))
     assert not looks.wrong
-
-
-def test_a_listing_that_is_overtaken_is_made_once_more(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace(storage, range(3))
-    fs, failures = storage.place.fs, [FileNotFoundError(), FileNotFoundError()]
-
-    class Overtaken:
-        def __getattr__(self, name: str) -> object:
-            return getattr(fs, name)
-
-        def get_file_info(self, wanted: object) -> object:
-            if isinstance(wanted, FileSelector) and failures:
-                raise failures.pop()
-            return fs.get_file_info(wanted)
-
-    monkeypatch.setattr(storage.place, "fs", Overtaken())
-    assert places(storage) == [(DATE, "build")]
-    failures.extend([FileNotFoundError(2, "gone")] * 30)
-    with pytest.raises(StorageError, match=f"cannot list the files in {Path(storage.into)}"):
-        places(storage)
