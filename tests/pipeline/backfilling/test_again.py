@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.scripted_broker import plain
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -32,11 +30,6 @@ pytestmark = pytest.mark.slow
 HOUR_MS = 60 * MINUTE_MS
 # A grid that all partitions have records in, and a sixth of the look-ups that a day takes.
 _MORNING_END_MS = MIDNIGHT_MS + 4 * HOUR_MS
-
-
-@pytest.fixture(params=TABLE_FORMATS)
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True, table_format=request.param)
 
 
 def identities(storage: Storage) -> Counter[tuple[Any, ...]]:

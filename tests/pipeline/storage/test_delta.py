@@ -159,7 +159,7 @@ def test_two_that_write_the_same_batch_are_one_too_many(storage: Storage) -> Non
 
 def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     # delta-rs writes a checkpoint at every hundredth version, unless the table has another interval.
-    monkeypatch.setitem(log_module._PROPERTIES, "storage.checkpointInterval", "10")
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
     for number in range(13):
         storage.publish(f"w-{number:08}", staged(storage, commits([number])))
     assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))

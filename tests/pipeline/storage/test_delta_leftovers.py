@@ -26,7 +26,7 @@ def test_a_file_that_was_staged_long_ago_outlives_a_cleaning_just_before_it_is_c
     files = staged(storage, commits([2, 3]))
     long_ago = time.time() - _THREE_DAYS_S
     for file in files:
-        os.utime(storage.place.inside(file.path), (long_ago, long_ago))
+        os.utime(file.path, (long_ago, long_ago))
     commit = DeltaLog.commit
 
     def cleaned_before(log: DeltaLog, **told: Any) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
-import pytest
-from kafka_groups.pipeline.storage.formats import TABLE_FORMATS
 
 from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
@@ -28,11 +25,6 @@ def of_day(age: int, source: int, meaning: str, kind: str, **others: Any) -> Row
 
 def pattern(age: int, source: int, text: str) -> Row:
     return of_day(age, source, "regex_resolved", PATTERN, details=json.dumps({"regular_expression": text}))
-
-
-@pytest.fixture(params=TABLE_FORMATS)
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "tables"), create=True, table_format=request.param)
 
 
 def offsets_in(storage: Storage) -> dict[str, list[int]]:

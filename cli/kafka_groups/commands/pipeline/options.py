@@ -48,8 +48,7 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
         metavar="DIR",
         callback=callback,
         shell_complete=offer("directories"),
-        help="Directory of the tables; ingest, sample and backfill create it. "
-        "[env: KAFKA_GROUPS_DATA_DIR]",
+        help="Directory of the tables; ingest, sample and backfill create it. [env: KAFKA_GROUPS_DATA_DIR]",
     )(function)
 
 

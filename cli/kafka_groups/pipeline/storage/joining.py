@@ -69,8 +69,8 @@ def join(
     each file that was read.
     """
     path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
+    parts = [_open(place, file.path) for file in pile]
     with told("join files", path):
-        parts = [pq.ParquetFile(place.fs.open_input_file(file.path), pre_buffer=False) for file in pile]
         rows = _in_order(table, [_read(part, is_read) for part in parts])
         for part in parts:
             part.close(force=True)
@@ -93,6 +93,11 @@ def pick(
         if rows.num_rows:
             pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
     return path if rows.num_rows else None
+
+
+def _open(place: Place, path: str) -> pq.ParquetFile:
+    with told("read the tables", path):
+        return pq.ParquetFile(place.fs.open_input_file(path), pre_buffer=False)
 
 
 def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
