@@ -169,6 +169,22 @@ def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch:
     assert storage.rows(OFFSET_COMMITS) == 13
 
 
+def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
+    for number in range(25):
+        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
+    assert seen(storage) == Counter(range(25))
+    assert table_of(storage).transaction_version("w") == 24
+
+
+def test_versions_stay_for_a_day(storage: Storage) -> None:
+    storage.publish("w-00000001", staged(storage, commits([1])))
+    properties = table_of(storage).metadata().configuration
+    assert properties["delta.logRetentionDuration"] == "interval 24 hours"
+
+
 def test_columns_that_an_older_version_did_not_have_are_added(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 _PARTITIONED_BY: Final = ["date", "batch"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
-_PROPERTIES: Final[dict[str, str | None]] = {"delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours"}
+# A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
+_PROPERTIES: Final[dict[str, str | None]] = {
+    "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
+    "delta.logRetentionDuration": f"interval {_KEPT_H} hours",
+}
 _WANTED: Final = ["path", "size_bytes", "num_records", "partition.date", "partition.batch"]
 
 
