@@ -52,6 +52,30 @@ def test_rows_are_the_same_and_sorted_by_identity(filled: Storage) -> None:
     assert rows.equals(commits(range(100)))
 
 
+def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
+    for minute in range(40):
+        rows = [
+            {
+                "cluster_id": "MkU3OEVBNTcwNTJENDM2Qg",
+                "origin": "sample",
+                "group": f"group-{number // 10}",
+                "topic": "orders",
+                "partition": number % 10,
+                "committed_offset": number * 10**6 + minute * number,
+                "commit_time": FIRST + dt.timedelta(minutes=minute),
+                "record_time": FIRST + dt.timedelta(minutes=minute),
+                "tombstone": False,
+            }
+            for number in range(500)
+        ]
+        storage.append(OFFSET_COMMITS, f"sample-{minute}", rows_of(OFFSET_COMMITS, rows))
+    before = sum(batch.bytes for batch in storage.batches(OFFSET_COMMITS))
+    assert compact(storage, now=NOW).files_after == 1
+    assert sum(batch.bytes for batch in storage.batches(OFFSET_COMMITS)) * 10 < before
+    first = pq.ParquetFile(storage.files(OFFSET_COMMITS)[0]).read(["group", "partition"]).slice(0, 40)
+    assert len(first.group_by(["group", "partition"]).aggregate([])) == 1
+
+
 def test_compacting_again_does_nothing(filled: Storage) -> None:
     compact(filled, now=NOW)
     before = places(filled)

@@ -74,7 +74,7 @@ def join(
         rows = _in_order(table, [_read(part, is_read) for part in parts])
         for part in parts:
             part.close(force=True)
-        pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
+        _write(place, rows, path)
     expected, written = sum(file.rows for file in pile), count_rows(place, path)
     if written != expected:
         message = f"joining {expected} rows in {directory} gave {written}, so nothing was replaced; please report a bug"
@@ -91,7 +91,7 @@ def pick(
         # One after the other: a date may be larger than memory, what is kept of it is not.
         rows = _in_order(table, [_masked(place, each, mask) for each in paths])
         if rows.num_rows:
-            pq.write_table(rows, path, filesystem=place.fs, compression="zstd", row_group_size=_ROWS_A_GROUP)
+            _write(place, rows, path)
     return path if rows.num_rows else None
 
 
@@ -104,6 +104,22 @@ def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
     rows = part.read()
     is_read()
     return rows
+
+
+def _write(place: Place, rows: pa.Table, path: str) -> None:
+    """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
+    numbers = [
+        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+    ]
+    pq.write_table(
+        rows,
+        path,
+        filesystem=place.fs,
+        compression="zstd",
+        row_group_size=_ROWS_A_GROUP,
+        use_dictionary=[field.name for field in rows.schema if pa.types.is_string(field.type)],
+        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+    )
 
 
 def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:
