@@ -75,7 +75,7 @@ def test_a_transaction_is_refused_only_to_a_writer_that_did_not_see_it(table: De
     commit(table, [write_file(table, "a.parquet")], Transaction("app", 5))
     with pytest.raises(CommitFailedError):
         commit(other, [write_file(table, "b.parquet")], Transaction("app", 5))
-    # Whoever has seen it may repeat it, so the version has to be read first.
+    # A writer that has seen it may repeat it, so the version has to be read first.
     assert table.transaction_version("app") == 5
     commit(table, [write_file(table, "c.parquet")], Transaction("app", 5))
     assert names_in(table) == ["a.parquet", "c.parquet"]
