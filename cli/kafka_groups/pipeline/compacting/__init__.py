@@ -2,7 +2,6 @@
 
 progress.py    how much of what is planned is settled
 removing.py    old dates go
-repeatable.py  which batches may come again, and are left as they are
 thinning.py    what is left of group_events when its old dates go
 """
 
@@ -15,18 +14,19 @@ from typing import Final
 
 from kafka_groups.pipeline.compacting.progress import Progress, Steps
 from kafka_groups.pipeline.compacting.removing import old_dates, remove
-from kafka_groups.pipeline.compacting.repeatable import FACTS, may_come_again, newest_batches
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import KEPT, Storage
 from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
-from kafka_groups.pipeline.storage.layout import new_staging, numbered
-from kafka_groups.pipeline.storage.publishing import JOINED, joined_batches
-from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.storage.layout import new_staging
+from kafka_groups.pipeline.tables import TABLES, Table
 
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
 # fewer, groups that have not committed for some days would be gone from them.
 LEAST_KEEP: Final = timedelta(days=8)
 _ABANDONED_S: Final = 24 * 3600.0
+_FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
+# A backfill of the same grid takes the place of the one before, also years later. It is a file a day as it is.
+_REPLACEABLE: Final = "backfill-"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +58,8 @@ def compact(
 
     With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
     group_events the last record of each group and member stays, whatever its date: it tells who is there today.
-    No row changes. A batch that a writer may repeat is not joined: its newest, and all of a backfill; left alone is the
-    newest date of each table by `keep`. Readers see each row once at every moment; a query goes on with the files that
+    No row changes. Batches of a backfill are not joined, because a repeat takes their places; left alone is the newest
+    date of each table by `keep`. Readers see each row once at every moment; a query goes on with the files that
     it listed. StorageError leaves every date as it was or as it should be, and another run goes on from there.
     `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
     is given what tells, at any time, what was done so far.
@@ -125,13 +125,17 @@ class _Work:
 
 def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[DataFile]]]:
     """Dates of tables with files that may be small: their rows are not counted yet."""
-    newest = newest_batches(storage)
-    for table in FACTS:
+    for table in _FACTS:
         by_date: dict[str, list[DataFile]] = {}
         for file in storage.tables.files(table.name):
-            if not may_come_again(file.batch, newest) and file.bytes * 2 <= target_bytes:
+            if not _is_named(file.batch) and file.bytes * 2 <= target_bytes:
                 by_date.setdefault(file.date, []).append(file)
         yield from ((table, date, files) for date, files in by_date.items() if len(files) >= min_files)
+
+
+def _is_named(batch: str) -> bool:
+    """Return whether a batch is known by its name: it may be replaced, or is what retention left of a date."""
+    return batch == KEPT or batch.startswith(_REPLACEABLE)
 
 
 def _small_files(files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]) -> list[SmallFile]:
@@ -149,18 +153,6 @@ def _join_date(
         joined = [join(place, table, pile, staging, is_read) for pile in piles]
         gone = [file for pile in piles for file in pile]
         with storage.changing():
-            _note_joined(storage, gone)
             return storage.tables.swap(table.name, date, {file.path for file in gone}, joined)
     finally:
         place.delete(staging)
-
-
-def _note_joined(storage: Storage, gone: list[SmallFile]) -> None:
-    # Before the swap: from then on, a batch that comes again would be there twice.
-    known = joined_batches(storage.place)
-    found = dict(known)
-    for file in gone:
-        if one := numbered(file.batch):
-            found[one[0]] = max(one[1], found.get(one[0], -1))
-    if found != known:
-        storage.save_note(JOINED, found)

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from datetime import date as day_of
 
-from kafka_groups.pipeline.compacting.repeatable import newest_batches
 from kafka_groups.pipeline.compacting.thinning import thin
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.layout import numbered
 from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 
@@ -29,17 +27,9 @@ def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, l
 def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
     """Those that are gone, as they go."""
     if table == GROUP_EVENTS:
-        whole = _may_change(storage)
-        yield from thin(storage, [date for date in old if date not in whole])
+        yield from thin(storage, old)
         return
     for date in old:
         with storage.changing():
             storage.tables.remove(table.name, [date])
         yield date
-
-
-def _may_change(storage: Storage) -> set[str]:
-    """Dates of group_events with a batch that may be repeated: it would stand beside what was left of it."""
-    newest = newest_batches(storage)
-    files = storage.tables.files(GROUP_EVENTS.name)
-    return {file.date for file in files if (one := numbered(file.batch)) and one[1] >= newest.get(one[0], -1)}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.source.continuity import lost, require_same_topic
-from kafka_groups.pipeline.source.planning import CLUSTER, Log, offsets_of, ranges_between, require_same_cluster
-from kafka_groups.pipeline.storage.checkpoints import planned_position, planned_positions
+from kafka_groups.pipeline.ingesting.positions import read_position
+from kafka_groups.pipeline.source.continuity import lost
+from kafka_groups.pipeline.source.planning import offsets_of, ranges_between
 from kafka_groups.pipeline.storage.marker import is_new
 from kafka_groups.pipeline.storage.places import open_place
-from kafka_groups.pipeline.tables import INGEST_GAPS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,26 +71,22 @@ def _size(storage: Storage, table: Table) -> Size:
     )
 
 
-def _dataset(storage: Storage, table: Table) -> Any:
-    """The table's files, whatever Spark or a crash left beside them."""
-    import pyarrow.dataset as ds
-
-    return ds.dataset(storage.files(table), schema=table.arrow(), format="parquet", filesystem=storage.place.fs)
-
-
 def _count(storage: Storage, table: Table) -> int:
     return int(_guarded(storage, table, lambda dataset: dataset.count_rows()))
 
 
-def _read(storage: Storage, table: Table, columns: list[str]) -> pa.Table:
-    return _guarded(storage, table, lambda dataset: dataset.to_table(columns=columns))
+def _read(storage: Storage, table: Table, columns: list[str], dates: list[str] | None = None) -> pa.Table:
+    return _guarded(storage, table, lambda dataset: dataset.to_table(columns=columns), dates)
 
 
-def _guarded(storage: Storage, table: Table, look: Any) -> Any:
+def _guarded(storage: Storage, table: Table, look: Any, dates: list[str] | None = None) -> Any:
+    """Return what `look` finds in the files of the table, whatever a crash left beside them."""
     import pyarrow as pa
+    import pyarrow.dataset as ds
 
+    paths = [file.path for file in storage.tables.files(table.name, dates)]
     try:
-        return look(_dataset(storage, table))
+        return look(ds.dataset(paths, schema=table.arrow(), format="parquet", filesystem=storage.place.fs))
     except (OSError, pa.ArrowException) as error:
         msg = f"the table {table.name} of {storage.into} cannot be read: {error}"
         raise StorageError(msg) from error
@@ -134,19 +130,22 @@ def _behind(storage: Storage, cluster: Cluster | None) -> Check:
 
 
 def _any_ingest(storage: Storage) -> Check:
-    read = {str(position.get(CLUSTER)) for position in planned_positions(storage.place)}
+    """Tell of which clusters the newest date has records."""
+    import pyarrow.compute as pc
+
+    dates = storage.tables.dates(OFFSET_COMMITS.name)
+    rows = _read(storage, OFFSET_COMMITS, ["cluster_id", "origin"], dates[-1:])
+    read = set(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].to_pylist())
     told = f"it has run for {', '.join(sorted(read))}" if read else "it has not written to this directory yet"
     return Check("ingest", OK if read else WARNING, told)
 
 
 def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
-    position = planned_position(storage.place, cluster.id)
+    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends or ())
     if position is None:
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
-    require_same_cluster(position, cluster.id)
     if cluster.ends is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
-    require_same_topic(position, Log(cluster.topic_id, cluster.ends))
     if (said := lost(position, cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
     behind = ranges_between(offsets_of(position), cluster.ends)

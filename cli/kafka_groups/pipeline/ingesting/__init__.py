@@ -1,44 +1,65 @@
-"""`__consumer_offsets` into tables, from where the last run ended: Spark's checkpoint says where that was.
+"""`__consumer_offsets` into tables, from where the last run ended: the logs of the tables say where that was.
 
-The tasks write the files; Spark moves only a list of them. What a batch wrote is published under a name made of the
-checkpoint and the batch's number, so a batch that is run again takes its own place, and no record is there twice.
+Each batch is one read of the data source. The tasks write the files; Spark moves only a list of them. A batch is
+committed table by table, with the offsets where it ended, so a run that is killed loses and doubles no record.
 
-publishing.py  what Spark calls with each batch, and what a run has written so far
-failing.py     what Spark throws, as our errors
+batches.py    which offsets a batch reads, and its list of files
+positions.py  the offsets in the logs of the tables
+failing.py    what Spark throws, as our errors
 """
 
 from __future__ import annotations
 
-import os
-import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import KafkaGroupsError, UnreachableError, WorkerLateError
-from kafka_groups.pipeline.ingesting.failing import error_in, told_in_python
-from kafka_groups.pipeline.ingesting.publishing import Ingested, Publisher, Tally
+from kafka_groups.pipeline.ingesting.batches import BatchReader
+from kafka_groups.pipeline.ingesting.failing import error_in
+from kafka_groups.pipeline.ingesting.positions import commit_batch, limits_of, read_ahead, read_position
 from kafka_groups.pipeline.session.retrying import retry_until
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.continuity import sound_log
-from kafka_groups.pipeline.source.options import AUTOMATIC, CLIENT_PREFIX, TIMEOUT_S
-from kafka_groups.pipeline.source.planning import Log, offsets_of, ranges_between, require_same_cluster
-from kafka_groups.pipeline.storage import Checkpoint, Storage
-from kafka_groups.pipeline.storage.checkpoints import planned_position, position_after
+from kafka_groups.pipeline.source.options import TIMEOUT_S
+from kafka_groups.pipeline.source.planning import (
+    Log,
+    Offsets,
+    automatic_limit,
+    epochs_of,
+    limited,
+    offsets_of,
+    position_of,
+    ranges_between,
+)
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.layout import new_batch_name
+from kafka_groups.pipeline.tables import INGEST_GAPS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql import SparkSession
 
 __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 _TRIES: Final = 4  # to start a worker on a busy machine; a run without an end tries for ever
-_OF_A_CLUSTER: Final = 64
 _ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ingested:
+    """What one run brought in; `records` counts those of the topic, so not the rows of ingest_gaps."""
+
+    cluster_id: str
+    batches: int
+    records: int
+    rows: dict[str, int]  # by table
 
 
 def _never() -> bool:
@@ -57,18 +78,17 @@ def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **h
 
 @contextmanager
 def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
-    """All that an ingest needs but Spark: brokers that answer, nobody else at it, room, a checkpoint that fits them.
+    """All that an ingest needs but Spark: brokers that answer, nobody else at it, room, a position that fits them.
 
     `client` are properties of librdkafka; every question to the brokers has the timeout, and every wait for records.
-    SourceError for what the brokers refuse, if they are another cluster than the checkpoint's, and if they lost what
-    was read; UnreachableError if they do not answer. StorageError for what the file system refuses, and if a file of
-    the checkpoint is damaged.
+    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not answer.
+    StorageError for what the file system refuses, and if the log of a table is damaged.
     """
     brokers = Brokers(client, timeout_s)
     cluster_id = brokers.cluster_id()
     storage.make()
     with storage.lock(f"ingest-{cluster_id}"), _staging(storage) as stage:
-        ingestion = Ingestion(storage, client, brokers, Tally(storage=storage, cluster_id=cluster_id), stage, timeout_s)
+        ingestion = Ingestion(storage, client, brokers, cluster_id, stage, timeout_s)
         ingestion.look()
         yield ingestion
 
@@ -81,37 +101,42 @@ class Ingestion:
         storage: Storage,
         client: Mapping[str, str],
         brokers: Brokers,
-        tally: Tally,
+        cluster_id: str,
         stage: str,
         timeout_s: float,
     ) -> None:
         self._storage = storage
         self._client = client
         self._brokers = brokers
-        self._tally = tally
+        self._cluster_id = cluster_id
         self._stage = stage
         self._timeout_s = timeout_s
-        self._checkpoint = storage.checkpoint(tally.cluster_id)
         self.topic_is_there = True
-        self._begun: dict[int, int] | None = None  # where this run began
-        self._backlog = 0  # offsets that there were to read then
-        self._told: int | None = None
+        # Where the next batch begins, None before there is a topic; and where this run began.
+        self._position: Log | None = None
+        self._begun: Offsets = {}
+        # What the tables say of it.
+        self._stored = Log(None, {})
+        # Tables with records beyond the position, as a run that was killed leaves them.
+        self._ahead: Mapping[str, Mapping[int, int]] = {}
+        self._batches = 0
+        self._rows: Counter[str] = Counter()
 
     def total(self) -> Ingested:
-        """What was written so far; StorageError if that cannot be read."""
-        return self._tally.total()
+        """What was written so far."""
+        records = self._rows.total() - self._rows[INGEST_GAPS.name]
+        return Ingested(cluster_id=self._cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
-    def look(self) -> None:
-        """Raise what `prepared` promises of a damaged checkpoint, and if brokers lost what it says was read."""
-        position = planned_position(self._storage.place, self._tally.cluster_id)
+    def look(self) -> Log:
+        """The log as it is now. Raises what `prepared` promises if brokers lost what was read."""
         log = self._log()
-        if position is not None:
-            require_same_cluster(position, self._tally.cluster_id)
+        if self._position is None and log.ends:
+            self._begin(log)
+        if self._position is not None:
+            position = position_of(self._cluster_id, self._position.ends, self._position)
             log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
         self.topic_is_there = bool(log.ends)
-        if self._begun is None:
-            self._begun = self._brokers.earliest(sorted(log.ends)) if position is None else offsets_of(position)
-            self._backlog = sum(one.end - one.start for one in ranges_between(self._begun, log.ends))
+        return log
 
     def run(
         self,
@@ -127,19 +152,16 @@ class Ingestion:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
         Without `records_per_batch` the backlog decides. `progress` is told how many offsets were read, and how many
-        there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on from the
-        checkpoint. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Spark's workers may be
-        late (WorkerLateError) some times. Batches that were published stay, and the next run goes on there.
+        there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on where it
+        was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Spark's workers may be
+        late (WorkerLateError) some times. Batches that were committed stay, and the next run goes on there.
         """
         retry_until(spark, stop)
-        trigger: dict[str, Any] = {"processingTime": f"{every_s} seconds"} if continuous else {"availableNow": True}
-        is_looked_at, late = True, 0
+        reader = BatchReader(spark, self._client, stage=self._stage, timeout_s=self._timeout_s)
+        late = 0
         while not stop():
             try:
-                if not is_looked_at:
-                    self.look()
-                self._read(spark, trigger, records_per_batch, progress, stop)
-                break
+                self._read_all(reader, records_per_batch, progress, stop)
             except UnreachableError as error:
                 if not continuous:
                     raise
@@ -150,52 +172,57 @@ class Ingestion:
                     raise
                 note("a Python worker of Spark took longer than 10 s to start; retrying")
                 continue
-            is_looked_at = False
+            if not continuous:
+                break
             _pause(every_s, stop)
-        self._tell(progress)
         return self.total()
 
-    def _read(
-        self,
-        spark: SparkSession,
-        trigger: Mapping[str, Any],
-        records_per_batch: int | None,
-        progress: Progress,
-        stop: Callable[[], bool],
+    def _read_all(
+        self, reader: BatchReader, records_per_batch: int | None, progress: Progress, stop: Callable[[], bool]
     ) -> None:
-        """One query, until it ends or is to end."""
-        if self._backlog:
-            progress("ingesting", 0, self._backlog)
-        stream = self._stream(spark, records_per_batch)
-        # A whole path: a Spark Connect server has a working directory of its own.
-        publisher = Publisher(self._storage.place.root, self._checkpoint, self._tally)
-        query = _start(stream, publisher, self._checkpoint, trigger)
-        with _ending(query, stop):
-            _wait(query, stop, lambda: self._tell(progress))
-
-    def _stream(self, spark: SparkSession, records_per_batch: int | None) -> DataFrame:
-        from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
-
-        spark.dataSource.register(KafkaGroupsSource)
-        reader = spark.readStream.format(KafkaGroupsSource.name())
-        for name, value in self._client.items():
-            reader = reader.option(f"{CLIENT_PREFIX}{name}", value)
-        reader = reader.option("stage", self._stage).option("minPartitions", _cores(spark))
-        reader = reader.option("timeout", self._timeout_s)
-        with told_in_python():
-            return reader.option("maxRecordsPerBatch", records_per_batch or AUTOMATIC).load()
-
-    def _tell(self, progress: Progress) -> None:
-        """How far the batches have come that were published, in offsets."""
-        number = self._tally.last()
-        if number is None or number == self._told:
+        """Read all that there is now, batch by batch."""
+        log = self.look()
+        if self._position is None:
             return
-        self._told = number
-        position = position_after(self._storage.place, self._tally.cluster_id, number)
-        if position is not None:
-            done = sum(one.end - one.start for one in ranges_between(self._begun or {}, offsets_of(position)))
-            # More comes while it reads.
-            progress("ingesting", done, max(done, self._backlog))
+        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, reader.tasks_at_once)
+        backlog = _distance(self._begun, log.ends)
+        if backlog:
+            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
+        while not stop() and ranges_between(self._position.ends, log.ends):
+            ends = limits_of(self._ahead, limited(self._position.ends, log.ends, limit))
+            if not self._read_batch(reader, log._replace(ends=ends), stop):
+                return
+            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
+
+    def _read_batch(self, reader: BatchReader, end: Log, stop: Callable[[], bool]) -> bool:
+        """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
+        assert self._position is not None
+        try:
+            files = reader.read(self._position, end, self._ahead, stop)
+        except (KafkaGroupsError, OSError):
+            # A service manager and a terminal signal the JVM and its workers, too: they may be gone before we look.
+            if stop():
+                return False
+            raise
+        if files is None:
+            return False
+        batch = new_batch_name("ingest", datetime.now(UTC))
+        with self._storage.changing():
+            commit_batch(self._storage, batch, files, self._cluster_id, self._stored, end)
+        self._position, self._stored, self._ahead = end, end, {}
+        self._batches += 1
+        for file in files:
+            self._rows[file.table] += file.rows
+        return True
+
+    def _begin(self, log: Log) -> None:
+        found = read_position(self._storage, self._cluster_id, log.topic_id, log.ends)
+        if found is None:
+            self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
+        else:
+            self._position = self._stored = Log(log.topic_id, offsets_of(found), epochs_of(found))
+            self._ahead = read_ahead(self._storage, self._cluster_id, log.topic_id, self._position.ends)
+        self._begun = self._position.ends
 
     def _log(self) -> Log:
         topic = self._brokers.topic()
@@ -213,51 +240,11 @@ def _staging(storage: Storage) -> Iterator[str]:
         storage.place.delete(stage)
 
 
-def _cores(spark: SparkSession) -> int:
-    """How many tasks run at once, as the master's name tells; a cluster's, which does not, is taken for a large one."""
-    # Not sparkContext.defaultParallelism, which Spark Connect does not have.
-    master = spark.conf.get("spark.master", None) or ""
-    found = re.fullmatch(r"local\[(\d+|\*).*\]", master)
-    if found is None:
-        # Tasks that wait for a core cost little, and cores without a task are lost.
-        return 1 if master == "local" else _OF_A_CLUSTER
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1])
-
-
-def _start(
-    stream: DataFrame, publisher: Publisher, checkpoint: Checkpoint, trigger: Mapping[str, Any]
-) -> StreamingQuery:
-    writer = stream.writeStream.foreachBatch(publisher).option("checkpointLocation", checkpoint.location)
-    with told_in_python():
-        return writer.trigger(**trigger).start()
-
-
-def _wait(query: StreamingQuery, stop: Callable[[], bool], look: Callable[[], None]) -> None:
-    while not query.awaitTermination(_STEP_S):  # type: ignore[arg-type]  # seconds, which may be fractions
-        look()
-        if stop():
-            return
+def _distance(starts: Offsets, ends: Offsets) -> int:
+    return sum(one.end - one.start for one in ranges_between(starts, ends))
 
 
 def _pause(seconds: float, stop: Callable[[], bool]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0 and not stop():
         time.sleep(min(left, _STEP_S))
-
-
-@contextmanager
-def _ending(query: StreamingQuery, stop: Callable[[], bool]) -> Iterator[None]:
-    """The query is stopped in the end. What fails once `stop` says so was asked for, and is no error.
-
-    A service manager and a terminal signal the JVM and its workers, too: they may be gone before we look.
-    """
-    try:
-        try:
-            with told_in_python():
-                yield
-        finally:
-            with told_in_python():
-                query.stop()
-    except (KafkaGroupsError, OSError):
-        if not stop():
-            raise

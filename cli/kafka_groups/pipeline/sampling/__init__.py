@@ -6,7 +6,6 @@ say: log ends, and states.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from kafka_groups.model import Failure
 from kafka_groups.pipeline.sampling.asking import ask
 from kafka_groups.pipeline.sampling.filling import rows_of
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.layout import new_batch_name
 from kafka_groups.pipeline.storage.staging import StagedWriter
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
@@ -41,7 +41,7 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
     """
     asked = ask(admin, now_ms)
-    batch = f"sample-{datetime.fromtimestamp(asked.ends_ms / 1000, UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
+    batch = new_batch_name("sample", datetime.fromtimestamp(asked.ends_ms / 1000, UTC))
     writer = StagedWriter(storage.stage())
     rows = {table.name: 0 for table in (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)}
     try:

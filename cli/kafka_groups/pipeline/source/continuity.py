@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.planning import CLUSTER, TOPIC_ID, Log, offsets_of
+from kafka_groups.pipeline.source.planning import TOPIC_ID, Log, offsets_of
 
-# What was read stays: facts are told apart by their times, too, so build counts what is read again once.
 ANEW: Final = (
     "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
-    "records that it has, use a new checkpoint (of an ingest: delete .checkpoints/{cluster} in the data directory; "
-    "build counts rows that are read a second time once)"
+    "records that it has, use a new directory (--data-dir) or a new checkpoint"
 )
 _PAUSE_S: Final = 0.5
 
@@ -38,7 +36,7 @@ def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
         if offset > ends.get(partition, 0):
             told = f"ends at {ends[partition]}" if partition in ends else "does not exist"
             place = f"partition {partition} of __consumer_offsets {told}, but was read up to offset {offset}"
-            return f"{place}: {ANEW.format(cluster=position.get(CLUSTER))}"
+            return f"{place}: {ANEW}"
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -44,8 +44,8 @@ class KafkaGroupsSource(DataSource):
     {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
     its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
     at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
-    (seconds without any progress). With stage (a URI), the tasks write Parquet files of the tables there, and the rows
-    are a list of those files.
+    (seconds without any progress). With stage (a directory), the tasks write Parquet files of the tables there, and the
+    rows are a list of those files; leaderEpochs and skippedOffsets belong to an ingest.
     """
 
     @classmethod
@@ -119,10 +119,14 @@ class _BatchReader(_Reading, DataSourceReader):
         """What is to be read, in tasks."""
         brokers = self.brokers()
         cluster_id = brokers.cluster_id()
+        options = self.options
+        if options.epochs is not None and isinstance(options.starting, Mapping) and isinstance(options.ending, Mapping):
+            # An ingest goes on at `ending`, so nothing below it may be left out, whatever brokers say of it now.
+            return self.tasks(cluster_id, ranges_between(options.starting, options.ending, options.epochs))
         there = self.partitions_there(brokers)
         earliest, latest = brokers.earliest(there), brokers.latest(there)
-        starts = started(self.options.starting, earliest, latest)
-        ends = chosen(self.options.ending, earliest, latest, default=LATEST)
+        starts = started(options.starting, earliest, latest)
+        ends = chosen(options.ending, earliest, latest, default=LATEST)
         stable = {partition: min(end, latest[partition]) for partition, end in ends.items()}
         return self.tasks(cluster_id, ranges_between(starts, stable))
 

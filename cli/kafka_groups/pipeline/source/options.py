@@ -28,6 +28,8 @@ _KNOWN: Final = {
         "recordsPerTask",
         "timeout",
         "stage",
+        "leaderEpochs",
+        "skippedOffsets",
     )
 }
 # What reads the topic is settled here; a group id would be one that nothing is ever done with.
@@ -48,6 +50,9 @@ class SourceOptions:
     tasks_at_once: int = 1
     timeout_s: float = TIMEOUT_S
     stage: str | None = None
+    # Of an ingest: the leader epochs at the start, and by table the offsets below which it has its records already.
+    epochs: Mapping[int, int] | None = None
+    skipped: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
 
 def read_options(given: Mapping[str, str]) -> SourceOptions:
@@ -75,6 +80,8 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
         tasks_at_once=_number("minPartitions", options) or 1,
         timeout_s=_seconds(options.get("timeout", str(TIMEOUT_S))),
         stage=options.get("stage"),
+        epochs=_epochs(options),
+        skipped=_skipped(options),
     )
 
 
@@ -92,6 +99,20 @@ def _offsets(name: str, options: Mapping[str, str]) -> dict[int, int] | int | No
     except (ValueError, AttributeError, TypeError):
         msg = f'the option {name} cannot be {text!r}; write earliest, latest, or offsets as JSON: {{"0": 23}}'
         raise SourceError(msg) from None
+
+
+def _epochs(options: Mapping[str, str]) -> dict[int, int] | None:
+    text = options.get("leaderepochs")
+    return None if text is None else _by_partition(json.loads(text))
+
+
+def _skipped(options: Mapping[str, str]) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[str, int]] = json.loads(options.get("skippedoffsets", "{}"))
+    return {table: _by_partition(offsets) for table, offsets in found.items()}
+
+
+def _by_partition(found: Mapping[str, int]) -> dict[int, int]:
+    return {int(partition): int(number) for partition, number in found.items()}
 
 
 def _offset(value: object) -> int:

@@ -156,7 +156,7 @@ class RangeReader:
                 if high < self._next
                 else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
-            msg = f"{place} {told}: {ANEW.format(cluster='<cluster id>')}"
+            msg = f"{place} {told}: {ANEW}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)

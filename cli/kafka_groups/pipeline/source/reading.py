@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -42,7 +42,7 @@ def write_files(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ..
     try:
         for rows in read_rows(options, cluster_id, ranges):
             for table, part in split_records(rows):
-                writer.write(table, part)
+                writer.write(table, _without(part, options.skipped.get(table.name, {})))
         files = writer.close()
     except BaseException:
         writer.abort()
@@ -56,6 +56,16 @@ def _rows(found: Any, cluster_id: str, partition: int) -> pa.RecordBatch:
     if isinstance(found, Hole):
         return gap_rows(cluster_id, partition, **found._asdict(), at_ms=time.time_ns() // 1_000_000)
     return decode(found, cluster_id)
+
+
+def _without(rows: pa.RecordBatch, skipped: Mapping[int, int]) -> pa.RecordBatch:
+    """Return the rows from these offsets on, by source partition; their table has the others."""
+    if not skipped:
+        return rows
+    offset = "source_offset" if "source_offset" in rows.schema.names else "from_offset"
+    partitions = rows["source_partition"].to_pylist()
+    first = pa.array([skipped.get(each, 0) for each in partitions], pa.int64())
+    return rows.filter(pc.greater_equal(rows[offset], first))
 
 
 def _of_group(rows: pa.RecordBatch, group: str | None) -> pa.RecordBatch:

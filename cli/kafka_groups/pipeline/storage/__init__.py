@@ -3,7 +3,6 @@
 `open_storage` and `check_storage` are the doors; `staging` is what workers write with.
 """
 
-from kafka_groups.pipeline.storage.checkpoints import Checkpoint
 from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.layout import KEPT, BatchDirectory
 from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_storage
@@ -11,7 +10,6 @@ from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_s
 __all__ = [
     "KEPT",
     "BatchDirectory",
-    "Checkpoint",
     "DataFile",
     "Storage",
     "check_storage",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -34,14 +34,6 @@ _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.logRetentionDuration": f"interval {_KEPT_H} hours",
 }
 _WANTED: Final = ["path", "size_bytes", "num_records", "partition.date", "partition.batch"]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeatable:
-    """What a commit is known by when it is repeated: a writer, and the number of its batch (`txn` in Delta's log)."""
-
-    writer: str
-    number: int
 
 
 class DeltaLog:
@@ -74,27 +66,26 @@ class DeltaLog:
             for date, batch, path, size, count in sorted(found)
         ]
 
-    def last_of(self, writer: str) -> int | None:
-        """The highest number of the writer's batches that were committed."""
-        return None if self._opened is None else self._opened.transaction_version(writer)
+    def version_of(self, application: str) -> int | None:
+        """Return the version of an application's last transaction; None if it has committed none."""
+        return None if self._opened is None else self._opened.transaction_version(application)
 
     def commit(
         self,
         *,
         add: Sequence[DataFile] = (),
         remove: Sequence[DataFile] = (),
-        known_by: Repeatable | None = None,
+        transactions: Mapping[str, int] = MappingProxyType({}),
         same_rows: bool = False,
     ) -> None:
-        """One new version: files that are in the table's directories become part of it, others are no longer.
+        """Make one new version: files that are in the table's directories become part of it, others are no longer.
 
-        `same_rows` says that what comes and what goes have the same rows.
+        `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
+        changed meanwhile is refused. `same_rows` says that what comes and what goes have the same rows.
         """
         from deltalake.transaction import CommitProperties, Transaction
 
-        last = self.last_of(known_by.writer) if known_by else None
-        is_newest = known_by and (last is None or known_by.number > last)
-        known = [Transaction(known_by.writer, known_by.number)] if known_by and is_newest else None
+        known = [Transaction(application, version) for application, version in transactions.items()]
         with self._told("change"):
             table = self._opened or self._created()
             schema = self._widened(table)
@@ -103,7 +94,7 @@ class DeltaLog:
                 "append",
                 schema,
                 _PARTITIONED_BY,
-                commit_properties=CommitProperties(app_transactions=known),
+                commit_properties=CommitProperties(app_transactions=known or None),
             )
             table.update_incremental()
             self._flush(table.version())

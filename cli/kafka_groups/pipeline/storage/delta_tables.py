@@ -1,4 +1,4 @@
-"""Delta tables: batches that are known when they are repeated, dates, joined files. No JVM is needed."""
+"""Delta tables: batches, transactions, dates, joined files. No JVM is needed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 from pyarrow.fs import FileType
 
 from kafka_groups.pipeline.storage.data_file import DataFile
-from kafka_groups.pipeline.storage.delta_log import DeltaLog, Repeatable
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.joining import count_rows
-from kafka_groups.pipeline.storage.layout import batch_path, new_staging, next_compacted, numbered
+from kafka_groups.pipeline.storage.layout import batch_path, next_compacted
 from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.places import Place, flush
-from kafka_groups.pipeline.storage.publishing import CHANGING, CHANGING_WAIT_S, arrange, check_there, forget_stages
-from kafka_groups.pipeline.storage.repeating import are_the_same
+from kafka_groups.pipeline.storage.publishing import CHANGING, CHANGING_WAIT_S, check_there, forget_stages
 from kafka_groups.pipeline.storage.spark_tables import frame_of
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import STORED, Table
@@ -53,19 +52,34 @@ class DeltaTables:
         return frame_of(spark, self._place, table, [file.path for file in self.files(table.name)])
 
     def publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
-        """A commit for each table that changes, so none for a batch that is repeated as it was."""
-        staging = new_staging(self._place)
-        try:
-            check_there(self._place, files)
-            given: dict[str, list[StagedFile]] = {table: [] for table in tables}
-            for file in files:
-                given.setdefault(file.table, []).append(file)
-            # Tables that only lose rows come first: a row is in no two of them.
-            for table, new in sorted(given.items(), key=lambda item: (bool(item[1]), item[0])):
-                self._publish(table, batch, new, staging)
-            forget_stages(self._place, files)
-        finally:
-            self._place.delete(staging)
+        """Let the batch hold exactly these files, in all of the tables, whatever it held before.
+
+        Each table that changes has a commit. Those that only lose rows come first: a row is in no two tables.
+        """
+        check_there(self._place, files)
+        given = self._by_table(files, tables)
+        for table, new in sorted(given.items(), key=lambda item: (bool(item[1]), item[0])):
+            log = self._log(table)
+            old = [file for file in log.files if file.batch == batch]
+            if old or new:
+                log.commit(add=self._moved_all(table, batch, new), remove=old)
+        forget_stages(self._place, files)
+
+    def extend(self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, last: str) -> None:
+        """Add the files to their tables, each with the transactions; the table `last` gets a commit in any case.
+
+        It is committed last, so its transactions say what all tables have.
+        """
+        check_there(self._place, files)
+        for table, new in sorted(self._by_table(files, [last]).items(), key=lambda item: (item[0] == last, item[0])):
+            self._log(table).commit(add=self._moved_all(table, batch, new), transactions=transactions)
+        forget_stages(self._place, files)
+
+    def versions_of(self, table: str, applications: Sequence[str]) -> dict[str, int]:
+        """Return the versions of the applications that have committed transactions of the table."""
+        log = self._log(table)
+        found = ((each, log.version_of(each)) for each in applications)
+        return {each: version for each, version in found if version is not None}
 
     def replace(self, table: str, found: Mapping[str, Sequence[str]], *, batch: str) -> None:
         """Put files, by date, in place of all that those dates hold, in one commit."""
@@ -110,21 +124,17 @@ class DeltaTables:
     def _log(self, table: str) -> DeltaLog:
         return DeltaLog(self._place, STORED[table])
 
-    def _publish(self, table: str, batch: str, new: Sequence[StagedFile], staging: str) -> None:
-        log, known_by = self._log(table), _repeatable(batch)
-        old = [file for file in log.files if file.batch == batch]
-        counted: dict[str, list[CountedFile]] = {}
-        for file in sorted(new, key=lambda file: file.date):
-            counted.setdefault(file.date, []).append((file.path, file.rows))
-        if known_by and log.last_of(known_by.writer) == known_by.number and self._is_repeated(table, old, counted):
-            arrange(self._place, f"{staging}/repeated-{table}", [path for some in counted.values() for path, _ in some])
-        elif old or new:
-            add = [file for date, some in counted.items() for file in self._moved(table, date, batch, some)]
-            log.commit(add=add, remove=old, known_by=known_by)
+    def _by_table(self, files: Sequence[StagedFile], tables: Collection[str]) -> dict[str, list[StagedFile]]:
+        given: dict[str, list[StagedFile]] = {table: [] for table in tables}
+        for file in files:
+            given.setdefault(file.table, []).append(file)
+        return given
 
-    def _is_repeated(self, table: str, old: Sequence[DataFile], new: Mapping[str, Sequence[CountedFile]]) -> bool:
-        again = [(date, path) for date, some in new.items() for path, _ in some]
-        return are_the_same(self._place, STORED[table], [(file.date, file.path) for file in old], again)
+    def _moved_all(self, table: str, batch: str, files: Sequence[StagedFile]) -> list[DataFile]:
+        counted: dict[str, list[CountedFile]] = {}
+        for file in sorted(files, key=lambda file: file.date):
+            counted.setdefault(file.date, []).append((file.path, file.rows))
+        return [file for date, some in counted.items() for file in self._moved(table, date, batch, some)]
 
     def _moved(self, table: str, date: str, batch: str, files: Iterable[CountedFile]) -> list[DataFile]:
         directory = batch_path(self._place, table, date, batch)
@@ -148,8 +158,3 @@ class DeltaTables:
             if info.type == FileType.Directory and info.path not in used and "/_delta_log" not in info.path:
                 with suppress(OSError):  # it is in use again
                     os.rmdir(info.path)
-
-
-def _repeatable(batch: str) -> Repeatable | None:
-    found = numbered(batch)
-    return Repeatable(*found) if found else None

@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from kafka_groups.pipeline.storage.places import Place
@@ -17,7 +18,6 @@ STAGING: Final = ".staging"
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
 KEPT: Final = "kept"  # the batch of what retention leaves of a date
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
-_NUMBERED: Final = re.compile(r"(?P<writer>.+)-(?P<number>\d{8})")
 COMPACTED: Final = re.compile(r"compacted-(\d+)")
 
 
@@ -39,10 +39,9 @@ def checked_name(name: str) -> str:
     return name
 
 
-def numbered(batch: str) -> tuple[str, int] | None:
-    """Writer and number of a batch of the kind that may be repeated, None of others."""
-    found = _NUMBERED.fullmatch(batch)
-    return (found["writer"], int(found["number"])) if found else None
+def new_batch_name(origin: str, at: datetime) -> str:
+    """Return a name that no other batch has: the origin of its rows, a time in UTC, and random characters."""
+    return f"{origin}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
 
 
 def new_staging(place: Place) -> str:

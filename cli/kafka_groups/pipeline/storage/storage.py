@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage import publishing
-from kafka_groups.pipeline.storage.checkpoints import Checkpoint, open_checkpoint
 from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.delta_tables import DeltaTables
 from kafka_groups.pipeline.storage.joining import pick
@@ -79,6 +78,10 @@ class Storage:
         """Afterwards the batch holds exactly these files, in all tables of facts, whatever it held before."""
         self._publish(batch, files, _FACTS)
 
+    def extend(self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, last: str) -> None:
+        """Add a batch to its tables, each with the transactions; the table `last` says what all of them have."""
+        self.tables.extend(checked_name(batch), files, transactions, last=last)
+
     def append(self, table: Table, batch: str, rows: pa.Table) -> None:
         """Afterwards the batch holds exactly these rows in this table; what it holds in others stays."""
         stage = self.stage()
@@ -145,11 +148,6 @@ class Storage:
         wanted = None if dates is None else {day.isoformat() for day in dates}
         return sum(file.rows for file in self.tables.files(table.name, wanted))
 
-    def checkpoint(self, cluster_id: str) -> Checkpoint:
-        """The checkpoint of a cluster, made if there is none; SourceError if it belongs to another."""
-        with self.changing():
-            return open_checkpoint(self.place, cluster_id)
-
     def lock(self, name: str, *, wait_s: float = 0.0) -> AbstractContextManager[None]:
         """Nobody else holds this lock meanwhile; StorageError that says who does, after `wait_s` seconds."""
         return hold(self.place, checked_name(name), wait_s=wait_s)
@@ -171,7 +169,5 @@ class Storage:
         publishing.clean_staging(self.place, older_than_s)
 
     def _publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
-        checked_name(batch)
         with self.changing():
-            publishing.refuse_joined(self.place, batch)
-            self.tables.publish(batch, files, tables)
+            self.tables.publish(checked_name(batch), files, tables)
