@@ -17,10 +17,13 @@ from kafka_groups.pipeline.examining import Check, check_client, examine, measur
 from kafka_groups.pipeline.examining.check import Cluster
 from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.examining.transactions import judge
+from kafka_groups.pipeline.ingesting.positions import commit_batch
+from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
+from tests.pipeline.storage.commits import commits, staged
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -45,13 +48,10 @@ def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Che
     return {check.check: check for check in examine_tables(storage.into, cluster)}
 
 
-def checkpoint(storage: Storage, cluster_id: str, ends: dict[int, int], **more: str) -> None:
-    """A checkpoint as Spark leaves it: batch 10 ended at these offsets."""
-    location = Path(storage.checkpoint(cluster_id).location.removeprefix("file://")) / "offsets"
-    location.mkdir(parents=True)
-    (location / "9").write_text('v1\n{}\n{"cluster_id": "old"}')
-    position = {"cluster_id": cluster_id, **more, **{str(partition): end for partition, end in ends.items()}}
-    (location / "10").write_text("v1\n{}\n" + json.dumps(position))
+def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
+    """Leave the tables as an ingest does: a batch of one commit ended at these offsets."""
+    files = staged(storage, commits([1], cluster=cluster_id))
+    commit_batch(storage, "ingest-a", files, cluster_id, Log(None, {}), Log(topic_id, ends))
 
 
 def test_without_what_draws_charts_only_the_page_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_range_that_is_told_again_counts_once(storage: Storage, again: list[tu
 
 
 def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:
-    checkpoint(storage, "mine", {0: 10, 1: 5})
+    read_until(storage, "mine", {0: 10, 1: 5})
     ingest = checks_of(storage, Cluster("mine", {0: 12, 1: 5, 2: 3}))["ingest"]
     assert ingest == Check("ingest", "ok", "5 offsets are left to read")
     assert checks_of(storage)["ingest"].detail == "it has run for mine"
@@ -146,19 +146,19 @@ def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> No
 
 
 def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> None:
-    checkpoint(storage, "mine", {0: 10, 1: 5}, topic_id="old")
+    read_until(storage, "mine", {0: 10, 1: 5}, "old")
     anew = checks_of(storage, Cluster("mine", {0: 12, 1: 8}, "new"))["ingest"]
     cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
     gone = checks_of(storage, Cluster("mine", {}))["ingest"]
     assert {found.status for found in (anew, cut, gone)} == {"failed"}
-    assert "was recreated since it was read: its topic id was old, and is new" in anew.detail
+    assert "was recreated: its topic id is new now" in anew.detail
     assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
-    assert "delete .checkpoints/mine in the data directory" in cut.detail
-    assert "partition 0 of __consumer_offsets does not exist" in gone.detail
+    assert "use a new directory (--data-dir)" in cut.detail
+    assert "__consumer_offsets was read, and does not exist any more" in gone.detail
 
 
 def test_ends_that_are_not_told_are_no_sign_that_all_was_read(storage: Storage) -> None:
-    checkpoint(storage, "mine", {0: 10})
+    read_until(storage, "mine", {0: 10})
     found = checks_of(storage, Cluster("mine", None))["ingest"]
     assert (found.status, "its backlog is unknown" in found.detail) == ("warning", True)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.ingesting import _cores
+from kafka_groups.pipeline.ingesting.batches import _cores
 
 
 @pytest.mark.parametrize(

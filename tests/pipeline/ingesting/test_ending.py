@@ -6,120 +6,129 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from py4j.protocol import Py4JNetworkError
 
 from kafka_groups.errors import PipelineError, SourceError, UnreachableError, WorkerLateError
-from kafka_groups.pipeline.ingesting import Ingestion, _ending
-from kafka_groups.pipeline.ingesting.publishing import Publisher, Tally
+from kafka_groups.pipeline.ingesting import Ingestion
 from kafka_groups.pipeline.session.retrying import retry_until
+from kafka_groups.pipeline.source.brokers import Topic
+from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.storage import open_storage
+from kafka_groups.pipeline.storage.staging import StagedFile
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 
-def gone(*_: object) -> Any:
-    raise Py4JNetworkError("Answer from Java side is empty")
-
-
-def test_a_jvm_that_was_ended_together_with_us_is_no_error(mocker: MockerFixture) -> None:
-    query = mocker.Mock(stop=mocker.Mock(side_effect=gone))
-    with _ending(query, lambda: True):
-        gone()
-    query.stop.assert_called_once_with()
-
-
-def test_a_jvm_that_is_gone_by_itself_is_an_error(mocker: MockerFixture) -> None:
-    with pytest.raises(PipelineError, match="Answer from Java side is empty"), _ending(mocker.Mock(), lambda: False):
-        gone()
-
-
-def test_a_query_that_does_well_is_stopped(mocker: MockerFixture) -> None:
-    query = mocker.Mock()
-    with _ending(query, lambda: False):
-        pass
-    query.stop.assert_called_once_with()
-
-
-@pytest.fixture
-def ingestion(tmp_path: Path, mocker: MockerFixture) -> Ingestion:
-    """A run without a cluster, whose queries and looks at the brokers are replaced."""
-    storage = open_storage(str(tmp_path / "tables"), create=True)
-    made = Ingestion(storage, {}, mocker.Mock(), Tally(storage=storage, cluster_id="c"), "stage", 1)
-    mocker.patch.object(made, "look")
-    mocker.patch.object(made, "_read")
+@pytest.fixture(autouse=True)
+def reader(mocker: MockerFixture) -> Any:
+    """Replace the reads of batches; each returns a file with five rows."""
+    made = mocker.Mock(tasks_at_once=2)
+    made.read.side_effect = lambda *_: [StagedFile("offset_commits", "2026-11-01", "p", 5)]
+    mocker.patch("kafka_groups.pipeline.ingesting.BatchReader", return_value=made)
+    mocker.patch("kafka_groups.pipeline.ingesting.commit_batch")
     return made
 
 
-def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, mocker: MockerFixture) -> None:
+@pytest.fixture
+def brokers(mocker: MockerFixture) -> Any:
+    """Brokers with two partitions of ten records each."""
+    made = mocker.Mock()
+    made.topic.return_value = Topic("id", [0, 1])
+    made.log.return_value = Log("id", {0: 10, 1: 10})
+    made.earliest.return_value = {0: 0, 1: 0}
+    return made
+
+
+@pytest.fixture
+def ingestion(tmp_path: Path, brokers: Any) -> Ingestion:
+    """A run without a cluster."""
+    storage = open_storage(str(tmp_path / "tables"), create=True)
+    return Ingestion(storage, {}, brokers, "c", "stage", 0.01)
+
+
+def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+    asked = iter([False, False, True, True])
+    reader.read.side_effect = PipelineError("Answer from Java side is empty")
+    assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
+
+
+def test_a_jvm_that_is_gone_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+    reader.read.side_effect = PipelineError("Answer from Java side is empty")
+    with pytest.raises(PipelineError, match="Answer from Java side is empty"):
+        ingestion.run(mocker.Mock())
+
+
+def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+    told: list[tuple[Any, ...]] = []
+    done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: told.append(of))
+    ends = [call.args[1].ends for call in reader.read.call_args_list]
+    assert ends == [{0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10}]
+    assert [call.args[0].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
+    assert (done.batches, done.records, done.rows) == (3, 15, {"offset_commits": 15})
+    assert told == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
+
+
+def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
+    ingestion: Ingestion, reader: Any, mocker: Any
+) -> None:
+    reader.read.side_effect = lambda *_: None
+    assert ingestion.run(mocker.Mock()).batches == 0
+
+
+def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     told: list[str] = []
-    read = mocker.patch.object(ingestion, "_read", side_effect=[UnreachableError("away"), None])
-    look = mocker.patch.object(ingestion, "look", side_effect=[UnreachableError("still away"), None])
+    brokers.log.side_effect = [UnreachableError("away"), UnreachableError("still away"), Log("id", {0: 10, 1: 10})]
 
-    ingestion.run(mocker.Mock(), continuous=True, every_s=0.01, note=told.append)
+    done = ingestion.run(
+        mocker.Mock(), continuous=True, every_s=0.0, note=told.append, stop=lambda: brokers.log.call_count == 3
+    )
 
-    assert [call.args[1] for call in read.call_args_list] == [{"processingTime": "0.01 seconds"}] * 2
-    assert look.call_count == 2  # the topic may be another one when they are back
-    assert told == [f"{what}; the next attempt is in 0.01 s" for what in ("away", "still away")]
+    assert done.batches == 0
+    assert told == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
 
 
-def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, mocker: MockerFixture) -> None:
-    mocker.patch.object(ingestion, "_read", side_effect=UnreachableError("away"))
+def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    brokers.log.side_effect = UnreachableError("away")
     with pytest.raises(UnreachableError, match="away"):
         ingestion.run(mocker.Mock())
 
 
 @pytest.mark.parametrize("continuous", [False, True])
 def test_a_worker_that_is_late_is_started_again(
-    ingestion: Ingestion, mocker: MockerFixture, *, continuous: bool
+    ingestion: Ingestion, reader: Any, mocker: Any, *, continuous: bool
 ) -> None:
     told: list[str] = []
     tries = 10 if continuous else 3
-    read = mocker.patch.object(ingestion, "_read", side_effect=[*[WorkerLateError("late")] * tries, None])
+    reader.read.side_effect = [*[WorkerLateError("late")] * tries, None]
 
-    ingestion.run(mocker.Mock(), continuous=continuous, note=told.append)
+    ingestion.run(mocker.Mock(), continuous=continuous, note=told.append, stop=lambda: reader.read.call_count > tries)
 
-    assert read.call_count == tries + 1
+    assert reader.read.call_count == tries + 1
     assert told == ["a Python worker of Spark took longer than 10 s to start; retrying"] * tries
 
 
-def test_a_run_that_ends_by_itself_starts_workers_four_times(ingestion: Ingestion, mocker: MockerFixture) -> None:
-    read = mocker.patch.object(ingestion, "_read", side_effect=WorkerLateError("late"))
+def test_a_run_that_ends_by_itself_starts_workers_four_times(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+    reader.read.side_effect = WorkerLateError("late")
     with pytest.raises(WorkerLateError, match="late"):
         ingestion.run(mocker.Mock())
-    assert read.call_count == 4
+    assert reader.read.call_count == 4
 
 
-def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, mocker: MockerFixture) -> None:
-    mocker.patch.object(ingestion, "_read", side_effect=SourceError("made anew"))
-    with pytest.raises(SourceError, match="made anew"):
+def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    ingestion.look()
+    brokers.log.return_value = Log("another", {0: 10})
+    with pytest.raises(SourceError, match="was recreated since it was read"):
         ingestion.run(mocker.Mock(), continuous=True)
 
 
-def test_brokers_that_are_away_are_not_waited_for_when_the_end_is_asked_for(
-    ingestion: Ingestion, mocker: MockerFixture
-) -> None:
-    mocker.patch.object(ingestion, "_read", side_effect=UnreachableError("away"))
-    asked = iter([False, False, True, True])
-
-    done = ingestion.run(mocker.Mock(), continuous=True, every_s=60, stop=lambda: next(asked))
-
-    assert (done.batches, done.rows) == (0, {})
-
-
-def test_a_batch_that_comes_again_in_the_same_run_counts_once(tmp_path: Path, mocker: MockerFixture) -> None:
-    storage = open_storage(str(tmp_path / "tables"), create=True)
-    tally = Tally(storage=storage, cluster_id="c")
-    publisher = Publisher(storage.into, storage.checkpoint("c"), tally)
-    mocker.patch("kafka_groups.pipeline.ingesting.publishing.open_storage", return_value=storage)
-    mocker.patch.object(storage, "publish")
-    files = [{"table": "offset_commits", "date": "2026-11-01", "path": "p", "rows": 5}]
-
-    for number in (7, 7, 8):
-        publisher(mocker.Mock(collect=lambda: files), number)
-
-    assert (tally.total().batches, tally.total().rows, tally.last()) == (2, {"offset_commits": 10}, 8)
-    assert Tally(storage=storage, cluster_id="c").total().rows == {}  # another run's
+def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    there = brokers.log.return_value
+    brokers.log.return_value = Log(None, {})
+    ingestion.look()
+    assert not ingestion.topic_is_there
+    assert ingestion.run(mocker.Mock()).batches == 0
+    brokers.log.return_value = there
+    assert ingestion.run(mocker.Mock()).batches == 1
 
 
 def test_spark_connect_tries_again_until_the_end_is_asked_for(mocker: MockerFixture) -> None:

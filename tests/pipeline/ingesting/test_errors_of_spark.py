@@ -50,4 +50,4 @@ def test_a_disk_that_is_full_where_spark_writes_is_told_like_one_where_we_do() -
     )
 
     assert type(error) is StorageError
-    assert "no space is left on the file system; free some, and run the command again" in str(error)
+    assert "no space is left on the file system; free some, and run it again" in str(error)

@@ -42,7 +42,7 @@ def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
 def test_a_partition_that_ends_before_what_was_read_is_told_with_what_to_delete() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Log("old", {0: 10, 7: 80}))
-    assert "delete .checkpoints/mine in the data directory" in str(lost(READ, {0: 10, 7: 102}))
+    assert "use a new directory (--data-dir) or a new checkpoint" in str(lost(READ, {0: 10, 7: 102}))
 
 
 def test_a_topic_that_is_gone_is_told() -> None:

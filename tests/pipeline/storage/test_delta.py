@@ -16,8 +16,8 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
-from kafka_groups.pipeline.storage.delta_log import DeltaLog, Repeatable
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, Table
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from tests.pipeline.storage.commits import FIRST, commits, delta_rows, names, places, rows_of, seen, staged
 from tests.pipeline.storage.conftest import KilledError
 
@@ -36,40 +36,34 @@ def data_files(storage: Storage) -> list[Path]:
     return sorted(Path(storage.into, OFFSET_COMMITS.name).glob("date=*/batch=*/*.parquet"))
 
 
-@pytest.mark.parametrize("number", [0, 7])
-def test_the_same_batch_twice_is_the_same_rows_and_one_version(storage: Storage, number: int) -> None:
-    for cut in (5, 12, 20):
-        parts = commits(range(cut)), commits(range(cut, 20)), commits(range(100, 103), day=1)
-        storage.publish(f"w-{number:08}", staged(storage, *parts))
-    assert seen(storage) == Counter([*range(20), *range(100, 103)])
-    assert table_of(storage).version() == 1  # version 0 made the table
-    assert table_of(storage).transaction_version("w") == number
-    assert len(data_files(storage)) == 3
+def test_a_batch_of_the_same_name_takes_the_place_of_the_old_one(storage: Storage) -> None:
+    storage.publish("backfill-a", staged(storage, commits(range(5))))
+    storage.publish("backfill-a", staged(storage, commits(range(9, 18))))
+    assert seen(storage) == Counter(range(9, 18))
     assert names(Path(storage.into, ".staging")) == []
 
 
-def test_a_batch_that_reads_on_to_another_end_takes_the_place_of_the_old_one(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits(range(5))))
-    storage.publish("w-00000001", staged(storage, commits(range(9))))
-    storage.publish("w-00000001", staged(storage, commits(range(9, 18))))
-    assert seen(storage) == Counter(range(9, 18))
-    assert table_of(storage).version() == 3
+def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage) -> None:
+    files = [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)]
+    storage.extend("ingest-a", files, {"app/0": 7, "app/1": 3}, last=OFFSET_COMMITS.name)
+    storage.extend("ingest-b", staged(storage, commits([2])), {"app/0": 9}, last=OFFSET_COMMITS.name)
+    wanted = ["app/0", "app/1", "app/2"]
+    assert storage.tables.versions_of(OFFSET_COMMITS.name, wanted) == {"app/0": 9, "app/1": 3}
+    assert storage.tables.versions_of(INGEST_GAPS.name, wanted) == {"app/0": 7, "app/1": 3}
+    assert storage.tables.versions_of(GROUP_EVENTS.name, wanted) == {}
+    assert seen(storage) == Counter([1, 2])
 
 
-def test_an_older_batch_that_comes_again_does_not_turn_its_writer_back(storage: Storage) -> None:
-    for number in (1, 2):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
-    storage.publish("w-00000001", staged(storage, commits([1, 5])))
-    assert seen(storage) == Counter([1, 2, 5])
-    assert table_of(storage).transaction_version("w") == 2
+def test_the_last_table_gets_the_transactions_of_a_batch_without_rows_for_it(storage: Storage) -> None:
+    storage.extend("ingest-a", staged(storage, gaps(5), table=INGEST_GAPS), {"app": 1}, last=OFFSET_COMMITS.name)
+    storage.extend("ingest-b", [], {"app": 2}, last=OFFSET_COMMITS.name)
+    assert storage.tables.versions_of(OFFSET_COMMITS.name, ["app"]) == {"app": 2}
+    assert (places(storage), len(places(storage, INGEST_GAPS))) == ([], 1)
 
 
-def test_a_batch_killed_between_two_tables_is_finished_by_its_repeat(
+def test_a_batch_that_is_killed_between_two_tables_has_not_reached_the_last_one(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def attempt() -> None:
-        storage.publish("w-00000001", [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)])
-
     commit = DeltaLog.commit
 
     def commit_but_one(log: DeltaLog, **named: Any) -> None:
@@ -77,15 +71,12 @@ def test_a_batch_killed_between_two_tables_is_finished_by_its_repeat(
             raise KilledError
         commit(log, **named)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(DeltaLog, "commit", commit_but_one)
-        with pytest.raises(KilledError):
-            attempt()
-    assert (places(storage), len(places(storage, INGEST_GAPS))) == ([], 1)
-    attempt()
-    assert seen(storage) == Counter([1])
-    assert delta_rows(storage, INGEST_GAPS)["from_offset"].to_pylist() == [5]
-    assert table_of(storage, INGEST_GAPS).version() == 1
+    monkeypatch.setattr(DeltaLog, "commit", commit_but_one)
+    files = [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)]
+    with pytest.raises(KilledError):
+        storage.extend("ingest-a", files, {"app": 1}, last=OFFSET_COMMITS.name)
+    assert storage.tables.versions_of(INGEST_GAPS.name, ["app"]) == {"app": 1}
+    assert storage.tables.versions_of(OFFSET_COMMITS.name, ["app"]) == {}
 
 
 def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
@@ -93,7 +84,7 @@ def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Sto
         storage.publish(f"w-{number:08}", staged(storage, commits([number])))
     old = table_of(storage)
     before = old.to_pyarrow_table().sort_by("source_offset")
-    assert compact(storage, now=NOW).files_before == 4
+    assert compact(storage, now=NOW).files_before == 5
     assert old.to_pyarrow_table().sort_by("source_offset").equals(before)
     assert len(data_files(storage)) == 6
     assert seen(storage) == Counter(range(5))
@@ -108,8 +99,8 @@ def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatc
     assert (len(data_files(storage)), table_of(storage).version()) == (6, version)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
     compact(storage, now=NOW)
-    assert [str(file.parent.name) for file in data_files(storage)] == ["batch=compacted-1", "batch=w-00000004"]
-    assert names(Path(storage.into, "offset_commits/date=2026-11-01")) == ["batch=compacted-1", "batch=w-00000004"]
+    assert [str(file.parent.name) for file in data_files(storage)] == ["batch=compacted-1"]
+    assert names(Path(storage.into, "offset_commits/date=2026-11-01")) == ["batch=compacted-1"]
     assert seen(storage) == Counter(range(5))
 
 
@@ -148,13 +139,13 @@ def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> Non
         other.commit(remove=gone)
 
 
-def test_two_that_write_the_same_batch_are_one_too_many(storage: Storage) -> None:
+def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
     storage.publish("w-00000001", staged(storage, commits([1])))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    assert one.last_of("w") == other.last_of("w") == 1
-    one.commit(known_by=Repeatable("w", 2))
+    assert one.version_of("app") is other.version_of("app") is None
+    one.commit(transactions={"app": 2})
     with pytest.raises(StorageError, match="cannot change the table"):
-        other.commit(known_by=Repeatable("w", 2))
+        other.commit(transactions={"app": 2})
 
 
 def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +156,7 @@ def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch:
     assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
     assert seen(storage) == Counter(range(13))
     storage.publish("w-00000012", staged(storage, commits([12])))
-    assert table_of(storage).version() == 13
+    assert table_of(storage).version() == 14
     assert storage.rows(OFFSET_COMMITS) == 13
 
 
@@ -173,10 +164,10 @@ def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
     for number in range(25):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+        storage.extend("ingest", staged(storage, commits([number])), {"app": number}, last=OFFSET_COMMITS.name)
     assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
     assert seen(storage) == Counter(range(25))
-    assert table_of(storage).transaction_version("w") == 24
+    assert table_of(storage).transaction_version("app") == 24
 
 
 def test_versions_stay_for_a_day(storage: Storage) -> None:

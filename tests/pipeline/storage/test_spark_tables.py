@@ -15,7 +15,7 @@ from kafka_groups.pipeline.tables import LAG_HISTORY, OFFSET_COMMITS, TABLES
 from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, staged
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 DAYS = [dt.date(2026, 11, day) for day in (1, 2, 3)]
@@ -71,22 +71,6 @@ def test_dates_hold_exactly_the_new_rows(spaced: Storage, spark: SparkSession) -
 def test_a_file_of_another_date_stays_where_it_is(spaced: Storage, spark: SparkSession) -> None:
     replace(spaced, DAYS[:1], (0, 2), (1, 3))
     assert held(spaced, spark) == [("2026-11-01", 2)]
-
-
-def test_spark_takes_the_checkpoint(spaced: Storage, spark: SparkSession) -> None:
-    checkpoint = spaced.checkpoint("_-3OEVBNTcwNTJENDM2Qg")
-    seen: list[int] = []
-
-    def take(_: DataFrame, number: int) -> None:
-        seen.append(number)
-
-    stream = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    query = stream.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.location)
-    running = query.trigger(availableNow=True).start()
-    running.awaitTermination(60)
-    assert seen
-    assert Path(checkpoint.location.removeprefix("file://"), "commits").is_dir()
-    assert spaced.checkpoint("_-3OEVBNTcwNTJENDM2Qg") == checkpoint
 
 
 def test_spark_counts_the_same_while_files_are_joined(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.ingesting.positions import read_position
+from kafka_groups.pipeline.ingesting.positions import read_position, was_read
 from kafka_groups.pipeline.source.continuity import lost
 from kafka_groups.pipeline.source.planning import offsets_of, ranges_between
 from kafka_groups.pipeline.storage.marker import is_new
@@ -141,11 +141,11 @@ def _any_ingest(storage: Storage) -> Check:
 
 
 def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
-    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends or ())
-    if position is None:
+    if not was_read(storage, cluster.id):
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
     if cluster.ends is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
+    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends) or {}
     if (said := lost(position, cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
     behind = ranges_between(offsets_of(position), cluster.ends)

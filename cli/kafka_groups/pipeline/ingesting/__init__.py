@@ -27,6 +27,7 @@ from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.continuity import sound_log
 from kafka_groups.pipeline.source.options import TIMEOUT_S
 from kafka_groups.pipeline.source.planning import (
+    TOPIC_ID,
     Log,
     Offsets,
     automatic_limit,
@@ -130,7 +131,7 @@ class Ingestion:
     def look(self) -> Log:
         """The log as it is now. Raises what `prepared` promises if brokers lost what was read."""
         log = self._log()
-        if self._position is None and log.ends:
+        if self._position is None:
             self._begin(log)
         if self._position is not None:
             position = position_of(self._cluster_id, self._position.ends, self._position)
@@ -217,11 +218,15 @@ class Ingestion:
 
     def _begin(self, log: Log) -> None:
         found = read_position(self._storage, self._cluster_id, log.topic_id, log.ends)
+        if found is None and not log.ends:
+            return
         if found is None:
             self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
         else:
-            self._position = self._stored = Log(log.topic_id, offsets_of(found), epochs_of(found))
-            self._ahead = read_ahead(self._storage, self._cluster_id, log.topic_id, self._position.ends)
+            topic_id = found.get(TOPIC_ID)
+            self._position = Log(log.topic_id, offsets_of(found), epochs_of(found))
+            self._stored = self._position if topic_id == log.topic_id else self._stored
+            self._ahead = read_ahead(self._storage, self._cluster_id, topic_id, self._position.ends)
         self._begun = self._position.ends
 
     def _log(self) -> Log:

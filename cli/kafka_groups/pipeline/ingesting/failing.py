@@ -38,7 +38,7 @@ def error_in(text: str) -> KafkaGroupsError:
         return kind(sentence.strip()) if issubclass(kind, PipelineError) else PipelineError(sentence.strip())
     if _FULL in text:
         return StorageError(
-            "Spark cannot write scratch files: no space is left on the file system; free some, and run the command again"
+            "Spark cannot write scratch files: no space is left on the file system; free some, and run it again"
         )
     if _LATE in text:
         return WorkerLateError(

@@ -23,28 +23,37 @@ _OTHERS: Final = (GROUP_EVENTS.name, INGEST_GAPS.name, UNKNOWN_RECORDS.name)
 _NO_ID: Final = "-"
 
 
+def was_read(storage: Storage, cluster_id: str) -> bool:
+    """Return whether records of the cluster were read."""
+    return bool(storage.tables.versions_of(_LAST, [_topic_application(cluster_id)]))
+
+
 def read_position(
     storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]
 ) -> Position | None:
-    """Return where the last batch ended, None if no records of the cluster were read.
+    """Return where the last batch ended, of these partitions; None if no records of the cluster were read.
+
+    It has no topic id if the brokers told none at the time.
 
     Raises SourceError if the records that were read are those of a topic that was deleted since: their history and the
     new one's are best kept apart, because what happened to groups is told in the order of offsets.
     """
-    wanted = list(partitions)
-    known = storage.tables.versions_of(_LAST, [_topic_application(cluster_id)]).get(_topic_application(cluster_id))
+    application = _topic_application(cluster_id)
+    known = storage.tables.versions_of(_LAST, [application]).get(application)
     if known is None:
         return None
-    if topic_id is not None and known not in (_number(topic_id), _number(_NO_ID)):
-        msg = (
-            f"{OFFSETS_TOPIC} was recreated since it was read: its topic id is {topic_id} now, so the old offsets do "
-            "not apply to it; use a new directory (--data-dir)"
-        )
+    if known == _number(_NO_ID):
+        name = _NO_ID
+    elif topic_id is not None and known == _number(topic_id):
+        name = topic_id
+    else:
+        now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
+        msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
         raise SourceError(msg)
-    name = topic_id if topic_id is not None and known == _number(topic_id) else _NO_ID
+    wanted = list(partitions)
     offsets = _versions(storage, _LAST, [_application(cluster_id, name, each) for each in wanted], wanted)
     epochs = _versions(storage, _LAST, [_epoch_application(cluster_id, name, each) for each in wanted], wanted)
-    return position_of(cluster_id, offsets, Log(topic_id, {}, epochs))
+    return position_of(cluster_id, offsets, Log(None if name == _NO_ID else name, {}, epochs))
 
 
 def read_ahead(storage: Storage, cluster_id: str, topic_id: str | None, starts: Offsets) -> dict[str, dict[int, int]]:

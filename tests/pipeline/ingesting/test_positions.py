@@ -1,0 +1,97 @@
+"""The position of an ingest is in the logs of the tables, beside the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.ingesting.positions import commit_batch, limits_of, read_ahead, read_position, was_read
+from kafka_groups.pipeline.source.planning import Log, epochs_of, offsets_of
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
+from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, staged
+
+NOTHING = Log(None, {})
+FIRST_END = Log("id", {0: 10, 1: 5}, {0: 2, 1: 7})
+
+
+def files_of(storage: Storage, *offsets: int) -> list[StagedFile]:
+    """Return a file of commits, and one of gaps."""
+    gaps = rows_of(INGEST_GAPS, [{"cluster_id": "c", "from_offset": one, "found_at": FIRST} for one in offsets])
+    return [*staged(storage, commits(offsets)), *staged(storage, gaps, table=INGEST_GAPS)]
+
+
+def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
+    position = read_position(storage, "c", topic_id, partitions)
+    return None if position is None else (offsets_of(position), epochs_of(position))
+
+
+def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
+    assert (position_of(storage), was_read(storage, "c")) == (None, False)
+
+
+def test_a_batch_leaves_its_end_with_the_epochs(storage: Storage) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7})
+    assert was_read(storage, "c")
+
+
+def test_a_later_batch_moves_what_it_has_read(storage: Storage) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    later = Log("id", {0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
+    commit_batch(storage, "ingest-b", [], "c", FIRST_END, later)
+    assert position_of(storage) == ({0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
+    assert seen(storage) == {1: 1}
+
+
+def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "another", NOTHING, FIRST_END)
+    assert (position_of(storage), was_read(storage, "another")) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "reason"), [("new", "was recreated: its topic id is new now"), (None, "does not exist any more")]
+)
+def test_another_topic_than_the_one_that_was_read_is_refused(
+    storage: Storage, topic_id: str | None, reason: str
+) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    with pytest.raises(SourceError, match=rf"__consumer_offsets was read, and {reason}, .*; use a new directory"):
+        position_of(storage, topic_id)
+
+
+def test_a_position_without_a_topic_id_stays_when_brokers_tell_one(storage: Storage) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END._replace(topic_id=None))
+    assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7})
+
+
+def test_a_table_that_got_its_rows_before_the_run_was_killed_is_ahead(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit = DeltaLog.commit
+
+    def die_before_commits(log: DeltaLog, **changes: Any) -> None:
+        if log._table == OFFSET_COMMITS:
+            raise KeyboardInterrupt
+        commit(log, **changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLog, "commit", die_before_commits)
+        with pytest.raises(KeyboardInterrupt):
+            commit_batch(storage, "ingest-b", files_of(storage, 2), "c", FIRST_END, Log("id", {0: 14, 1: 5}))
+    starts, _ = position_of(storage)
+    assert starts == {0: 10, 1: 5}
+    ahead = read_ahead(storage, "c", "id", starts)
+    assert ahead == {"ingest_gaps": {0: 14}}
+    assert limits_of(ahead, {0: 12, 1: 8}) == {0: 14, 1: 8}
+
+
+def test_usually_no_table_is_ahead(storage: Storage) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    assert read_ahead(storage, "c", "id", FIRST_END.ends) == {}
