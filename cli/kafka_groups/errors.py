@@ -96,7 +96,7 @@ class WorkerLateError(PipelineError):
 
 
 class SourceError(PipelineError):
-    """A topic `__consumer_offsets` that cannot be read, or that is not of the cluster that the checkpoint names."""
+    """A topic `__consumer_offsets` that cannot be read, or that is not the one that was read before."""
 
 
 class UnreachableError(SourceError):

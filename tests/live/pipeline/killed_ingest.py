@@ -1,11 +1,10 @@
-"""An ingest that is killed, as by kill -9, before, after or amid publishing its second batch: killed_ingest.py ..."""
+"""An ingest that is killed, as by kill -9, before, after or amid the commit of its second batch: killed_ingest.py ..."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from typing import Any
 from unittest import mock
 
@@ -17,30 +16,29 @@ from kafka_groups.pipeline.storage.delta_log import DeltaLog
 def main(bootstrap: str, into: str, moment: str) -> None:
     from pyspark.sql import SparkSession
 
-    publish, commit = Storage.publish, DeltaLog.commit
-    under_way: list[str] = []
+    extend, commit = Storage.extend, DeltaLog.commit
+    batches: list[str] = []
 
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def killing(self: Storage, batch: str, files: Sequence[Any]) -> None:
-        is_second = batch.endswith("-00000001")
-        if is_second and moment == "before":
+    def killing(self: Storage, batch: str, *rest: Any, **named: Any) -> None:
+        batches.append(batch)
+        if len(batches) == 2 and moment == "before":
             die()
-        under_way.append(batch)
-        publish(self, batch, files)
-        if is_second and moment == "after":
+        extend(self, batch, *rest, **named)
+        if len(batches) == 2 and moment == "after":
             die()
 
     def dying(log: DeltaLog, **changes: Any) -> None:
         """Die when one table of the batch has its rows, and the other does not."""
         commit(log, **changes)
-        if under_way[-1].endswith("-00000001") and moment == "amid":
+        if len(batches) == 2 and moment == "amid":
             die()
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1").getOrCreate()
-    with mock.patch.object(Storage, "publish", killing), mock.patch.object(DeltaLog, "commit", dying):
+    with mock.patch.object(Storage, "extend", killing), mock.patch.object(DeltaLog, "commit", dying):
         ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
 
 

@@ -156,7 +156,7 @@ def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     checks = json.loads(run("pipeline", "doctor", *at, bootstrap=broker.bootstrap).stdout)["checks"]
 
     assert again.exit_code == 1
-    assert f"{TOPIC} was recreated since it was read: its topic id was " in again.stderr
+    assert f"{TOPIC} was read, and was recreated: its topic id is " in again.stderr
     started.assert_not_called()
     (ingest,) = (check for check in checks if check["check"] == "ingest")
     assert (ingest["status"], "was recreated" in ingest["detail"]) == ("failed", True)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
-# Spark starts this for the worker that plans a stream; its first one is late.
+# Spark starts this for the worker that plans a read; its first one is late.
 _SLOW_ONCE = """#!/bin/sh
 case "$*" in
-  *python_streaming_source_runner*) [ -e {seen} ] || {{ : > {seen}; sleep 11; }} ;;
+  *plan_data_source_read*) [ -e {seen} ] || {{ : > {seen}; sleep 11; }} ;;
 esac
 exec {python} "$@"
 """

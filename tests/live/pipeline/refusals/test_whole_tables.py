@@ -1,4 +1,4 @@
-"""A checkpoint of another cluster, a full disk, records that are gone: each is told, and tables stay whole."""
+"""A backup that is restored, a full disk, records that are gone: tables stay whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in
-from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of
+from tests.live.pipeline.refusals.ingests import Ingest, names_of
 from tests.live.secured_broker import SecuredBroker
 from tests.pipeline.storage.disks import small_disk
 
@@ -32,61 +32,46 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 
-@pytest.mark.usefixtures("committed")
-def test_a_checkpoint_of_another_cluster_is_refused_and_nothing_is_touched(
-    secured: SecuredBroker, broker: str, storage: Storage, run_ingest: Ingest
+def test_tables_of_a_backup_go_on_from_their_own_position(
+    broker: str, storage: Storage, spark: SparkSession, run_ingest: Ingest, tmp_path: Path
 ) -> None:
-    commit(broker, unique_name("elsewhere"), make_topic(broker, records=8), 1, 2)
+    topic, group = make_topic(broker, records=8), unique_name("restored")
+    commit(broker, group, topic, 1)
     run_ingest("-b", broker)
-    before = files_of(storage)
-    other = Brokers(secured.client("operator"), 10).cluster_id()
-    (home,) = Path(storage.into, ".checkpoints").iterdir()
-    shutil.copytree(home, home.with_name(other))
+    shutil.copytree(storage.into, tmp_path / "backup")
+    commit(broker, group, topic, 2)
+    run_ingest("-b", broker)
+    shutil.rmtree(storage.into)
+    shutil.copytree(tmp_path / "backup", storage.into)
+    commit(broker, group, topic, 3)
 
-    copied, document = run_ingest(*secured.flags("operator"))
-    assert (copied.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
-    assert (
-        f"belongs to cluster {home.name}, and the brokers to cluster {other}; connect to the other cluster"
-        in copied.stderr
-    )
+    outcome, document = run_ingest("-b", broker)
 
-    owner = home.with_name(other) / "owner.json"
-    owner.write_text(owner.read_text().replace(home.name, other))
-    changed, document = run_ingest(*secured.flags("operator"))
-    assert (changed.exit_code, names_of(document)) == (1, ["SOURCE_FAILED"])
-    assert f"the checkpoint belongs to cluster {home.name}, and the brokers to cluster {other}; " in changed.stderr
-    assert changed.stderr.count("\n") == 1
-    assert files_of(storage) == before
+    assert (outcome.exit_code, document["status"]) == (0, "complete")
+    assert places_in(spark, storage) == places(broker)
 
 
-def test_after_a_loss_of_power_the_last_batch_is_deleted_as_told_and_no_row_is_lost_or_doubled(
-    broker: str, storage: Storage, spark: SparkSession, run_ingest: Ingest
+def test_a_table_that_lags_behind_the_others_gets_its_rows_and_the_others_no_row_twice(
+    broker: str, storage: Storage, spark: SparkSession, run_ingest: Ingest, tmp_path: Path
 ) -> None:
-    topic = make_topic(broker, records=8)
-    for offset in (1, 2):  # a batch each
-        commit(broker, unique_name("powerless"), topic, offset)
-        run_ingest("-b", broker)
-    (log,) = Path(storage.into, ".checkpoints").glob("*/ingest/offsets/1")
-    for name in ("1", ".1.crc"):
-        (log.parent.with_name("commits") / name).unlink()
-    log.write_bytes(b"")
-    before = files_of(storage)
+    """The state of a run that was killed between two tables, and of a backup that was made meanwhile."""
+    topic, group = make_topic(broker, records=8), unique_name("behind")
+    commit(broker, group, topic, 1)
+    run_ingest("-b", broker)
+    table = Path(storage.into, OFFSET_COMMITS.name)
+    shutil.copytree(table, tmp_path / "commits")
+    commit(broker, group, topic, 2)
+    run_ingest("-b", broker)
+    shutil.rmtree(table)
+    shutil.copytree(tmp_path / "commits", table)
 
-    refused, document = run_ingest("-b", broker)
-    assert (refused.exit_code, names_of(document), refused.stderr.count("\n")) == (1, ["STORAGE_FAILED"], 1)
-    assert f"{log} is damaged, as after a power failure; delete offsets/1, offsets/.1.crc in " in refused.stderr
-    assert files_of(storage) == before
+    outcome, _ = run_ingest("-b", broker)
 
-    commit(broker, unique_name("powerless"), topic, 3)
-    log.unlink()
-    log.with_name(".1.crc").unlink()
-    mended, _ = run_ingest("-b", broker)
-    assert mended.exit_code == 0
+    assert outcome.exit_code == 0
     assert places_in(spark, storage) == places(broker)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-@pytest.mark.parametrize("room", [pytest.param(65_536, id="by our files"), pytest.param(16_384, id="by Spark's")])
 def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
     secured: SecuredBroker,
     topic: str,
@@ -94,14 +79,13 @@ def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
     spark: SparkSession,
     tmp_path: Path,
     mocker: MockerFixture,
-    room: int,
 ) -> None:
     mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
     with small_disk(tmp_path / "disk", megabytes=2) as disk:
         into = str(disk / "tables")
         storage = open_storage(into, create=True)
         ballast = disk / "ballast"
-        ballast.write_bytes(bytes(2**21 - room))
+        ballast.write_bytes(bytes(2**21 - 65_536))
         for offset in range(60):
             commit(secured.bootstrap, committed, topic, offset, metadata=token_hex(2_000))
         flags = ("--data-dir", into, *secured.flags("operator"), "--format", "json")
