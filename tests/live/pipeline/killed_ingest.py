@@ -1,4 +1,4 @@
-"""An ingest that is killed, as by kill -9, before, after or amid the commit of its second batch: killed_ingest.py ..."""
+"""An ingest that is killed, as by kill -9, before, after or amid the commit of its second batch."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -70,10 +70,9 @@ def test_a_position_without_a_topic_id_stays_when_brokers_tell_one(storage: Stor
     assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7})
 
 
-def test_a_table_that_got_its_rows_before_the_run_was_killed_is_ahead(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+@pytest.fixture
+def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, Log], None]:
+    """Return a function that commits a batch, and is killed before the table of commits."""
     commit = DeltaLog.commit
 
     def die_before_commits(log: DeltaLog, **changes: Any) -> None:
@@ -81,17 +80,33 @@ def test_a_table_that_got_its_rows_before_the_run_was_killed_is_ahead(
             raise KeyboardInterrupt
         commit(log, **changes)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(DeltaLog, "commit", die_before_commits)
-        with pytest.raises(KeyboardInterrupt):
-            commit_batch(storage, "ingest-b", files_of(storage, 2), "c", FIRST_END, Log("id", {0: 14, 1: 5}))
+    def run(before: Log, end: Log) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(DeltaLog, "commit", die_before_commits)
+            with pytest.raises(KeyboardInterrupt):
+                commit_batch(storage, "ingest-b", files_of(storage, 2), "c", before, end)
+
+    return run
+
+
+def test_a_table_that_got_its_rows_before_the_run_was_killed_is_ahead(
+    storage: Storage, killed: Callable[[Log, Log], None]
+) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    killed(FIRST_END, Log("id", {0: 14, 1: 5, 2: 3}))
     starts, _ = position_of(storage)
     assert starts == {0: 10, 1: 5}
-    ahead = read_ahead(storage, "c", "id", starts)
-    assert ahead == {"ingest_gaps": {0: 14}}
-    assert limits_of(ahead, {0: 12, 1: 8}) == {0: 14, 1: 8}
+    ahead = read_ahead(storage, "c", "id", starts, [0, 1, 2])
+    assert ahead == {"ingest_gaps": {0: 14, 2: 3}}
+    assert limits_of(ahead, {0: 12, 1: 8, 2: 9}) == {0: 14, 1: 8, 2: 9}
+
+
+def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed: Callable[[Log, Log], None]) -> None:
+    killed(NOTHING, FIRST_END)
+    assert position_of(storage) is None
+    assert read_ahead(storage, "c", "id", {0: 0, 1: 0}, [0, 1]) == {"ingest_gaps": {0: 10, 1: 5}}
 
 
 def test_usually_no_table_is_ahead(storage: Storage) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
-    assert read_ahead(storage, "c", "id", FIRST_END.ends) == {}
+    assert read_ahead(storage, "c", "id", FIRST_END.ends, FIRST_END.ends) == {}

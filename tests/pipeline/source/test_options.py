@@ -129,3 +129,11 @@ def test_what_cannot_be_told_soon_is_left_to_librdkafka() -> None:
             client.setblocking(False)
             client.connect_ex(full.getsockname())
         assert why_unreachable(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None
+
+
+def test_an_ingest_hands_over_epochs_and_what_tables_have_already() -> None:
+    given = {"leaderEpochs": '{"0": 2}', "skippedOffsets": '{"group_events": {"3": 7}}'}
+    options = read_options({"kafka.bootstrap.servers": "b:1", **given})
+    assert (options.epochs, options.skipped) == ({0: 2}, {"group_events": {3: 7}})
+    usual = read_options({"kafka.bootstrap.servers": "b:1"})
+    assert (usual.epochs, usual.skipped) == (None, {})

@@ -218,15 +218,16 @@ class Ingestion:
 
     def _begin(self, log: Log) -> None:
         found = read_position(self._storage, self._cluster_id, log.topic_id, log.ends)
-        if found is None and not log.ends:
-            return
-        if found is None:
-            self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
-        else:
-            topic_id = found.get(TOPIC_ID)
+        if found is not None:
             self._position = Log(log.topic_id, offsets_of(found), epochs_of(found))
-            self._stored = self._position if topic_id == log.topic_id else self._stored
-            self._ahead = read_ahead(self._storage, self._cluster_id, topic_id, self._position.ends)
+        elif log.ends:
+            self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
+        if self._position is None:
+            return
+        topic_id = log.topic_id if found is None else found.get(TOPIC_ID)
+        if found is not None and topic_id == log.topic_id:
+            self._stored = self._position
+        self._ahead = read_ahead(self._storage, self._cluster_id, topic_id, self._position.ends, log.ends)
         self._begun = self._position.ends
 
     def _log(self) -> Log:

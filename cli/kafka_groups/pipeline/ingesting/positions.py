@@ -56,16 +56,18 @@ def read_position(
     return position_of(cluster_id, offsets, Log(None if name == _NO_ID else name, {}, epochs))
 
 
-def read_ahead(storage: Storage, cluster_id: str, topic_id: str | None, starts: Offsets) -> dict[str, dict[int, int]]:
+def read_ahead(
+    storage: Storage, cluster_id: str, topic_id: str | None, starts: Offsets, partitions: Iterable[int]
+) -> dict[str, dict[int, int]]:
     """Return the tables that have records beyond the position, with the next offset of each such partition.
 
     A run that was killed between two tables leaves them so.
     """
-    partitions = list(starts)
-    applications = [_application(cluster_id, topic_id or _NO_ID, each) for each in partitions]
-    found = {table: _versions(storage, table, applications, partitions) for table in _OTHERS}
+    wanted = list(partitions)
+    applications = [_application(cluster_id, topic_id or _NO_ID, each) for each in wanted]
+    found = {table: _versions(storage, table, applications, wanted) for table in _OTHERS}
     ahead = {
-        table: {partition: offset for partition, offset in offsets.items() if offset > starts[partition]}
+        table: {partition: offset for partition, offset in offsets.items() if offset > starts.get(partition, 0)}
         for table, offsets in found.items()
     }
     return {table: offsets for table, offsets in ahead.items() if offsets}
