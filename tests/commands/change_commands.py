@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
+from kafka_groups.changes.runs import Run, read_run
 from kafka_groups.cli import cli
 from tests.fakes.fake_admin import FakeCluster, Outcome
 
@@ -38,10 +38,15 @@ def journal_files() -> list[Path]:
     return sorted((Path(os.environ["XDG_STATE_HOME"]) / "kafka-groups" / "journal").glob("*"))
 
 
-def last_run() -> list[dict[str, Any]]:
-    """Return the lines of the only run in the journal."""
+def last_run() -> Run:
+    """Return the only run in the journal."""
     (path,) = journal_files()
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return read_run(path.parent, path.stem)
+
+
+def recorded_statuses() -> list[str]:
+    """Return the statuses of the changes of the only run in the journal, in their order."""
+    return [str(outcome.status) for _, outcome in sorted(last_run().outcomes.items())]
 
 
 def last_line(outcome: Outcome) -> str:

@@ -52,9 +52,9 @@ def test_execute_deletes_all_groups_with_one_call_and_records_their_commits(clus
     assert (outcome.exit_code, outcome.stdout) == (0, "GROUP  STATUS\na      done\nnone   done\n")
     assert [change.argument for change in cluster.changes] == [["a", "none"]]
     assert "a" not in cluster.descriptions
-    head, *rows = last_run()
-    assert (head["command"], head["changes"]) == ("delete", 3)
-    assert [row.get("committed_offset") for row in rows[:3]] == [60, 7, None]
+    recorded = last_run()
+    assert recorded.command == "delete"
+    assert [change.committed_offset for change in recorded.plan.changes] == [60, 7, None]
     assert last_line(outcome).endswith("takes it back.")
 
 

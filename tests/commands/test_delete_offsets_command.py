@@ -63,10 +63,9 @@ def test_execute_deletes_the_commits_and_records_them(cluster: FakeCluster) -> N
         ("u", 5, "done"),
     ]
     assert (outcome.exit_code, committed(cluster, "a"), len(cluster.changes)) == (0, {}, 1)
-    assert (last_run()[0]["command"], [row["committed_offset"] for row in last_run()[1:4]]) == (
-        "delete-offsets",
-        [60, 7, 5],
-    )
+    recorded = last_run()
+    assert recorded.command == "delete-offsets"
+    assert [change.committed_offset for change in recorded.plan.changes] == [60, 7, 5]
     assert last_line(outcome).endswith("takes it back.")
 
 

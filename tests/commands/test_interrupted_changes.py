@@ -15,7 +15,7 @@ import pytest
 
 from kafka_groups.changes.runs import list_runs
 from kafka_groups.protocol import Struct
-from tests.commands.change_commands import EXECUTE, NOTHING, journal_files, last_run
+from tests.commands.change_commands import EXECUTE, NOTHING, journal_files, last_run, recorded_statuses
 from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.scripted_broker import Reaction, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -58,7 +58,7 @@ def test_a_signal_while_changes_are_made_lets_them_end_and_reports_them(
     document = json.loads(outcome.stdout)
     assert [row["status"] for group in document["groups"] for row in group["offsets"]] == ["done", "done"]
     assert (outcome.exit_code, document["status"]) == (code, "complete")
-    assert last_run()[-1] == {"finished": True}
+    assert last_run().is_finished
     assert "takes it back." in outcome.stderr
 
 
@@ -114,12 +114,12 @@ def test_a_closed_pipe_loses_neither_outcomes_nor_errors(argument: str, code: in
         assert process.wait() == code
     assert ("Error: group 'b': refused (GROUP_AUTHORIZATION_FAILED)" in stderr) == (argument == "FAIL")
     assert stderr.splitlines()[-1].endswith("takes it back.")
-    assert [row["status"] for row in last_run()[3:5]] == ["done", "failed" if argument == "FAIL" else "done"]
+    assert recorded_statuses() == ["done", "failed" if argument == "FAIL" else "done"]
 
 
 def test_a_full_stdout_is_exit_1_and_the_outcomes_are_recorded() -> None:
     command = ["sh", "-c", 'exec "$0" -c "$1" OK >/dev/full', sys.executable, PROGRAM]
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
-    assert (outcome.returncode, last_run()[-1]) == (1, {"finished": True})
+    assert (outcome.returncode, last_run().is_finished) == (1, True)
     assert "takes it back." in outcome.stderr
     assert "Error: No space left on device" in outcome.stderr

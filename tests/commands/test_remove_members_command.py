@@ -51,7 +51,9 @@ def test_execute_removes_the_members_and_says_that_this_is_for_good(cluster: Fak
     (group,) = json.loads(outcome.stdout)["groups"]
     assert [(row["member_id"], row["status"]) for row in group["members"]] == [("m1", "done"), ("m2", "done")]
     assert (outcome.exit_code, cluster.descriptions["a"].members) == (0, ())
-    assert (last_run()[0]["command"], [row["member_id"] for row in last_run()[1:3]]) == ("remove-members", ["m1", "m2"])
+    recorded = last_run()
+    assert recorded.command == "remove-members"
+    assert [change.member_id for change in recorded.plan.changes] == ["m1", "m2"]
     assert last_line(outcome).endswith("; `kafka-groups undo` cannot take it back.")
 
 

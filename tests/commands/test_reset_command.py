@@ -19,6 +19,7 @@ from tests.commands.change_commands import (
     journal_files,
     last_line,
     last_run,
+    recorded_statuses,
 )
 from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
 
@@ -116,11 +117,10 @@ def test_the_run_is_recorded_for_the_user_alone(state_home: Path) -> None:
     (path,) = journal_files()
     assert path.parent == state_home / "kafka-groups" / "journal"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    head, *rows, end = last_run()
-    assert (head["command"], head["cluster_id"], head["undoes"], head["changes"]) == ("reset", "fake", None, 2)
-    assert [(row["committed_offset"], row["new_offset"]) for row in rows[:2]] == [(60, 10), (7, 0)]
-    assert [row["status"] for row in rows[2:]] == ["done", "done"]
-    assert end == {"finished": True}
+    recorded = last_run()
+    assert (recorded.command, recorded.plan.cluster_id, recorded.undoes) == ("reset", "fake", None)
+    assert [(each.committed_offset, each.new_offset) for each in recorded.plan.changes] == [(60, 10), (7, 0)]
+    assert (recorded_statuses(), recorded.is_finished) == (["done", "done"], True)
 
 
 def test_one_refused_group_is_exit_3_and_the_others_are_changed(cluster: FakeCluster) -> None:
@@ -136,7 +136,7 @@ def test_a_partition_that_fails_is_exit_3_and_recorded(cluster: FakeCluster) -> 
     document = json.loads(outcome.stdout)
     assert [row["status"] for row in document["groups"][0]["offsets"]] == ["done", "failed"]
     assert (outcome.exit_code, document["status"]) == (3, "partial")
-    assert [row["status"] for row in last_run()[3:5]] == ["done", "failed"]
+    assert recorded_statuses() == ["done", "failed"]
 
 
 def test_a_run_of_which_everything_failed_is_exit_1_and_cannot_be_taken_back(cluster: FakeCluster) -> None:
