@@ -11,7 +11,6 @@ KafkaGroupsError                  carries the exit code of the command
 ├── SandboxError                  the local Kafka could not be run (exit 1)
 ├── PipelineError                 the pipeline could not run; its tables are unchanged (exit 1)
 │   ├── SparkMissingError         Spark is not installed, or no Java that it runs on
-│   ├── WorkerLateError           a Python worker of Spark started too late; a retry may succeed
 │   ├── SourceError               __consumer_offsets cannot be read, or belongs to another cluster
 │   │   └── UnreachableError      brokers are unavailable; a retry may succeed
 │   └── StorageError              the directory of the tables cannot be used
@@ -89,10 +88,6 @@ class PipelineError(KafkaGroupsError):
 
 class SparkMissingError(PipelineError):
     """A missing pyspark, or a missing Java that it runs on."""
-
-
-class WorkerLateError(PipelineError):
-    """A Python worker of Spark that did not start in time; a retry may succeed when the machine is less busy."""
 
 
 class SourceError(PipelineError):

@@ -1,4 +1,4 @@
-"""A machine so busy that Spark gives up on a Python worker, which it does after 10 s."""
+"""A machine so busy that a Python worker takes longer than the 10 s to start that Spark gives to one of a stream."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ exec {python} "$@"
 """
 
 
-def test_an_ingest_starts_a_worker_again_that_was_late(
+def test_an_ingest_waits_for_a_worker_that_is_late(
     broker: str, spark: SparkSession, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, seen = tmp_path / "python", tmp_path / "seen"
@@ -37,10 +37,8 @@ def test_an_ingest_starts_a_worker_again_that_was_late(
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(slow))
     group = unique_name("slow")
     commit(broker, group, make_topic(broker, records=8), 1, 2)
-    told: list[str] = []
 
-    ingest(spark, storage, {"bootstrap.servers": broker}, note=told.append)
+    ingest(spark, storage, {"bootstrap.servers": broker})
 
     assert seen.exists()
-    assert told == ["a Python worker of Spark took longer than 10 s to start; retrying"]
     assert group in {key[2] for key in commits_in(spark, storage)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.errors import PipelineError, SourceError, UnreachableError, WorkerLateError
+from kafka_groups.errors import PipelineError, SourceError, UnreachableError
 from kafka_groups.pipeline.ingesting import Ingestion
 from kafka_groups.pipeline.session.retrying import retry_until
 from kafka_groups.pipeline.source.brokers import Topic
@@ -91,27 +91,6 @@ def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestio
     brokers.log.side_effect = UnreachableError("away")
     with pytest.raises(UnreachableError, match="away"):
         ingestion.run(mocker.Mock())
-
-
-@pytest.mark.parametrize("continuous", [False, True])
-def test_a_worker_that_is_late_is_started_again(
-    ingestion: Ingestion, reader: Any, mocker: Any, *, continuous: bool
-) -> None:
-    told: list[str] = []
-    tries = 10 if continuous else 3
-    reader.read.side_effect = [*[WorkerLateError("late")] * tries, None]
-
-    ingestion.run(mocker.Mock(), continuous=continuous, note=told.append, stop=lambda: reader.read.call_count > tries)
-
-    assert reader.read.call_count == tries + 1
-    assert told == ["a Python worker of Spark took longer than 10 s to start; retrying"] * tries
-
-
-def test_a_run_that_ends_by_itself_starts_workers_four_times(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
-    reader.read.side_effect = WorkerLateError("late")
-    with pytest.raises(WorkerLateError, match="late"):
-        ingestion.run(mocker.Mock())
-    assert reader.read.call_count == 4
 
 
 def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:

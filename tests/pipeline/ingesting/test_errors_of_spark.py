@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_groups.errors import PipelineError, SourceError, StorageError, WorkerLateError
+from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.ingesting import error_in
 
 _TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]
@@ -27,16 +27,6 @@ def test_other_errors_are_told_by_their_last_line() -> None:
 
     assert type(error) is PipelineError
     assert str(error) == "Spark failed: ZeroDivisionError: division by zero"
-
-
-def test_a_worker_that_spark_gave_up_on_has_an_error_of_its_own() -> None:
-    error = error_in(
-        "[STREAM_FAILED] Query [id = 7, runId = 8] terminated with exception: Python worker failed to connect back. "
-        "SQLSTATE: XXKST"
-    )
-
-    assert type(error) is WorkerLateError
-    assert "longer than 10 s to start" in str(error)
 
 
 def test_what_has_no_python_error_is_its_first_line() -> None:

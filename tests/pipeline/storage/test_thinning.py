@@ -104,16 +104,6 @@ def test_of_two_records_with_one_offset_the_one_of_the_topic_that_is_there_stays
     assert thinned(storage, rows) == {date_of(15): [10]}
 
 
-def test_a_date_whose_batch_may_come_again_is_left_alone(storage: Storage) -> None:
-    rows = [of_day(20, at, "group_epoch", EPOCH, epoch=at) for at in (1, 2)]
-    put(storage, GROUP_EVENTS, "w-00000001", rows[:1])
-    put(storage, GROUP_EVENTS, "w-00000002", rows[1:])
-    assert thinned(storage, []) == {date_of(20): [1, 2]}
-    put(storage, GROUP_EVENTS, "w-00000003", [of_day(2, 3, "group_epoch", EPOCH, epoch=3)])
-    compact(storage, keep=KEEP, now=NOON)
-    assert offsets_in(storage)[date_of(20)] == [2]
-
-
 def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage: Storage) -> None:
     assert thinned(
         storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, UnreachableError, WorkerLateError
+from kafka_groups.errors import KafkaGroupsError, UnreachableError
 from kafka_groups.pipeline.ingesting.batches import BatchReader
 from kafka_groups.pipeline.ingesting.failing import error_in
 from kafka_groups.pipeline.ingesting.positions import commit_batch, limits_of, read_ahead, read_position
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
-_TRIES: Final = 4  # to start a worker on a busy machine; a run without an end tries for ever
 _ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 
 Progress = Callable[[str, int, int], None]
@@ -154,12 +153,11 @@ class Ingestion:
 
         Without `records_per_batch` the backlog decides. `progress` is told how many offsets were read, and how many
         there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on where it
-        was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Spark's workers may be
-        late (WorkerLateError) some times. Batches that were committed stay, and the next run goes on there.
+        was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were committed
+        stay, and the next run goes on there.
         """
         retry_until(spark, stop)
         reader = BatchReader(spark, self._client, stage=self._stage, timeout_s=self._timeout_s)
-        late = 0
         while not stop():
             try:
                 self._read_all(reader, records_per_batch, progress, stop)
@@ -167,12 +165,6 @@ class Ingestion:
                 if not continuous:
                     raise
                 note(f"{error}; the next attempt is in {every_s:g} s")
-            except WorkerLateError:
-                late += 1
-                if late == _TRIES and not continuous:
-                    raise
-                note("a Python worker of Spark took longer than 10 s to start; retrying")
-                continue
             if not continuous:
                 break
             _pause(every_s, stop)

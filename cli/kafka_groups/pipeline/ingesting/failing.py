@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from kafka_groups import errors
-from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError, WorkerLateError
+from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
 
 _OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
 # "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
-# Spark gives each worker that plans a stream 10 s to start, a number that no setting changes.
-_LATE: Final = "Python worker failed to connect back"
 _FULL: Final = "java.io.IOException: No space left on device"
 
 
@@ -39,11 +37,6 @@ def error_in(text: str) -> KafkaGroupsError:
     if _FULL in text:
         return StorageError(
             "Spark cannot write scratch files: no space is left on the file system; free some, and run it again"
-        )
-    if _LATE in text:
-        return WorkerLateError(
-            "Spark stopped waiting for a Python worker that took longer than 10 s to start, because this machine "
-            "is very busy or its disk is slow; run the command again: no data is lost"
         )
     if python := _PYTHON_ERROR.findall(text):
         name, sentence = python[-1]
