@@ -17,8 +17,8 @@ from kafka_groups.pipeline.examining import Check, check_client, examine, measur
 from kafka_groups.pipeline.examining.check import Cluster
 from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.examining.transactions import judge
-from kafka_groups.pipeline.ingesting.positions import commit_batch
 from kafka_groups.pipeline.source.planning import Log
+from kafka_groups.pipeline.source.positions import commit_batch
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
-from kafka_groups.pipeline.ingesting.positions import read_position, was_read
 from kafka_groups.pipeline.source.continuity import lost
 from kafka_groups.pipeline.source.planning import offsets_of, ranges_between
+from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage.marker import is_new
 from kafka_groups.pipeline.storage.places import open_place
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table

@@ -3,9 +3,8 @@
 Each batch is one read of the data source. The tasks write the files; Spark moves only a list of them. A batch is
 committed table by table, with the offsets where it ended, so a run that is killed loses and doubles no record.
 
-batches.py    which offsets a batch reads, and its list of files
-positions.py  the offsets in the logs of the tables
-failing.py    what Spark throws, as our errors
+batches.py  a read between two positions, and the list of its files
+failing.py  what Spark throws, as our errors
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_groups.errors import KafkaGroupsError, UnreachableError
 from kafka_groups.pipeline.ingesting.batches import BatchReader
 from kafka_groups.pipeline.ingesting.failing import error_in
-from kafka_groups.pipeline.ingesting.positions import commit_batch, limits_of, read_ahead, read_position
 from kafka_groups.pipeline.session.retrying import retry_until
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.continuity import sound_log
@@ -37,6 +35,7 @@ from kafka_groups.pipeline.source.planning import (
     position_of,
     ranges_between,
 )
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_ahead, read_position
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 from kafka_groups.pipeline.tables import INGEST_GAPS

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.ingesting.positions import commit_batch, limits_of, read_ahead, read_position, was_read
 from kafka_groups.pipeline.source.planning import Log, epochs_of, offsets_of
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_ahead, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.staging import StagedFile
