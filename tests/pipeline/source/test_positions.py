@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.planning import Log, epochs_of, offsets_of
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_ahead, read_position, was_read
+from kafka_groups.pipeline.source.planning import Log
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, staged
 
+TABLES = ("group_events", "ingest_gaps", "unknown_records", "offset_commits")
 NOTHING = Log(None, {})
 FIRST_END = Log("id", {0: 10, 1: 5}, {0: 2, 1: 7})
 
@@ -27,8 +30,17 @@ def files_of(storage: Storage, *offsets: int) -> list[StagedFile]:
 
 
 def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
+    """Return the offsets and the epochs where the next batch begins, and which tables are ahead."""
     position = read_position(storage, "c", topic_id, partitions)
-    return None if position is None else (offsets_of(position), epochs_of(position))
+    if position is None:
+        return None
+    start = position.start()
+    return start.ends, start.epochs, position.ahead()
+
+
+def all_but(table: str, offsets: dict[int, int]) -> dict[str, dict[int, int]]:
+    """Return the tables that are ahead of one, all at the same offsets."""
+    return {each: offsets for each in TABLES if each != table}
 
 
 def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
@@ -37,7 +49,7 @@ def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
 
 def test_a_batch_leaves_its_end_with_the_epochs(storage: Storage) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
-    assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7})
+    assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
     assert was_read(storage, "c")
 
 
@@ -45,7 +57,7 @@ def test_a_later_batch_moves_what_it_has_read(storage: Storage) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
     later = Log("id", {0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
     commit_batch(storage, "ingest-b", [], "c", FIRST_END, later)
-    assert position_of(storage) == ({0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
+    assert position_of(storage) == ({0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1}, {})
     assert seen(storage) == {1: 1}
 
 
@@ -67,7 +79,7 @@ def test_another_topic_than_the_one_that_was_read_is_refused(
 
 def test_a_position_without_a_topic_id_stays_when_brokers_tell_one(storage: Storage) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END._replace(topic_id=None))
-    assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7})
+    assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
 
 
 @pytest.fixture
@@ -89,24 +101,49 @@ def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, 
     return run
 
 
-def test_a_table_that_got_its_rows_before_the_run_was_killed_is_ahead(
+def test_tables_that_got_their_rows_before_the_run_was_killed_are_ahead(
     storage: Storage, killed: Callable[[Log, Log], None]
 ) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
-    killed(FIRST_END, Log("id", {0: 14, 1: 5, 2: 3}))
-    starts, _ = position_of(storage)
-    assert starts == {0: 10, 1: 5}
-    ahead = read_ahead(storage, "c", "id", starts, [0, 1, 2])
-    assert ahead == {"ingest_gaps": {0: 14, 2: 3}}
+    killed(FIRST_END, Log("id", {0: 14, 1: 5, 2: 3}, {0: 9, 1: 7}))
+    ahead = all_but("offset_commits", {0: 14, 2: 3})
+    assert position_of(storage) == ({0: 10, 1: 5, 2: 0}, {0: 2, 1: 7}, ahead)
     assert limits_of(ahead, {0: 12, 1: 8, 2: 9}) == {0: 14, 1: 8, 2: 9}
 
 
 def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed: Callable[[Log, Log], None]) -> None:
     killed(NOTHING, FIRST_END)
-    assert position_of(storage) is None
-    assert read_ahead(storage, "c", "id", {0: 0, 1: 0}, [0, 1]) == {"ingest_gaps": {0: 10, 1: 5}}
+    ahead = all_but("offset_commits", {0: 10, 1: 5})
+    assert position_of(storage) == ({0: 0, 1: 0}, {}, ahead)
 
 
-def test_usually_no_table_is_ahead(storage: Storage) -> None:
+@pytest.mark.parametrize("table", ["offset_commits", "ingest_gaps", "unknown_records"])
+def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
+    storage: Storage, tmp_path: Path, table: str
+) -> None:
     commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
-    assert read_ahead(storage, "c", "id", FIRST_END.ends, FIRST_END.ends) == {}
+    shutil.copytree(Path(storage.into, table), tmp_path / "older")
+    commit_batch(storage, "ingest-b", files_of(storage, 2), "c", FIRST_END, Log("id", {0: 14, 1: 5}, {0: 2, 1: 7}))
+    shutil.rmtree(Path(storage.into, table))
+    shutil.copytree(tmp_path / "older", Path(storage.into, table))
+    starts, epochs, ahead = position_of(storage)
+    assert (starts, epochs) == (FIRST_END.ends, FIRST_END.epochs)
+    assert ahead == all_but(table, {0: 14})
+
+
+def test_after_a_batch_that_reached_all_tables_they_are_even(
+    storage: Storage, killed: Callable[[Log, Log], None]
+) -> None:
+    killed(NOTHING, FIRST_END)
+    commit_batch(storage, "ingest-c", [], "c", NOTHING, FIRST_END)
+    assert position_of(storage) == (FIRST_END.ends, FIRST_END.epochs, {})
+
+
+def test_brokers_that_tell_ids_since_an_upgrade_change_the_position_table_by_table(
+    storage: Storage, killed: Callable[[Log, Log], None]
+) -> None:
+    commit_batch(storage, "ingest-a", [], "c", NOTHING, FIRST_END._replace(topic_id=None))
+    killed(NOTHING, Log("id", {0: 14, 1: 5}))
+    starts, _, ahead = position_of(storage)
+    assert starts == {0: 10, 1: 5}
+    assert ahead["group_events"] == {0: 14}

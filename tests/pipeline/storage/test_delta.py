@@ -6,7 +6,6 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -44,39 +43,14 @@ def test_a_batch_of_the_same_name_takes_the_place_of_the_old_one(storage: Storag
 
 
 def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage) -> None:
+    both = [OFFSET_COMMITS.name, INGEST_GAPS.name]
     files = [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)]
-    storage.extend("ingest-a", files, {"app/0": 7, "app/1": 3}, last=OFFSET_COMMITS.name)
-    storage.extend("ingest-b", staged(storage, commits([2])), {"app/0": 9}, last=OFFSET_COMMITS.name)
-    wanted = ["app/0", "app/1", "app/2"]
-    assert storage.tables.versions_of(OFFSET_COMMITS.name, wanted) == {"app/0": 9, "app/1": 3}
-    assert storage.tables.versions_of(INGEST_GAPS.name, wanted) == {"app/0": 7, "app/1": 3}
-    assert storage.tables.versions_of(GROUP_EVENTS.name, wanted) == {}
-    assert seen(storage) == Counter([1, 2])
-
-
-def test_the_last_table_gets_the_transactions_of_a_batch_without_rows_for_it(storage: Storage) -> None:
-    storage.extend("ingest-a", staged(storage, gaps(5), table=INGEST_GAPS), {"app": 1}, last=OFFSET_COMMITS.name)
-    storage.extend("ingest-b", [], {"app": 2}, last=OFFSET_COMMITS.name)
-    assert storage.tables.versions_of(OFFSET_COMMITS.name, ["app"]) == {"app": 2}
-    assert (places(storage), len(places(storage, INGEST_GAPS))) == ([], 1)
-
-
-def test_a_batch_that_is_killed_between_two_tables_has_not_reached_the_last_one(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = DeltaLog.commit
-
-    def commit_but_one(log: DeltaLog, **named: Any) -> None:
-        if log._table == OFFSET_COMMITS:
-            raise KilledError
-        commit(log, **named)
-
-    monkeypatch.setattr(DeltaLog, "commit", commit_but_one)
-    files = [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)]
-    with pytest.raises(KilledError):
-        storage.extend("ingest-a", files, {"app": 1}, last=OFFSET_COMMITS.name)
-    assert storage.tables.versions_of(INGEST_GAPS.name, ["app"]) == {"app": 1}
-    assert storage.tables.versions_of(OFFSET_COMMITS.name, ["app"]) == {}
+    storage.extend("ingest-a", files, {"app/0": 7, "app/1": 3}, tables=both)
+    storage.extend("ingest-b", staged(storage, commits([2])), {"app/0": 9}, tables=both)
+    for table in both:
+        assert storage.tables.versions_of(table, ["app/0", "app/1", "app/2"]) == {"app/0": 9, "app/1": 3}
+    assert storage.tables.versions_of(GROUP_EVENTS.name, ["app/0"]) == {}
+    assert (seen(storage), storage.rows(INGEST_GAPS)) == (Counter([1, 2]), 1)
 
 
 def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
@@ -164,7 +138,7 @@ def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
     for number in range(25):
-        storage.extend("ingest", staged(storage, commits([number])), {"app": number}, last=OFFSET_COMMITS.name)
+        storage.extend("ingest", staged(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS.name])
     assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
     assert seen(storage) == Counter(range(25))
     assert table_of(storage).transaction_version("app") == 24

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.examining.check import FAILED, OK, WARNING, Check, Cluster
 from kafka_groups.pipeline.source.continuity import lost
-from kafka_groups.pipeline.source.planning import offsets_of, ranges_between
+from kafka_groups.pipeline.source.planning import position_of, ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage.marker import is_new
 from kafka_groups.pipeline.storage.places import open_place
@@ -145,8 +145,9 @@ def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
     if cluster.ends is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
-    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends) or {}
-    if (said := lost(position, cluster.ends)) is not None:
+    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends)
+    starts = {} if position is None else position.start().ends
+    if (said := lost(position_of(cluster.id, starts), cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
-    behind = ranges_between(offsets_of(position), cluster.ends)
+    behind = ranges_between(starts, cluster.ends)
     return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are left to read")

@@ -25,17 +25,14 @@ from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.continuity import sound_log
 from kafka_groups.pipeline.source.options import TIMEOUT_S
 from kafka_groups.pipeline.source.planning import (
-    TOPIC_ID,
     Log,
     Offsets,
     automatic_limit,
-    epochs_of,
     limited,
-    offsets_of,
     position_of,
     ranges_between,
 )
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_ahead, read_position
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_position
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 from kafka_groups.pipeline.tables import INGEST_GAPS
@@ -210,16 +207,15 @@ class Ingestion:
     def _begin(self, log: Log) -> None:
         found = read_position(self._storage, self._cluster_id, log.topic_id, log.ends)
         if found is not None:
-            self._position = Log(log.topic_id, offsets_of(found), epochs_of(found))
+            start = found.start()
+            self._position, self._ahead = start._replace(topic_id=log.topic_id), found.ahead()
+            # Tables that differ get all transactions with the next batch.
+            is_even = not self._ahead and start.topic_id == log.topic_id
+            self._stored = start if is_even else self._stored
         elif log.ends:
             self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
-        if self._position is None:
-            return
-        topic_id = log.topic_id if found is None else found.get(TOPIC_ID)
-        if found is not None and topic_id == log.topic_id:
-            self._stored = self._position
-        self._ahead = read_ahead(self._storage, self._cluster_id, topic_id, self._position.ends, log.ends)
-        self._begun = self._position.ends
+        if self._position is not None:
+            self._begun = self._position.ends
 
     def _log(self) -> Log:
         topic = self._brokers.topic()

@@ -1,82 +1,86 @@
 """How far the records of a cluster were read: transactions in the logs of the tables, one for each source partition.
 
-The application of a transaction is the cluster, the topic id and the partition; its version is the next offset. A
-commit has the transactions of its batch beside the rows, so a table always says by itself which records it has. The
-table of commits is committed last: what it says, all tables have.
+The application of a transaction is the cluster, the topic id and the partition; its version is the next offset. Each
+batch is a commit of each table, with or without rows, so a table always says by itself which records it has. A table
+that is older than the others, after a kill between two commits or a backup, gets what it lacks with the next batch.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.planning import Log, Offsets, Position, position_of
+from kafka_groups.pipeline.source.planning import Log, Offsets
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, OFFSETS_TOPIC, UNKNOWN_RECORDS
 
-_LAST: Final = OFFSET_COMMITS.name
-_OTHERS: Final = (GROUP_EVENTS.name, INGEST_GAPS.name, UNKNOWN_RECORDS.name)
+_TABLES: Final = (GROUP_EVENTS.name, INGEST_GAPS.name, UNKNOWN_RECORDS.name, OFFSET_COMMITS.name)
 # Brokers before 2.8 tell no topic ids.
 _NO_ID: Final = "-"
 
 
+class Stored(NamedTuple):
+    """The position of each table: its offsets and their leader epochs, under the topic id that brokers told then."""
+
+    tables: Mapping[str, Log]
+
+    def start(self) -> Log:
+        """Return where the next batch begins, so that no table lacks a record; a partition of no table is left out."""
+        known = {partition for log in self.tables.values() for partition in log.ends}
+        oldest = {
+            partition: min(self.tables.values(), key=lambda log: log.ends.get(partition, 0))
+            for partition in sorted(known)
+        }
+        offsets = {partition: log.ends.get(partition, 0) for partition, log in oldest.items()}
+        epochs = {partition: log.epochs[partition] for partition, log in oldest.items() if partition in log.epochs}
+        topic_ids = {log.topic_id for log in self.tables.values()}
+        return Log(topic_ids.pop() if len(topic_ids) == 1 else None, offsets, epochs)
+
+    def ahead(self) -> dict[str, dict[int, int]]:
+        """Return the tables that have records beyond the start, with the next offset of each such partition."""
+        starts = self.start().ends
+        ahead = {
+            table: {partition: offset for partition, offset in log.ends.items() if offset > starts[partition]}
+            for table, log in self.tables.items()
+        }
+        return {table: offsets for table, offsets in ahead.items() if offsets}
+
+
 def was_read(storage: Storage, cluster_id: str) -> bool:
     """Return whether records of the cluster were read."""
-    return bool(storage.tables.versions_of(_LAST, [_topic_application(cluster_id)]))
+    return any(_topic_number(storage, table, cluster_id) is not None for table in _TABLES)
 
 
-def read_position(
-    storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]
-) -> Position | None:
-    """Return where the last batch ended, of these partitions; None if no records of the cluster were read.
-
-    It has no topic id if the brokers told none at the time.
+def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored | None:
+    """Return the position of each table, of these partitions; None if no records of the cluster were read.
 
     Raises SourceError if the records that were read are those of a topic that was deleted since: their history and the
     new one's are best kept apart, because what happened to groups is told in the order of offsets.
     """
-    application = _topic_application(cluster_id)
-    known = storage.tables.versions_of(_LAST, [application]).get(application)
-    if known is None:
+    wanted = list(partitions)
+    names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
+    numbers = {table: _topic_number(storage, table, cluster_id) for table in _TABLES}
+    if all(number is None for number in numbers.values()):
         return None
-    if known == _number(_NO_ID):
-        name = _NO_ID
-    elif topic_id is not None and known == _number(topic_id):
-        name = topic_id
-    else:
+    if any(number is not None and number not in names for number in numbers.values()):
         now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
         msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
         raise SourceError(msg)
-    wanted = list(partitions)
-    offsets = _versions(storage, _LAST, [_application(cluster_id, name, each) for each in wanted], wanted)
-    epochs = _versions(storage, _LAST, [_epoch_application(cluster_id, name, each) for each in wanted], wanted)
-    return position_of(cluster_id, offsets, Log(None if name == _NO_ID else name, {}, epochs))
-
-
-def read_ahead(
-    storage: Storage, cluster_id: str, topic_id: str | None, starts: Offsets, partitions: Iterable[int]
-) -> dict[str, dict[int, int]]:
-    """Return the tables that have records beyond the position, with the next offset of each such partition.
-
-    A run that was killed between two tables leaves them so.
-    """
-    wanted = list(partitions)
-    applications = [_application(cluster_id, topic_id or _NO_ID, each) for each in wanted]
-    found = {table: _versions(storage, table, applications, wanted) for table in _OTHERS}
-    ahead = {
-        table: {partition: offset for partition, offset in offsets.items() if offset > starts.get(partition, 0)}
-        for table, offsets in found.items()
-    }
-    return {table: offsets for table, offsets in ahead.items() if offsets}
+    return Stored(
+        {
+            table: Log(None, {}) if number is None else _read(storage, table, cluster_id, names[number], wanted)
+            for table, number in numbers.items()
+        }
+    )
 
 
 def commit_batch(
     storage: Storage, batch: str, files: Sequence[StagedFile], cluster_id: str, before: Log, end: Log
 ) -> None:
-    """Add the files of a batch to the tables, with the offsets where it ended; `before` is what the tables say now."""
+    """Add the files of a batch to the tables, with the offsets where it ended; `before` is what all tables have now."""
     name = end.topic_id or _NO_ID
     moved = {each: offset for each, offset in end.ends.items() if before.ends.get(each) != offset}
     changed = {each: epoch for each, epoch in end.epochs.items() if before.epochs.get(each) != epoch}
@@ -84,13 +88,33 @@ def commit_batch(
     transactions = {_topic_application(cluster_id): _number(name)}
     transactions |= {_application(cluster_id, name, each): offset for each, offset in moved.items()}
     transactions |= {_epoch_application(cluster_id, name, each): epoch for each, epoch in changed.items()}
-    storage.extend(batch, files, transactions, last=_LAST)
+    storage.extend(batch, files, transactions, tables=_TABLES)
 
 
-def _versions(storage: Storage, table: str, applications: Sequence[str], partitions: Sequence[int]) -> dict[int, int]:
-    versions = storage.tables.versions_of(table, applications)
-    by_partition = zip(partitions, applications, strict=True)
-    return {partition: versions[each] for partition, each in by_partition if each in versions}
+def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int, int]:
+    """Return where a batch has to end at least, so that no table is ahead of it afterwards."""
+    least: dict[int, int] = {}
+    for offsets in ahead.values():
+        for partition, offset in offsets.items():
+            least[partition] = max(offset, least.get(partition, 0))
+    return {partition: max(end, least.get(partition, end)) for partition, end in ends.items()}
+
+
+def _topic_number(storage: Storage, table: str, cluster_id: str) -> int | None:
+    """Return the number of the topic whose records the table has, None without records of the cluster."""
+    application = _topic_application(cluster_id)
+    return storage.tables.versions_of(table, [application]).get(application)
+
+
+def _read(storage: Storage, table: str, cluster_id: str, topic: str, partitions: Sequence[int]) -> Log:
+    offsets = {_application(cluster_id, topic, each): each for each in partitions}
+    epochs = {_epoch_application(cluster_id, topic, each): each for each in partitions}
+    found = storage.tables.versions_of(table, [*offsets, *epochs])
+    return Log(
+        None if topic == _NO_ID else topic,
+        {offsets[application]: version for application, version in found.items() if application in offsets},
+        {epochs[application]: version for application, version in found.items() if application in epochs},
+    )
 
 
 def _topic_application(cluster_id: str) -> str:
@@ -108,12 +132,3 @@ def _epoch_application(cluster_id: str, topic: str, partition: int) -> str:
 def _number(topic: str) -> int:
     """Return a topic id as the version of a transaction, which is a number of at most 63 bits."""
     return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:7])
-
-
-def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int, int]:
-    """Return where a batch has to end at least, so that no table is ahead of it afterwards."""
-    least: dict[int, int] = {}
-    for offsets in ahead.values():
-        for partition, offset in offsets.items():
-            least[partition] = max(offset, least.get(partition, 0))
-    return {partition: max(end, least.get(partition, end)) for partition, end in ends.items()}

@@ -65,13 +65,12 @@ class DeltaTables:
                 log.commit(add=self._moved_all(table, batch, new), remove=old)
         forget_stages(self._place, files)
 
-    def extend(self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, last: str) -> None:
-        """Add the files to their tables, each with the transactions; the table `last` gets a commit in any case.
-
-        It is committed last, so its transactions say what all tables have.
-        """
+    def extend(
+        self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, tables: Sequence[str]
+    ) -> None:
+        """Add the files to their tables. Each table gets a commit with the transactions, with or without files."""
         check_there(self._place, files)
-        for table, new in sorted(self._by_table(files, [last]).items(), key=lambda item: (item[0] == last, item[0])):
+        for table, new in self._by_table(files, tables).items():
             self._log(table).commit(add=self._moved_all(table, batch, new), transactions=transactions)
         forget_stages(self._place, files)
 

@@ -78,9 +78,11 @@ class Storage:
         """Afterwards the batch holds exactly these files, in all tables of facts, whatever it held before."""
         self._publish(batch, files, _FACTS)
 
-    def extend(self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, last: str) -> None:
-        """Add a batch to its tables, each with the transactions; the table `last` says what all of them have."""
-        self.tables.extend(checked_name(batch), files, transactions, last=last)
+    def extend(
+        self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, tables: Sequence[str]
+    ) -> None:
+        """Add a batch to these tables, with the transactions in a commit of each."""
+        self.tables.extend(checked_name(batch), files, transactions, tables=tables)
 
     def append(self, table: Table, batch: str, rows: pa.Table) -> None:
         """Afterwards the batch holds exactly these rows in this table; what it holds in others stays."""
