@@ -196,6 +196,7 @@ def test_an_interrupted_lag_ends_its_document(cluster: FakeCluster) -> None:
         (("--fail-if", "lag>"), "--fail-if: lag>→: expected a value"),
         (("--fail-if", "lag>many"), "--fail-if: lag>→many: lag is a number, and 'many' is none"),
         (("--fail-if", "topic==t"), "--fail-if: →topic==t: there is no field 'topic'; the fields are "),
+        (("--fail-if", "state==Stabel"), "--fail-if: state==→Stabel: state is never 'Stabel'; write one of Stable, "),
         (("--fail-if", "verdict==STOP"), "--fail-if: verdict is known only to lag with --watch or --history"),
         (("--fail-if", "consume_rate<1"), "--fail-if: consume_rate is known only to lag with --watch or --history"),
         (("--samples", "3"), "--samples is only for --watch"),

@@ -59,7 +59,7 @@ def test_a_comparison_with_a_missing_value_is_never_true(sign: str) -> None:
         ("lag>", "lag>→: expected a value"),
         ("lag>5 state==x", "lag>5 →state==x: expected 'and', 'or' or the end"),
         ("lag>5 and", "lag>5 and→: expected a field, such as lag"),
-        ("lag=5", "lag→=5: this is not part of a condition"),
+        ("lag=5", "lag→=5: write == to compare"),
         ("lag>x", "lag>→x: lag is a number, and 'x' is none"),
         ("lag>1_000", "lag>→1_000: lag is a number, and '1_000' is none"),
         ("state>Empty", "state→>Empty: state is a text, which is compared only with == and !="),
@@ -111,3 +111,11 @@ _TREES = st.recursive(
 @given(_TREES)
 def test_a_condition_in_parentheses_holds_as_its_parts_do(tree: tuple[str, bool]) -> None:
     assert parse(tree[0]).holds(ROW) is tree[1]
+
+
+def test_a_word_that_a_field_never_has_is_refused() -> None:
+    words = {"state": ("Stable", "Empty")}
+    condition = parse_condition("state==stable", FIELDS, parse_duration=parse_duration, words=words)
+    assert condition.holds({"state": "Stable"})
+    with pytest.raises(ConditionError, match="state==→Stabel: state is never 'Stabel'; write one of Stable, Empty"):
+        parse_condition("state==Stabel", FIELDS, parse_duration=parse_duration, words=words)

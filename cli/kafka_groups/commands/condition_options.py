@@ -8,8 +8,10 @@ from typing import Final
 import click
 
 from kafka_groups.groups.conditions import Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.model import GROUP_STATES
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
+from kafka_groups.verdicts import VERDICTS
 
 # The keys of the JSON document of `lag` by the type of their values.
 LAG_FIELDS: Final = {
@@ -41,6 +43,8 @@ LAG_FIELDS: Final = {
     "verdict": FieldType.TEXT,
     "rule": FieldType.TEXT,
 }
+# A misspelt state would be true of no group, and its condition would never alert.
+_WORDS: Final = {"state": GROUP_STATES, "verdict": tuple(dict.fromkeys(VERDICTS.values())), "rule": tuple(VERDICTS)}
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
@@ -58,7 +62,7 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
     known = keys | {*_PACE_FIELDS} if "state" in view.properties() else keys
     fields = {key: LAG_FIELDS[key] for key in LAG_FIELDS if key in known} | {_TIME_LAG: FieldType.DURATION}
     try:
-        condition = parse_condition(text, fields, parse_duration=parse_duration)
+        condition = parse_condition(text, fields, parse_duration=parse_duration, words=_WORDS)
     except ConditionError as error:
         msg = f"{option}: {error}"
         raise click.UsageError(msg) from error

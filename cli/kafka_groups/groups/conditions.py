@@ -15,6 +15,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 _TOKEN: Final = re.compile(
@@ -109,13 +110,20 @@ class AnyOf(NamedTuple):
         return frozenset().union(*(part.fields() for part in self.parts))
 
 
-def parse_condition(text: str, fields: Mapping[str, FieldType], *, parse_duration: Callable[[str], float]) -> Condition:
+def parse_condition(
+    text: str,
+    fields: Mapping[str, FieldType],
+    *,
+    parse_duration: Callable[[str], float],
+    words: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Condition:
     """Return the condition in a text. `fields` are the known fields; a duration is compared in milliseconds.
 
-    `parse_duration` returns seconds, or raises ValueError. Raises ConditionError for a text that is no condition, an
-    unknown field, and a value or an operator that the field's type does not have.
+    `words` are all values that a field may have, in any case. `parse_duration` returns seconds, or raises ValueError.
+    Raises ConditionError for a text that is no condition, an unknown field, and a value or an operator that the field
+    does not have.
     """
-    parser = _Parser(text, fields, parse_duration)
+    parser = _Parser(text, fields, parse_duration, words)
     condition = parser.read_any(depth=0)
     if parser.token is not None:
         parser.fail("expected 'and', 'or' or the end")
@@ -131,9 +139,16 @@ class _Token(NamedTuple):
 class _Parser:
     """A parser with one token of lookahead."""
 
-    def __init__(self, text: str, fields: Mapping[str, FieldType], parse_duration: Callable[[str], float]) -> None:
+    def __init__(
+        self,
+        text: str,
+        fields: Mapping[str, FieldType],
+        parse_duration: Callable[[str], float],
+        words: Mapping[str, Collection[str]],
+    ) -> None:
         self._text = text
         self._fields = fields
+        self._words = words
         self._parse_duration = parse_duration
         self._tokens = self._read_tokens()
         self.token: _Token | None = None
@@ -183,6 +198,9 @@ class _Parser:
 
     def _read_value(self, token: _Token, field: str, known: FieldType) -> float | str:
         text = token.text[1:-1] if token.kind == "quoted" else token.text
+        words = self._words.get(field)
+        if words is not None and text.lower() not in {word.lower() for word in words}:
+            self.fail(f"{field} is never {text!r}; write one of {', '.join(words)}", token)
         if known is FieldType.TEXT:
             return text
         try:
@@ -220,7 +238,9 @@ class _Parser:
             found = _TOKEN.match(self._text, position)
             if found is None:
                 start = position + len(self._text[position:]) - len(self._text[position:].lstrip())
-                self.fail("this is not part of a condition", _Token("", "", start))
+                is_equal_sign = self._text[start] == "="
+                problem = "write == to compare" if is_equal_sign else "this is not part of a condition"
+                self.fail(problem, _Token("", "", start))
             assert found.lastgroup is not None
             yield _Token(found.lastgroup, found[found.lastgroup], found.start(found.lastgroup))
             position = found.end()
