@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.errors import PipelineError, SourceError, UnreachableError
+from kafka_groups.errors import PipelineError, SourceError, StorageError, UnreachableError
 from kafka_groups.pipeline.ingesting import Ingestion
 from kafka_groups.pipeline.session.retrying import retry_until
 from kafka_groups.pipeline.source.brokers import Topic
 from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.storage import open_storage
+from kafka_groups.pipeline.source.positions import commit_batch
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.staging import StagedFile
+from tests.pipeline.storage.commits import commits, staged
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 
 @pytest.fixture(autouse=True)
-def reader(mocker: MockerFixture) -> Any:
+def reader(storage: Storage, mocker: MockerFixture) -> Any:
     """Replace the reads of batches; each returns a file with five rows."""
     made = mocker.Mock(tasks_at_once=2)
-    made.read.side_effect = lambda *_: [StagedFile("offset_commits", "2026-11-01", "p", 5)]
+    made.read.side_effect = lambda *_: staged(storage, commits(range(5)))
     mocker.patch("kafka_groups.pipeline.ingesting.BatchReader", return_value=made)
-    mocker.patch("kafka_groups.pipeline.ingesting.commit_batch")
     return made
 
 
@@ -40,9 +40,8 @@ def brokers(mocker: MockerFixture) -> Any:
 
 
 @pytest.fixture
-def ingestion(tmp_path: Path, brokers: Any) -> Ingestion:
+def ingestion(storage: Storage, brokers: Any) -> Ingestion:
     """A run without a cluster."""
-    storage = open_storage(str(tmp_path / "tables"), create=True)
     return Ingestion(storage, {}, brokers, "c", "stage", 0.01)
 
 
@@ -98,6 +97,39 @@ def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, b
     brokers.log.return_value = Log("another", {0: 10})
     with pytest.raises(SourceError, match="was recreated since it was read"):
         ingestion.run(mocker.Mock(), continuous=True)
+
+
+def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
+    ingestion: Ingestion, reader: Any, mocker: Any
+) -> None:
+    def change(*_: object) -> list[StagedFile]:
+        commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log("id", {0: 3, 1: 3}))
+        return []
+
+    reader.read.side_effect = change
+    with pytest.raises(StorageError, match="were changed by another program while records were read; nothing was"):
+        ingestion.run(mocker.Mock())
+
+
+def test_a_partition_that_brokers_did_not_tell_of_at_first_begins_where_it_was(
+    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+) -> None:
+    commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log("id", {0: 3, 1: 4}))
+    whole = brokers.log.return_value
+    brokers.log.return_value = Log("id", {0: 10})
+    ingestion.look()
+    brokers.log.return_value = whole
+    ingestion.run(mocker.Mock())
+    assert reader.read.call_args.args[0].ends == {0: 3, 1: 4}
+
+
+def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log(None, {0: 3, 1: 4}))
+    brokers.log.side_effect = [Log(None, {}), Log(None, {}), Log(None, {0: 5, 1: 5})]
+    mocker.patch("kafka_groups.pipeline.ingesting._STEP_S", 0)
+    ingestion._timeout_s = 60
+    assert ingestion.look().ends == {0: 5, 1: 5}
+    assert ingestion._position == Log(None, {0: 3, 1: 4})
 
 
 def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:

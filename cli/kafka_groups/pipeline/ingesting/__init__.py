@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, UnreachableError
+from kafka_groups.errors import KafkaGroupsError, StorageError, UnreachableError
 from kafka_groups.pipeline.ingesting.batches import BatchReader
 from kafka_groups.pipeline.ingesting.failing import error_in
 from kafka_groups.pipeline.session.retrying import retry_until
@@ -32,7 +32,7 @@ from kafka_groups.pipeline.source.planning import (
     position_of,
     ranges_between,
 )
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_position
+from kafka_groups.pipeline.source.positions import Stored, commit_batch, limits_of, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 from kafka_groups.pipeline.tables import INGEST_GAPS
@@ -111,8 +111,9 @@ class Ingestion:
         # Where the next batch begins, None before there is a topic; and where this run began.
         self._position: Log | None = None
         self._begun: Offsets = {}
-        # What the tables say of it.
+        # What the tables say of it: all of them alike, and each one.
         self._stored = Log(None, {})
+        self._known: Stored | None = None
         # Tables with records beyond the position, as a run that was killed leaves them.
         self._ahead: Mapping[str, Mapping[int, int]] = {}
         self._batches = 0
@@ -126,9 +127,13 @@ class Ingestion:
     def look(self) -> Log:
         """The log as it is now. Raises what `prepared` promises if brokers lost what was read."""
         log = self._log()
-        if self._position is None:
+        if self._position is None and not log.ends and was_read(self._storage, self._cluster_id):
+            log = self._wait_for_topic()
+        if self._position is None or log.ends.keys() - self._position.ends.keys():
             self._begin(log)
         if self._position is not None:
+            # A broker that is upgraded meanwhile may tell no id for a while.
+            log = log._replace(topic_id=log.topic_id or self._position.topic_id)
             position = position_of(self._cluster_id, self._position.ends, self._position)
             log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
         self.topic_is_there = bool(log.ends)
@@ -197,7 +202,14 @@ class Ingestion:
             return False
         batch = new_batch_name("ingest", datetime.now(UTC))
         with self._storage.changing():
+            if self._read_position(end) != self._known:
+                message = (
+                    f"the tables in {self._storage.into} were changed by another program while records were read; "
+                    "nothing was written; run ingest again"
+                )
+                raise StorageError(message)
             commit_batch(self._storage, batch, files, self._cluster_id, self._stored, end)
+            self._known = self._read_position(end)
         self._position, self._stored, self._ahead = end, end, {}
         self._batches += 1
         for file in files:
@@ -205,17 +217,29 @@ class Ingestion:
         return True
 
     def _begin(self, log: Log) -> None:
-        found = read_position(self._storage, self._cluster_id, log.topic_id, log.ends)
-        if found is not None:
-            start = found.start()
-            self._position, self._ahead = start._replace(topic_id=log.topic_id), found.ahead()
+        self._known = self._read_position(log)
+        if self._known is not None:
+            start = self._known.start()
+            # A partition that is new is read from its first offset.
+            ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
+            self._position, self._ahead = Log(log.topic_id, ends, start.epochs), self._known.ahead()
             # Tables that differ get all transactions with the next batch.
             is_even = not self._ahead and start.topic_id == log.topic_id
-            self._stored = start if is_even else self._stored
+            self._stored = start if is_even else Log(None, {})
         elif log.ends:
             self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
         if self._position is not None:
-            self._begun = self._position.ends
+            self._begun = self._begun or self._position.ends
+
+    def _read_position(self, log: Log) -> Stored | None:
+        return read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
+
+    def _wait_for_topic(self) -> Log:
+        """The log as soon as brokers tell of the topic, which was read before: one that starts may not know it yet."""
+        until = time.monotonic() + self._timeout_s
+        while not (log := self._log()).ends and time.monotonic() < until:
+            time.sleep(_STEP_S)
+        return log
 
     def _log(self) -> Log:
         topic = self._brokers.topic()

@@ -50,10 +50,14 @@ class BatchReader:
         with told_in_python(), ThreadPoolExecutor(max_workers=1) as pool:
             frame = self._spark.read.format(KafkaGroupsSource.name()).options(**options).load()
             rows = pool.submit(frame.collect)
+            is_stopped = False
             while not wait([rows], _STEP_S).done:
-                if stop():
+                is_stopped = is_stopped or stop()
+                if is_stopped:
+                    # Again and again: while Spark plans, there is no job to interrupt yet.
                     self._spark.interruptAll()
-                    return None
+            if is_stopped:
+                return None
             return [StagedFile(row["table"], row["date"], row["path"], row["rows"]) for row in rows.result()]
 
 

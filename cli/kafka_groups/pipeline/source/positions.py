@@ -40,11 +40,15 @@ class Stored(NamedTuple):
         return Log(topic_ids.pop() if len(topic_ids) == 1 else None, offsets, epochs)
 
     def ahead(self) -> dict[str, dict[int, int]]:
-        """Return the tables that have records beyond the start, with the next offset of each such partition."""
+        """Return the tables that have records beyond the start, with the next offset of each such partition.
+
+        Without the table of gaps: what is gone since another table missed it has to be told, if need be twice.
+        """
         starts = self.start().ends
         ahead = {
             table: {partition: offset for partition, offset in log.ends.items() if offset > starts[partition]}
             for table, log in self.tables.items()
+            if table != INGEST_GAPS.name
         }
         return {table: offsets for table, offsets in ahead.items() if offsets}
 
@@ -82,6 +86,8 @@ def commit_batch(
 ) -> None:
     """Add the files of a batch to the tables, with the offsets where it ended; `before` is what all tables have now."""
     name = end.topic_id or _NO_ID
+    if before.topic_id != end.topic_id:  # brokers tell another id since an upgrade: under that one nothing is known
+        before = Log(None, {})
     moved = {each: offset for each, offset in end.ends.items() if before.ends.get(each) != offset}
     changed = {each: epoch for each, epoch in end.epochs.items() if before.epochs.get(each) != epoch}
     # The first one is in every commit, so that of two runs at once only one can commit.
