@@ -54,6 +54,6 @@ def test_the_next_run_makes_it_as_if_it_had_never_died(
     assert died.returncode == -signal.SIGKILL
     assert 0 < half.total() < there.total()
     assert places_in(spark, storage) == there
-    # Each other offset is part of a gap, and only what a table had before the others may be told twice.
+    # Each other offset is part of a gap, and only one that a table had before the others may be there twice.
     told = missing_in(spark, storage) + there.total()
     assert told >= offsets_of(broker) if moment == "amid" else told == offsets_of(broker)

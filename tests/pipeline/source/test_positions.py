@@ -155,3 +155,18 @@ def test_a_position_under_another_topic_id_is_written_whole(storage: Storage) ->
         storage, "ingest-b", [], "c", FIRST_END._replace(topic_id=None), FIRST_END._replace(ends={0: 14, 1: 5})
     )
     assert position_of(storage) == ({0: 14, 1: 5}, {0: 2, 1: 7}, {})
+
+
+def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    asked: list[str] = []
+    version_of = DeltaLog.version_of
+
+    def count(log: DeltaLog, application: str) -> int | None:
+        asked.append(application)
+        return version_of(log, application)
+
+    monkeypatch.setattr(DeltaLog, "version_of", count)
+    assert position_of(storage) is not None
+    # The number of the batch in each table; then the topic, and an offset and an epoch for each of three partitions.
+    assert len(asked) == len(TABLES) + 1 + 2 * 3

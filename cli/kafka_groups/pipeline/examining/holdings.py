@@ -130,7 +130,7 @@ def _behind(storage: Storage, cluster: Cluster | None) -> Check:
 
 
 def _any_ingest(storage: Storage) -> Check:
-    """Tell of which clusters the newest date has records."""
+    """Name the clusters that have records of the newest date."""
     import pyarrow.compute as pc
 
     dates = storage.tables.dates(OFFSET_COMMITS.name)

@@ -32,7 +32,7 @@ from kafka_groups.pipeline.source.planning import (
     position_of,
     ranges_between,
 )
-from kafka_groups.pipeline.source.positions import Stored, commit_batch, limits_of, read_position, was_read
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 from kafka_groups.pipeline.tables import INGEST_GAPS
@@ -74,7 +74,7 @@ def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **h
 
 @contextmanager
 def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
-    """All that an ingest needs but Spark: brokers that answer, nobody else at it, room, a position that fits them.
+    """Yield an ingest that needs only Spark: brokers respond, the lock is held, and the position fits the topic.
 
     `client` are properties of librdkafka; every question to the brokers has the timeout, and every wait for records.
     SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not answer.
@@ -111,28 +111,28 @@ class Ingestion:
         # Where the next batch begins, None before there is a topic; and where this run began.
         self._position: Log | None = None
         self._begun: Offsets = {}
-        # What the tables say of it: all of them alike, and each one.
+        # The position that all tables have, and the last batch of each.
         self._stored = Log(None, {})
-        self._known: Stored | None = None
+        self._batches_before: Mapping[str, int | None] = {}
         # Tables with records beyond the position, as a run that was killed leaves them.
         self._ahead: Mapping[str, Mapping[int, int]] = {}
         self._batches = 0
         self._rows: Counter[str] = Counter()
 
     def total(self) -> Ingested:
-        """What was written so far."""
+        """Return what was written so far."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
         return Ingested(cluster_id=self._cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
     def look(self) -> Log:
-        """The log as it is now. Raises what `prepared` promises if brokers lost what was read."""
+        """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
         log = self._log()
         if self._position is None and not log.ends and was_read(self._storage, self._cluster_id):
             log = self._wait_for_topic()
         if self._position is None or log.ends.keys() - self._position.ends.keys():
             self._begin(log)
         if self._position is not None:
-            # A broker that is upgraded meanwhile may tell no id for a while.
+            # While brokers are upgraded, some return no id.
             log = log._replace(topic_id=log.topic_id or self._position.topic_id)
             position = position_of(self._cluster_id, self._position.ends, self._position)
             log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
@@ -202,14 +202,13 @@ class Ingestion:
             return False
         batch = new_batch_name("ingest", datetime.now(UTC))
         with self._storage.changing():
-            if self._read_position(end) != self._known:
+            if read_batches(self._storage, self._cluster_id) != self._batches_before:
                 message = (
                     f"the tables in {self._storage.into} were changed by another program while records were read; "
                     "nothing was written; run ingest again"
                 )
                 raise StorageError(message)
-            commit_batch(self._storage, batch, files, self._cluster_id, self._stored, end)
-            self._known = self._read_position(end)
+            self._batches_before = commit_batch(self._storage, batch, files, self._cluster_id, self._stored, end)
         self._position, self._stored, self._ahead = end, end, {}
         self._batches += 1
         for file in files:
@@ -217,12 +216,13 @@ class Ingestion:
         return True
 
     def _begin(self, log: Log) -> None:
-        self._known = self._read_position(log)
-        if self._known is not None:
-            start = self._known.start()
+        found = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
+        self._batches_before = read_batches(self._storage, self._cluster_id) if found is None else found.batches
+        if found is not None:
+            start = found.start()
             # A partition that is new is read from its first offset.
             ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
-            self._position, self._ahead = Log(log.topic_id, ends, start.epochs), self._known.ahead()
+            self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()
             # Tables that differ get all transactions with the next batch.
             is_even = not self._ahead and start.topic_id == log.topic_id
             self._stored = start if is_even else Log(None, {})
@@ -231,11 +231,8 @@ class Ingestion:
         if self._position is not None:
             self._begun = self._begun or self._position.ends
 
-    def _read_position(self, log: Log) -> Stored | None:
-        return read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
-
     def _wait_for_topic(self) -> Log:
-        """The log as soon as brokers tell of the topic, which was read before: one that starts may not know it yet."""
+        """Return the log once brokers know the topic, which was read before: one that starts may not know it yet."""
         until = time.monotonic() + self._timeout_s
         while not (log := self._log()).ends and time.monotonic() < until:
             time.sleep(_STEP_S)

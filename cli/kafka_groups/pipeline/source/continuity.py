@@ -9,7 +9,7 @@ from typing import Any, Final
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.planning import TOPIC_ID, Log, offsets_of
 
-ANEW: Final = (
+LOST_RECORDS: Final = (
     "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
     "records that it has, use a new directory (--data-dir) or a new checkpoint"
 )
@@ -36,7 +36,7 @@ def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
         if offset > ends.get(partition, 0):
             told = f"ends at {ends[partition]}" if partition in ends else "does not exist"
             place = f"partition {partition} of __consumer_offsets {told}, but was read up to offset {offset}"
-            return f"{place}: {ANEW}"
+            return f"{place}: {LOST_RECORDS}"
     return None
 
 

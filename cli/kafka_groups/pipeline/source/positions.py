@@ -8,6 +8,7 @@ that is older than the others, after a kill between two commits or a backup, get
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -18,14 +19,18 @@ from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, OFFSETS_TOPIC, UNKNOWN_RECORDS
 
 _TABLES: Final = (GROUP_EVENTS.name, INGEST_GAPS.name, UNKNOWN_RECORDS.name, OFFSET_COMMITS.name)
-# Brokers before 2.8 tell no topic ids.
+# Brokers before 2.8 return no topic ids.
 _NO_ID: Final = "-"
 
 
 class Stored(NamedTuple):
-    """The position of each table: its offsets and their leader epochs, under the topic id that brokers told then."""
+    """The position of each table: its offsets and their leader epochs, under the topic id that brokers returned then.
+
+    `batches` has the number of each table's last batch, None before its first one.
+    """
 
     tables: Mapping[str, Log]
+    batches: Mapping[str, int | None]
 
     def start(self) -> Log:
         """Return where the next batch begins, so that no table lacks a record; a partition of no table is left out."""
@@ -42,7 +47,7 @@ class Stored(NamedTuple):
     def ahead(self) -> dict[str, dict[int, int]]:
         """Return the tables that have records beyond the start, with the next offset of each such partition.
 
-        Without the table of gaps: what is gone since another table missed it has to be told, if need be twice.
+        Without the table of gaps: a gap that another table missed has to be a row, even if it is one already.
         """
         starts = self.start().ends
         ahead = {
@@ -55,46 +60,53 @@ class Stored(NamedTuple):
 
 def was_read(storage: Storage, cluster_id: str) -> bool:
     """Return whether records of the cluster were read."""
-    return any(_topic_number(storage, table, cluster_id) is not None for table in _TABLES)
+    return any(number is not None for number in read_batches(storage, cluster_id).values())
+
+
+def read_batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
+    """Return the number of the last batch of each table, None before its first one."""
+    application = _batch_application(cluster_id)
+    return {table: storage.tables.versions_of(table, [application]).get(application) for table in _TABLES}
 
 
 def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored | None:
     """Return the position of each table, of these partitions; None if no records of the cluster were read.
 
-    Raises SourceError if the records that were read are those of a topic that was deleted since: their history and the
-    new one's are best kept apart, because what happened to groups is told in the order of offsets.
+    Raises SourceError if the records that were read are those of a topic that was deleted since: their history and
+    that of the new topic have to be kept apart, because the events of a group are sorted by offset.
     """
     wanted = list(partitions)
-    names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
-    numbers = {table: _topic_number(storage, table, cluster_id) for table in _TABLES}
-    if all(number is None for number in numbers.values()):
+    batches = read_batches(storage, cluster_id)
+    # Each transaction takes milliseconds to read, and tables with the same last batch have the same position.
+    found: dict[int, Log] = {}
+    for table, batch in batches.items():
+        if batch is not None and batch not in found:
+            found[batch] = _read(storage, table, cluster_id, topic_id, wanted)
+    if not found:
         return None
-    if any(number is not None and number not in names for number in numbers.values()):
-        now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
-        msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
-        raise SourceError(msg)
-    return Stored(
-        {
-            table: Log(None, {}) if number is None else _read(storage, table, cluster_id, names[number], wanted)
-            for table, number in numbers.items()
-        }
-    )
+    tables = {table: Log(None, {}) if batch is None else found[batch] for table, batch in batches.items()}
+    return Stored(tables, batches)
 
 
 def commit_batch(
     storage: Storage, batch: str, files: Sequence[StagedFile], cluster_id: str, before: Log, end: Log
-) -> None:
-    """Add the files of a batch to the tables, with the offsets where it ended; `before` is what all tables have now."""
+) -> dict[str, int | None]:
+    """Add the files of a batch to the tables, with the offsets where it ended; return the batch numbers of the tables.
+
+    `before` is the position that all tables have.
+    """
     name = end.topic_id or _NO_ID
-    if before.topic_id != end.topic_id:  # brokers tell another id since an upgrade: under that one nothing is known
+    if before.topic_id != end.topic_id:  # brokers return another id since an upgrade: under that one nothing is known
         before = Log(None, {})
     moved = {each: offset for each, offset in end.ends.items() if before.ends.get(each) != offset}
     changed = {each: epoch for each, epoch in end.epochs.items() if before.epochs.get(each) != epoch}
-    # The first one is in every commit, so that of two runs at once only one can commit.
-    transactions = {_topic_application(cluster_id): _number(name)}
+    number = secrets.randbits(62)
+    # The first two are in every commit, so that of two commits at once one is refused.
+    transactions = {_batch_application(cluster_id): number, _topic_application(cluster_id): _number(name)}
     transactions |= {_application(cluster_id, name, each): offset for each, offset in moved.items()}
     transactions |= {_epoch_application(cluster_id, name, each): epoch for each, epoch in changed.items()}
     storage.extend(batch, files, transactions, tables=_TABLES)
+    return dict.fromkeys(_TABLES, number)
 
 
 def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int, int]:
@@ -106,21 +118,27 @@ def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int
     return {partition: max(end, least.get(partition, end)) for partition, end in ends.items()}
 
 
-def _topic_number(storage: Storage, table: str, cluster_id: str) -> int | None:
-    """Return the number of the topic whose records the table has, None without records of the cluster."""
-    application = _topic_application(cluster_id)
-    return storage.tables.versions_of(table, [application]).get(application)
-
-
-def _read(storage: Storage, table: str, cluster_id: str, topic: str, partitions: Sequence[int]) -> Log:
-    offsets = {_application(cluster_id, topic, each): each for each in partitions}
-    epochs = {_epoch_application(cluster_id, topic, each): each for each in partitions}
+def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
+    topic = _topic_application(cluster_id)
+    number = storage.tables.versions_of(table, [topic])[topic]
+    names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
+    if number not in names:
+        now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
+        msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
+        raise SourceError(msg)
+    name = names[number]
+    offsets = {_application(cluster_id, name, each): each for each in partitions}
+    epochs = {_epoch_application(cluster_id, name, each): each for each in partitions}
     found = storage.tables.versions_of(table, [*offsets, *epochs])
     return Log(
-        None if topic == _NO_ID else topic,
+        None if name == _NO_ID else name,
         {offsets[application]: version for application, version in found.items() if application in offsets},
         {epochs[application]: version for application, version in found.items() if application in epochs},
     )
+
+
+def _batch_application(cluster_id: str) -> str:
+    return f"{cluster_id}/batch"
 
 
 def _topic_application(cluster_id: str) -> str:

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.records import RawRecords, joined, raw_records
 from kafka_groups.pipeline.source.brokers import PASSING, hidden, source_error
-from kafka_groups.pipeline.source.continuity import ANEW
+from kafka_groups.pipeline.source.continuity import LOST_RECORDS
 from kafka_groups.pipeline.source.planning import Range
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
@@ -156,7 +156,7 @@ class RangeReader:
                 if high < self._next
                 else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
-            msg = f"{place} {told}: {ANEW}"
+            msg = f"{place} {told}: {LOST_RECORDS}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)

@@ -30,7 +30,7 @@ _ABOVE: Final = 3  # directories above a batch's: the date, the table, the table
 
 
 class DeltaTables:
-    """Tables by name, dates as YYYY-MM-DD. Whoever changes them holds the lock of changes; `tidy` takes it by itself.
+    """Tables by name, dates as YYYY-MM-DD. Callers that change them hold the lock of changes; `tidy` takes it itself.
 
     Files are moved to where they will stay, and then become part of the table, at once, by a commit. What a killed
     process moved and did not commit is in no table; `tidy` deletes it a day later.

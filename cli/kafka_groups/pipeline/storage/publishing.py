@@ -13,7 +13,7 @@ from kafka_groups.pipeline.storage.layout import STAGING
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.storage.staging import StagedFile
 
-# Held while tables change: fractions of a second. Whoever waits this long waits for something that hangs.
+# Held while tables change: fractions of a second. A wait of this length means that the holder hangs.
 CHANGING: Final = "changing"
 CHANGING_WAIT_S: Final = 60.0
 
