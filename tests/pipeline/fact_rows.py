@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import TABLES, Table
+from tests.pipeline.storage.commits import append
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 Row = dict[str, Any]
@@ -54,7 +55,7 @@ def put(storage: Storage, table: Table, batch: str, rows: Iterable[Row]) -> None
     """The rows as one batch."""
     names = [column.name for column in table.columns]
     listed = [{name: row.get(name) for name in names} for row in rows]
-    storage.append(table, batch, pa.Table.from_pylist(listed, schema=table.arrow()))
+    append(storage, batch, pa.Table.from_pylist(listed, schema=table.arrow()), table=table)
 
 
 def put_all(storage: Storage, batch: str, facts: Mapping[str, Sequence[Row]]) -> None:

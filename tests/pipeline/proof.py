@@ -132,8 +132,8 @@ def rows_of(storage: Storage, name: str) -> Rows:
     schema = table.arrow()
     found = [
         row
-        for path in storage.files(table)
-        for row in pq.ParquetFile(path).read().select(schema.names).cast(schema).to_pylist()
+        for file in storage.files(table)
+        for row in pq.ParquetFile(file.path).read().select(schema.names).cast(schema).to_pylist()
     ]
     return {tuple(row[key] for key in table.identity): row for row in found}
 
@@ -202,7 +202,7 @@ def build_old(tree: Path, directory: Path) -> None:
 
 def build_new(storage: Storage) -> None:
     """Run this build, one date after another."""
-    dates = sorted({date.fromisoformat(day) for name in _FACTS for day in storage.tables.dates(name)})
+    dates = sorted({date.fromisoformat(day) for name in _FACTS for day in storage.dates(TABLES[name])})
     for day in dates:
         transform(LocalEngine(), storage, dates_to_read(storage, [day], dates), rules=Rules(), lookback_days=7)
 

@@ -38,7 +38,7 @@ def left_out(
     With `dates`, only rows of these are read: groups that had none before are not named again.
     """
     wanted = None if dates is None else {day.isoformat() for day in dates}
-    days = [date.fromisoformat(day) for day in storage.tables.dates(GROUP_DAILY.name)]
+    days = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not days or days[0] >= days[-1] - timedelta(days=lookback_days):
         return []
     last: dict[tuple[str, str], _Last] = {}
@@ -63,7 +63,7 @@ def _read(
 ) -> list[tuple[date, Any]]:
     """Return columns of a table's files, ascending by date."""
     found = []
-    for file in storage.tables.files(table.name, dates):
+    for file in storage.files(table, dates):
         with told("read the tables", file.path):
             rows = pq.ParquetFile(file.path, filesystem=storage.place.fs).read([*columns])
         found.append((date.fromisoformat(file.date), rows.select([*columns])))

@@ -31,6 +31,7 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION
 from kafka_groups.pipeline.tables.filling import shaped
 from kafka_groups.pipeline.transform.build import build
 from kafka_groups.pipeline.transform.engine import LocalEngine
+from tests.pipeline.storage.commits import append
 
 SIZES: Final = (500_000, 2_000_000)
 _SMALL: Final = 40
@@ -164,7 +165,7 @@ def fill(storage: Storage, commits: int, *, ago: timedelta = timedelta(), hours:
             continue
         span = np.arange(first, min(first + _MINUTES_A_BATCH, minutes)) - before
         for table, part in _facts(groups, span):
-            storage.append(table, f"b-{before:08}-{first:08}", pa.Table.from_batches([part]))
+            append(storage, f"b-{before:08}-{first:08}", pa.Table.from_batches([part]), table=table)
             rows += part.num_rows
     return rows
 

@@ -16,17 +16,17 @@ from kafka_groups.pipeline.storage.delta_log import DeltaLog
 def main(bootstrap: str, into: str, moment: str) -> None:
     from pyspark.sql import SparkSession
 
-    extend, commit = Storage.extend, DeltaLog.commit
-    batches: list[str] = []
+    append, commit = Storage.append, DeltaLog.commit
+    batches: list[Any] = []
 
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def killing(self: Storage, batch: str, *rest: Any, **named: Any) -> None:
-        batches.append(batch)
+    def killing(self: Storage, *given: Any, **named: Any) -> None:
+        batches.append(given)
         if len(batches) == 2 and moment == "before":
             die()
-        extend(self, batch, *rest, **named)
+        append(self, *given, **named)
         if len(batches) == 2 and moment == "after":
             die()
 
@@ -38,7 +38,7 @@ def main(bootstrap: str, into: str, moment: str) -> None:
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1").getOrCreate()
-    with mock.patch.object(Storage, "extend", killing), mock.patch.object(DeltaLog, "commit", dying):
+    with mock.patch.object(Storage, "append", killing), mock.patch.object(DeltaLog, "commit", dying):
         ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
 
 

@@ -38,7 +38,7 @@ def make_compacted(bootstrap: str, policy: str) -> str:
 
 
 def topics_in(into: str) -> set[str]:
-    files = open_storage(into).files(PARTITION_OFFSETS)
+    files = [file.path for file in open_storage(into).files(PARTITION_OFFSETS)]
     return set(ds.dataset(files, partitioning="hive").to_table(columns=["topic"])["topic"].to_pylist())
 
 

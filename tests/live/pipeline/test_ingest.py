@@ -77,7 +77,7 @@ def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, sto
     assert (told[0][:2], told[-1][0]) == (("ingesting", 0), "ingesting")
     assert told[-1][1] == told[-1][2] == told[0][2] >= there
     assert len(told) > 2
-    assert len({batch.batch for batch in storage.batches(OFFSET_COMMITS)}) == done.batches
+    assert len({batch.batch for batch in storage.files(OFFSET_COMMITS)}) == done.batches
     assert commits_in(spark, storage) == read_directly(broker)
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_told_to_stop_stops(spark: SparkSession, storage: Storage,
     asked: list[bool] = []
 
     def stop() -> bool:
-        asked.append(bool(storage.batches(OFFSET_COMMITS)))
+        asked.append(bool(storage.files(OFFSET_COMMITS)))
         return asked[-1]
 
     done = ingest(spark, storage, {"bootstrap.servers": broker}, continuous=True, every_s=0.2, stop=stop)

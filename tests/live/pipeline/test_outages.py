@@ -57,7 +57,7 @@ class Lived:
 
 
 def _committed(storage: Storage) -> set[str]:
-    files = storage.files(OFFSET_COMMITS)
+    files = [file.path for file in storage.files(OFFSET_COMMITS)]
     if not files:
         return set()
     return set(ds.dataset(files, filesystem=storage.place.fs).to_table(columns=["group"])["group"].to_pylist())

@@ -32,7 +32,7 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 @pytest.fixture(scope="module")
 def state_at(told: Told) -> StateAt:
-    files = [FactFile(GROUP_EVENTS.name, _day_of(path), path) for path in told.storage.files(GROUP_EVENTS)]
+    files = [FactFile(GROUP_EVENTS.name, _day_of(file.date), file.path) for file in told.storage.files(GROUP_EVENTS)]
     events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:

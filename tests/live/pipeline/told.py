@@ -30,7 +30,7 @@ class Told:
 
     def rows(self, table: Table, **wanted: object) -> list[Row]:
         """Those with these values, in no order."""
-        if not self.storage.batches(table):
+        if not self.storage.files(table):
             return []
         found = ds.dataset(self.storage.place.join(table.name), partitioning="hive").to_table()
         for column, value in wanted.items():

@@ -43,7 +43,7 @@ def run(cluster: ScriptedCluster, storage: Storage, **asked: Any) -> Backfilled:
 
 def rows_of(storage: Storage) -> list[dict[str, Any]]:
     """All rows, in the order of their identity."""
-    if not (files := storage.files(PARTITION_OFFSETS)):
+    if not (files := [file.path for file in storage.files(PARTITION_OFFSETS)]):
         return []
     rows: list[dict[str, Any]] = ds.dataset(files, partitioning="hive").to_table().to_pylist()
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["observed_at"]))

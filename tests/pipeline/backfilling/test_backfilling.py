@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kafka_groups.pipeline import backfilling
 from kafka_groups.pipeline.records.texts import topic_id_text
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest, plain
@@ -35,7 +37,6 @@ def test_rows_of_a_day_are_what_each_time_would_be_answered_with(cluster: Script
     # busy-1 has a record since three o'clock, and had others before.
     assert (done.partitions, done.times, done.rows, done.failures) == (3, 1_440, 4_320 - 180, [])
     assert done.deleted == 180
-    assert done.batches[0].startswith("backfill-20260904T000000Z-60000ms-1440-")
     row = rows_of(storage)[0]
     assert (row["cluster_id"], row["origin"], str(row["date"])) == ("scripted", "backfill", "2026-09-04")
     assert row["topic_id"] == topic_id_text(topic_id("busy").bytes)
@@ -69,20 +70,12 @@ def test_requests_carry_many_partitions(cluster: ScriptedCluster, storage: Stora
     assert cluster.requests() == {"Metadata": 1, "ListOffsets": 1 + 1 + 29}
 
 
-def test_days_are_batches_of_their_own_and_look_ups_are_not_repeated(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: ScriptedCluster, storage: Storage) -> None:
     done = run(cluster, storage, since_ms=MIDNIGHT_MS - 2 * DAY_MS + 1, until_ms=MIDNIGHT_MS + MINUTE_MS)
 
-    assert [batch.split("-")[1:4] for batch in done.batches] == [
-        ["20260902T000000Z", "60000ms", "1440"],
-        ["20260903T000000Z", "60000ms", "1440"],
-        ["20260904T000000Z", "60000ms", "1"],
-    ]
-    found = storage.batches(PARTITION_OFFSETS)
-    assert [(each.date, each.batch) for each in found] == list(
-        zip(["2026-09-02", "2026-09-03", "2026-09-04"], done.batches, strict=True)
-    )
+    found = storage.files(PARTITION_OFFSETS)
+    assert [each.date for each in found] == ["2026-09-02", "2026-09-03", "2026-09-04"]
+    assert (done.days, [each.rows for each in found][-1]) == (3, 2)
     # One a partition for its first record, which is the answer for all days of busy-1, and for all but one time of
     # busy-0; one more for quiet, whose records are older.
     assert done.look_ups == 3 + 1 + 1
@@ -114,15 +107,16 @@ def test_a_partition_that_fails_is_told_once_and_the_others_go_on(cluster: Scrip
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_taking_some_partitions_after_others(
-    cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
+    cluster: ScriptedCluster, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(cluster, storage)
     before = rows_of(storage)
     monkeypatch.setattr(backfilling, "_ROWS_AT_ONCE", 1_500)
     monkeypatch.setattr(backfilling, "_LOOK_UPS_AT_ONCE", 90)
 
-    assert run(cluster, storage).rows == whole.rows
-    assert rows_of(storage) == before
+    other = open_storage(str(tmp_path / "other"), create=True)
+    assert run(cluster, other).rows == whole.rows
+    assert rows_of(other) == before
 
 
 def test_of_an_empty_log_that_had_records_nothing_is_told(cluster: ScriptedCluster, storage: Storage) -> None:

@@ -18,12 +18,12 @@ from kafka_groups.pipeline.examining.check import Cluster
 from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.examining.transactions import judge
 from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.source.positions import commit_batch
+from kafka_groups.pipeline.source.positions import commit_batch, read_batches
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
-from tests.pipeline.storage.commits import commits, staged
+from tests.pipeline.storage.commits import append, commits, written
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -50,8 +50,8 @@ def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Che
 
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
     """Leave the tables as an ingest does: a batch of one commit ended at these offsets."""
-    files = staged(storage, commits([1], cluster=cluster_id))
-    commit_batch(storage, "ingest-a", files, cluster_id, Log(None, {}), Log(topic_id, ends))
+    files = written(storage, commits([1], cluster=cluster_id))
+    commit_batch(storage, files, cluster_id, read_batches(storage, cluster_id), Log(None, {}), Log(topic_id, ends))
 
 
 def test_without_what_draws_charts_only_the_page_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage
         "gaps": "ok",
         "ingest": "warning",
     }
-    assert found["tables"].detail == "schema version 1; no rows yet"
+    assert found["tables"].detail == "schema version 2; no rows yet"
 
 
 def test_unknown_records_are_told_by_type(storage: Storage) -> None:
@@ -103,9 +103,9 @@ def test_unknown_records_are_told_by_type(storage: Storage) -> None:
         {"cluster_id": "c", "source_partition": 0, "source_offset": at, "record_type": kind, "value_version": version}
         for at, (kind, version) in enumerate(kinds)
     ]
-    storage.append(UNKNOWN_RECORDS, "sample-x", rows(UNKNOWN_RECORDS, *found))
+    append(storage, "x", rows(UNKNOWN_RECORDS, *found), table=UNKNOWN_RECORDS)
     # What was read anew does not count twice.
-    storage.append(UNKNOWN_RECORDS, "sample-y", rows(UNKNOWN_RECORDS, *found[:2]))
+    append(storage, "y", rows(UNKNOWN_RECORDS, *found[:2]), table=UNKNOWN_RECORDS)
     check = checks_of(storage)["unknown records"]
     assert check.status == "warning"
     assert check.detail.startswith(
@@ -114,9 +114,9 @@ def test_unknown_records_are_told_by_type(storage: Storage) -> None:
 
 
 def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_none(storage: Storage) -> None:
-    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, gap(0, 99, 5, "compacted")))
+    append(storage, "x", rows(INGEST_GAPS, gap(0, 99, 5, "compacted")), table=INGEST_GAPS)
     assert checks_of(storage)["gaps"] == Check("gaps", "ok", "compacted: 5 offsets")
-    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, gap(0, 1_199, 1_200, "deleted")))
+    append(storage, "y", rows(INGEST_GAPS, gap(0, 1_199, 1_200, "deleted")), table=INGEST_GAPS)
     assert checks_of(storage)["gaps"] == Check("gaps", "warning", "compacted: 5 offsets, deleted: 1,200 offsets")
 
 
@@ -131,9 +131,9 @@ def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_n
 )
 def test_a_range_that_is_told_again_counts_once(storage: Storage, again: list[tuple[int, int, int]], told: str) -> None:
     """A topic that is read anew is cut into other pieces."""
-    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, gap(0, 99, 100, "deleted")))
-    storage.append(INGEST_GAPS, "sample-y", rows(INGEST_GAPS, *(gap(*each, "deleted") for each in again)))
-    storage.append(INGEST_GAPS, "sample-z", rows(INGEST_GAPS, gap(0, 9, 10, "deleted") | {"source_partition": 1}))
+    append(storage, "x", rows(INGEST_GAPS, gap(0, 99, 100, "deleted")), table=INGEST_GAPS)
+    append(storage, "y", rows(INGEST_GAPS, *(gap(*each, "deleted") for each in again)), table=INGEST_GAPS)
+    append(storage, "z", rows(INGEST_GAPS, gap(0, 9, 10, "deleted") | {"source_partition": 1}), table=INGEST_GAPS)
     assert checks_of(storage)["gaps"].detail == f"deleted: {int(told) + 10} offsets"
 
 
@@ -182,8 +182,8 @@ def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) 
 
 
 def test_a_file_that_is_no_parquet_fails_by_the_name_of_its_table(storage: Storage) -> None:
-    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}))
-    (file,) = Path(storage.into).glob("ingest_gaps/*/*/*.parquet")
+    append(storage, "x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}), table=INGEST_GAPS)
+    (file,) = Path(storage.into).glob("ingest_gaps/*/*.parquet")
     file.write_bytes(b"no parquet")
     found = checks_of(storage)["tables"]
     assert found.status == "failed"
@@ -191,7 +191,7 @@ def test_a_file_that_is_no_parquet_fails_by_the_name_of_its_table(storage: Stora
 
 
 def test_a_table_is_measured_by_its_files(storage: Storage) -> None:
-    storage.append(INGEST_GAPS, "sample-x", rows(INGEST_GAPS, {"missing": 5}, {"missing": 6}))
+    append(storage, "x", rows(INGEST_GAPS, {"missing": 5}, {"missing": 6}), table=INGEST_GAPS)
     sizes = measure(storage)
     size = sizes["ingest_gaps"]
     assert (size.rows, size.files, size.first_date, size.last_date) == (2, 1, "2026-11-01", "2026-11-01")

@@ -11,10 +11,9 @@ from kafka_groups.pipeline.ingesting import Ingestion
 from kafka_groups.pipeline.session.retrying import retry_until
 from kafka_groups.pipeline.source.brokers import Topic
 from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.source.positions import commit_batch
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile
-from tests.pipeline.storage.commits import commits, staged
+from kafka_groups.pipeline.source.positions import commit_batch, read_batches
+from kafka_groups.pipeline.storage import NewFile, Storage
+from tests.pipeline.storage.commits import commits, written
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def reader(storage: Storage, mocker: MockerFixture) -> Any:
     """Replace the reads of batches; each returns a file with five rows."""
     made = mocker.Mock(tasks_at_once=2)
-    made.read.side_effect = lambda *_: staged(storage, commits(range(5)))
+    made.read.side_effect = lambda *_: written(storage, commits(range(5)))
     mocker.patch("kafka_groups.pipeline.ingesting.BatchReader", return_value=made)
     return made
 
@@ -42,7 +41,12 @@ def brokers(mocker: MockerFixture) -> Any:
 @pytest.fixture
 def ingestion(storage: Storage, brokers: Any) -> Ingestion:
     """A run without a cluster."""
-    return Ingestion(storage, {}, brokers, "c", "stage", 0.01)
+    return Ingestion(storage, {}, brokers, "c", 0.01)
+
+
+def commit(ingestion: Ingestion, before: Log, end: Log) -> None:
+    """Commit an empty batch, as another program does."""
+    commit_batch(ingestion._storage, [], "c", read_batches(ingestion._storage, "c"), before, end)
 
 
 def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
@@ -60,9 +64,9 @@ def test_a_jvm_that_is_gone_by_itself_is_an_error(ingestion: Ingestion, reader: 
 def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
     told: list[tuple[Any, ...]] = []
     done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: told.append(of))
-    ends = [call.args[1].ends for call in reader.read.call_args_list]
+    ends = [call.args[2].ends for call in reader.read.call_args_list]
     assert ends == [{0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10}]
-    assert [call.args[0].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
+    assert [call.args[1].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
     assert (done.batches, done.records, done.rows) == (3, 15, {"offset_commits": 15})
     assert told == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
@@ -102,29 +106,29 @@ def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, b
 def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
     ingestion: Ingestion, reader: Any, mocker: Any
 ) -> None:
-    def change(*_: object) -> list[StagedFile]:
-        commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log("id", {0: 3, 1: 3}))
+    def change(*_: object) -> list[NewFile]:
+        commit(ingestion, Log(None, {}), Log("id", {0: 3, 1: 3}))
         return []
 
     reader.read.side_effect = change
-    with pytest.raises(StorageError, match="were changed by another program while records were read; nothing was"):
+    with pytest.raises(StorageError, match="was changed by another program meanwhile; it was left as it is"):
         ingestion.run(mocker.Mock())
 
 
 def test_a_partition_that_brokers_did_not_tell_of_at_first_begins_where_it_was(
     ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
 ) -> None:
-    commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log("id", {0: 3, 1: 4}))
+    commit(ingestion, Log(None, {}), Log("id", {0: 3, 1: 4}))
     whole = brokers.log.return_value
     brokers.log.return_value = Log("id", {0: 10})
     ingestion.look()
     brokers.log.return_value = whole
     ingestion.run(mocker.Mock())
-    assert reader.read.call_args.args[0].ends == {0: 3, 1: 4}
+    assert reader.read.call_args.args[1].ends == {0: 3, 1: 4}
 
 
 def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    commit_batch(ingestion._storage, "ingest-x", [], "c", Log(None, {}), Log(None, {0: 3, 1: 4}))
+    commit(ingestion, Log(None, {}), Log(None, {0: 3, 1: 4}))
     brokers.log.side_effect = [Log(None, {}), Log(None, {}), Log(None, {0: 5, 1: 5})]
     mocker.patch("kafka_groups.pipeline.ingesting._STEP_S", 0)
     ingestion._timeout_s = 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +10,12 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import ConnectionFailedError, StorageError
 from kafka_groups.pipeline.sampling import sample
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from tests.fakes.scripted_broker import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 from tests.pipeline.sampling.samples import clock, rows_of, take
+from tests.pipeline.storage.commits import delta_rows
 
 
 def test_what_fails_is_told_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -131,17 +132,25 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_tables_as_they_were(
         cluster.stop(number)
     with pytest.raises(ConnectionFailedError):
         take(cluster, storage)
-    assert storage.batches(OFFSET_COMMITS) == []
+    assert storage.files(OFFSET_COMMITS) == []
 
 
-def test_rows_that_cannot_be_published_are_in_no_table(
+def test_a_sample_that_is_not_finished_does_not_count(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise StorageError("the disk is full")
+    commit = DeltaLog.commit
 
-    monkeypatch.setattr(storage, "publish", refuse)
-    with pytest.raises(StorageError, match="full"):
-        take(cluster, storage)
-    assert storage.batches(GROUP_EVENTS) == []
-    assert list(Path(storage.into).rglob("*.parquet")) == []
+    def until_the_last(log: DeltaLog, **changes: Any) -> None:
+        if log._table == SAMPLE_RUNS:
+            raise StorageError("the disk is full")
+        commit(log, **changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLog, "commit", until_the_last)
+        with pytest.raises(StorageError, match="full"):
+            take(cluster, storage)
+    assert delta_rows(storage, GROUP_EVENTS).num_rows == 4
+    for table in (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS):
+        assert (storage.files(table), storage.rows(table)) == ([], 0)
+    take(cluster, storage)
+    assert (storage.rows(GROUP_EVENTS), storage.rows(SAMPLE_RUNS)) == (4, 1)

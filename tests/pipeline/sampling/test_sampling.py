@@ -39,7 +39,6 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "metadata": "here",
         "tombstone": False,
         "date": "2026-09-21",
-        "batch": done.batch,
     }
     assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
 
@@ -50,7 +49,7 @@ def test_a_described_group_is_told_with_its_epoch_and_members(cluster: ScriptedC
     orders = next(row for row in rows_of(storage, GROUP_EVENTS) if row["group"] == "orders")
     members = orders.pop("members")
     assert ms(orders, "record_time") == NOON_MS
-    assert {name: orders[name] for name in orders if name not in ("record_time", "date", "batch")} == {
+    assert {name: orders[name] for name in orders if name not in ("record_time", "date")} == {
         "cluster_id": "scripted",
         "origin": "sample",
         "group": "orders",
@@ -132,7 +131,7 @@ def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage)
 
     assert first.batch != second.batch
     assert first.batch.startswith("sample-20260921T")
-    assert {each.batch for each in storage.batches(GROUP_EVENTS)} == {first.batch, second.batch}
+    assert {each.batch for each in storage.files(GROUP_EVENTS)} == {first.batch, second.batch}
 
 
 def test_many_commits_are_written_in_parts(

@@ -11,22 +11,21 @@ import pytest
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_position, was_read
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
+from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.staging import StagedFile
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
-from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, staged
+from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, written
 
 TABLES = ("group_events", "ingest_gaps", "unknown_records", "offset_commits")
 NOTHING = Log(None, {})
 FIRST_END = Log("id", {0: 10, 1: 5}, {0: 2, 1: 7})
 
 
-def files_of(storage: Storage, *offsets: int) -> list[StagedFile]:
+def files_of(storage: Storage, *offsets: int) -> list[NewFile]:
     """Return a file of commits, and one of gaps."""
     gaps = rows_of(INGEST_GAPS, [{"cluster_id": "c", "from_offset": one, "found_at": FIRST} for one in offsets])
-    return [*staged(storage, commits(offsets)), *staged(storage, gaps, table=INGEST_GAPS)]
+    return [*written(storage, commits(offsets)), *written(storage, gaps, table=INGEST_GAPS)]
 
 
 def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
@@ -48,21 +47,21 @@ def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
 
 
 def test_a_batch_leaves_its_end_with_the_epochs(storage: Storage) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
     assert was_read(storage, "c")
 
 
 def test_a_later_batch_moves_what_it_has_read(storage: Storage) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     later = Log("id", {0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
-    commit_batch(storage, "ingest-b", [], "c", FIRST_END, later)
+    commit_batch(storage, [], "c", read_batches(storage, "c"), FIRST_END, later)
     assert position_of(storage) == ({0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1}, {})
     assert seen(storage) == {1: 1}
 
 
 def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "another", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "another", read_batches(storage, "another"), NOTHING, FIRST_END)
     assert (position_of(storage), was_read(storage, "another")) == (None, True)
 
 
@@ -72,13 +71,15 @@ def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
 def test_another_topic_than_the_one_that_was_read_is_refused(
     storage: Storage, topic_id: str | None, reason: str
 ) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     with pytest.raises(SourceError, match=rf"__consumer_offsets was read, and {reason}, .*; use a new directory"):
         position_of(storage, topic_id)
 
 
 def test_a_position_without_a_topic_id_stays_when_brokers_tell_one(storage: Storage) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END._replace(topic_id=None))
+    commit_batch(
+        storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None)
+    )
     assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
 
 
@@ -96,7 +97,7 @@ def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, 
         with monkeypatch.context() as patch:
             patch.setattr(DeltaLog, "commit", die_before_commits)
             with pytest.raises(KeyboardInterrupt):
-                commit_batch(storage, "ingest-b", files_of(storage, 2), "c", before, end)
+                commit_batch(storage, files_of(storage, 2), "c", read_batches(storage, "c"), before, end)
 
     return run
 
@@ -104,7 +105,7 @@ def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, 
 def test_tables_that_got_their_rows_before_the_run_was_killed_are_ahead(
     storage: Storage, killed: Callable[[Log, Log], None]
 ) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     killed(FIRST_END, Log("id", {0: 14, 1: 5, 2: 3}, {0: 9, 1: 7}))
     ahead = all_but("offset_commits", {0: 14, 2: 3})
     assert position_of(storage) == ({0: 10, 1: 5, 2: 0}, {0: 2, 1: 7}, ahead)
@@ -121,9 +122,16 @@ def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed
 def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
     storage: Storage, tmp_path: Path, table: str
 ) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     shutil.copytree(Path(storage.into, table), tmp_path / "older")
-    commit_batch(storage, "ingest-b", files_of(storage, 2), "c", FIRST_END, Log("id", {0: 14, 1: 5}, {0: 2, 1: 7}))
+    commit_batch(
+        storage,
+        files_of(storage, 2),
+        "c",
+        read_batches(storage, "c"),
+        FIRST_END,
+        Log("id", {0: 14, 1: 5}, {0: 2, 1: 7}),
+    )
     shutil.rmtree(Path(storage.into, table))
     shutil.copytree(tmp_path / "older", Path(storage.into, table))
     starts, epochs, ahead = position_of(storage)
@@ -135,14 +143,14 @@ def test_after_a_batch_that_reached_all_tables_they_are_even(
     storage: Storage, killed: Callable[[Log, Log], None]
 ) -> None:
     killed(NOTHING, FIRST_END)
-    commit_batch(storage, "ingest-c", [], "c", NOTHING, FIRST_END)
+    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     assert position_of(storage) == (FIRST_END.ends, FIRST_END.epochs, {})
 
 
 def test_brokers_that_tell_ids_since_an_upgrade_change_the_position_table_by_table(
     storage: Storage, killed: Callable[[Log, Log], None]
 ) -> None:
-    commit_batch(storage, "ingest-a", [], "c", NOTHING, FIRST_END._replace(topic_id=None))
+    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None))
     killed(NOTHING, Log("id", {0: 14, 1: 5}))
     starts, _, ahead = position_of(storage)
     assert starts == {0: 10, 1: 5}
@@ -150,15 +158,20 @@ def test_brokers_that_tell_ids_since_an_upgrade_change_the_position_table_by_tab
 
 
 def test_a_position_under_another_topic_id_is_written_whole(storage: Storage) -> None:
-    commit_batch(storage, "ingest-a", [], "c", NOTHING, FIRST_END._replace(topic_id=None))
+    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None))
     commit_batch(
-        storage, "ingest-b", [], "c", FIRST_END._replace(topic_id=None), FIRST_END._replace(ends={0: 14, 1: 5})
+        storage,
+        [],
+        "c",
+        read_batches(storage, "c"),
+        FIRST_END._replace(topic_id=None),
+        FIRST_END._replace(ends={0: 14, 1: 5}),
     )
     assert position_of(storage) == ({0: 14, 1: 5}, {0: 2, 1: 7}, {})
 
 
 def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_batch(storage, "ingest-a", files_of(storage, 1), "c", NOTHING, FIRST_END)
+    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     asked: list[str] = []
     version_of = DeltaLog.version_of
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, Table
 
 FIRST = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
@@ -44,16 +43,22 @@ def rows_of(table: Table, rows: list[dict[str, object]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=table.arrow())
 
 
-def staged(storage: Storage, *tables: pa.Table, table: Table = OFFSET_COMMITS) -> list[StagedFile]:
-    """Files as workers leave them: a writer for each of the given tables."""
-    stage = storage.stage()
+def written(
+    storage: Storage, *tables: pa.Table, table: Table = OFFSET_COMMITS, batch: str = "w-00000001"
+) -> list[NewFile]:
+    """Return files as workers leave them: those of a writer for each of the given tables."""
     files = []
     for rows in tables:
-        writer = StagedWriter(stage)
-        for part in rows.to_batches():
-            writer.write(table, part)
-        files += writer.close()
+        with storage.writer(batch) as writer:
+            for part in rows.to_batches():
+                writer.write(table, part)
+            files += writer.close()
     return files
+
+
+def append(storage: Storage, batch: str, *tables: pa.Table, table: Table = OFFSET_COMMITS) -> None:
+    """Add rows of a batch."""
+    storage.append(written(storage, *tables, table=table, batch=batch))
 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
@@ -73,4 +78,5 @@ def names(path: Path) -> list[str]:
 
 
 def places(storage: Storage, table: Table = OFFSET_COMMITS) -> list[tuple[str, str]]:
-    return [(found.date, found.batch) for found in storage.batches(table)]
+    """Return the dates and batches that have files, each once."""
+    return sorted({(file.date, file.batch) for file in storage.files(table)})

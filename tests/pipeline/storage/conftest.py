@@ -12,7 +12,7 @@ from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.places import Place
 
-CHANGES = ("make", "move_file", "delete", "write_text")
+CHANGES = ("make", "flush", "forget", "write_text")
 
 
 class KilledError(BaseException):

@@ -11,17 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.backfilling import _batch_name
 from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, joining
+from kafka_groups.pipeline.storage import NewFile, Storage, joining
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS
-from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, seen, staged
+from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 
 
 def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") -> None:
-    storage.publish(f"{writer}-{number:08}", staged(storage, *tables))
+    append(storage, f"{writer}-{number:08}", *tables)
+
+
+def files_of(storage: Storage) -> list[Path]:
+    return [Path(file.path) for file in storage.files(OFFSET_COMMITS)]
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def test_small_files_of_a_date_become_one(filled: Storage) -> None:
     done = compact(filled, now=NOW)
     assert (done.dates, done.files_before, done.files_after, done.removed) == (1, 11, 1, ())
     assert places(filled) == [
-        ("2026-11-01", "compacted-1"),
+        ("2026-11-01", "compacted"),
         ("2026-11-02", "w-00000010"),
     ]
     assert seen(filled) == Counter(range(110))
@@ -45,7 +48,7 @@ def test_small_files_of_a_date_become_one(filled: Storage) -> None:
 
 def test_rows_are_the_same_and_sorted_by_identity(filled: Storage) -> None:
     compact(filled, now=NOW)
-    (file,) = Path(filled.into, "offset_commits/date=2026-11-01/batch=compacted-1").iterdir()
+    (file,) = (path for path in files_of(filled) if path.name.startswith("compacted."))
     rows = pq.ParquetFile(file).read()
     assert rows.schema.equals(OFFSET_COMMITS.arrow())
     assert rows.equals(commits(range(105)))
@@ -67,11 +70,11 @@ def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
             }
             for number in range(500)
         ]
-        storage.append(OFFSET_COMMITS, f"sample-{minute}", rows_of(OFFSET_COMMITS, rows))
-    before = sum(batch.bytes for batch in storage.batches(OFFSET_COMMITS))
+        append(storage, f"s-{minute}", rows_of(OFFSET_COMMITS, rows), table=OFFSET_COMMITS)
+    before = sum(file.bytes for file in storage.files(OFFSET_COMMITS))
     assert compact(storage, now=NOW).files_after == 1
-    assert sum(batch.bytes for batch in storage.batches(OFFSET_COMMITS)) * 10 < before
-    first = pq.ParquetFile(storage.files(OFFSET_COMMITS)[0]).read(["group", "partition"]).slice(0, 40)
+    assert sum(file.bytes for file in storage.files(OFFSET_COMMITS)) * 10 < before
+    first = pq.ParquetFile(storage.files(OFFSET_COMMITS)[0].path).read(["group", "partition"]).slice(0, 40)
     assert len(first.group_by(["group", "partition"]).aggregate([])) == 1
 
 
@@ -87,25 +90,24 @@ def test_later_batches_are_joined_with_what_was_joined_before(filled: Storage) -
     compact(filled, now=NOW)
     ingest(filled, 11, commits([200]))
     compact(filled, now=NOW)
-    assert [batch for date, batch in places(filled) if date == "2026-11-01"] == ["compacted-2"]
+    assert [batch for date, batch in places(filled) if date == "2026-11-01"] == ["compacted"]
     assert seen(filled) == Counter([*range(110), 200])
 
 
-def test_a_backfill_that_comes_again_years_later_takes_its_own_place(storage: Storage) -> None:
-    name = _batch_name("here", range(0, 86_400_000, 60_000), None)
+def test_files_of_backfills_are_left_as_they_are(storage: Storage) -> None:
     for number in range(3):
-        storage.publish(f"sample-{number}", staged(storage, commits([number])))
-        storage.publish(name, staged(storage, commits([100, 101])))
-        compact(storage, now=NOW)
-    assert seen(storage) == Counter([0, 1, 2, 100, 101])
-    assert next(batch for _, batch in places(storage)) == name
+        append(storage, f"sampled-{number}", commits([number]))
+        append(storage, f"backfill-{number}", commits([100 + number]))
+    compact(storage, now=NOW)
+    assert seen(storage) == Counter([0, 1, 2, 100, 101, 102])
+    assert [batch for _, batch in places(storage)] == ["backfill-0", "backfill-1", "backfill-2", "compacted"]
 
 
 def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> None:
     gaps = rows_of(INGEST_GAPS, [{"cluster_id": "here", "found_at": FIRST}])
     for number in range(3):
-        files = [*staged(storage, commits([number])), *staged(storage, gaps, table=INGEST_GAPS)]
-        storage.publish(f"w-{number:08}", files)
+        files = [*written(storage, commits([number])), *written(storage, gaps, table=INGEST_GAPS)]
+        storage.append(files)
     done = compact(storage, now=NOW)
     assert (done.dates, done.files_before, done.files_after) == (1, 6, 2)
 
@@ -129,11 +131,11 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
     ingest(storage, 1, commits([1]))
     ingest(storage, 2, commits([2]))
     ingest(storage, 3, commits([3]))
-    (newer,) = Path(storage.into, "offset_commits/date=2026-11-01/batch=w-00000001").iterdir()
+    (newer,) = Path(storage.into, "offset_commits/date=2026-11-01").glob("w-00000001.*")
     rows = pq.ParquetFile(newer).read().append_column("later", pa.array(["x"])).drop_columns(["metadata"])
     pq.write_table(rows, newer)
     compact(storage, now=NOW)
-    (file,) = Path(storage.into, "offset_commits/date=2026-11-01/batch=compacted-1").iterdir()
+    (file,) = files_of(storage)
     assert pq.ParquetFile(file).read()["later"].to_pylist() == ["x", None, None]
     assert pq.ParquetFile(file).schema_arrow.names == [*OFFSET_COMMITS.arrow().names, "later"]
 
@@ -147,17 +149,17 @@ def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyP
 
 
 def test_a_broken_file_is_told_and_left(filled: Storage) -> None:
-    (file,) = Path(filled.into, "offset_commits/date=2026-11-01/batch=w-00000003").iterdir()
+    (file,) = Path(filled.into, "offset_commits/date=2026-11-01").glob("w-00000003.*")
     file.write_bytes(b"not Parquet at all")
     with pytest.raises(StorageError, match=r"cannot read the tables in .*w-00000003"):
         compact(filled, now=NOW)
     assert file.exists()
 
 
-def test_a_batch_published_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     join = joining.join
 
-    def slow_join(*given: Any) -> str:
+    def slow_join(*given: Any) -> NewFile:
         ingest(filled, 11, commits([500]))
         return join(*given)
 
@@ -171,13 +173,13 @@ def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
 ) -> None:
     join = joining.join
 
-    def slow_join(*given: Any) -> str:
-        ingest(filled, 9, commits([500]))
+    def slow_join(*given: Any) -> NewFile:
+        filled.remove(OFFSET_COMMITS, ["2026-11-01"])
         return join(*given)
 
     monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
     assert compact(filled, now=NOW).dates == 0
-    assert seen(filled) == Counter([*range(90), *range(100, 110), 500])
+    assert seen(filled) == Counter(range(105, 110))
 
 
 def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
@@ -190,7 +192,7 @@ def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
         ingest(storage, day, commits([day], day=day))
     days = [dt.datetime(2026, 10, day, tzinfo=dt.UTC) for day in (1, 2)]
     lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
-    storage.replace_files(LAG_HISTORY, [day.date() for day in days], staged(storage, lags, table=LAG_HISTORY))
+    append(storage, "build", lags, table=LAG_HISTORY)
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
     kept = compact(storage, keep=dt.timedelta(days=1), now=day_three + dt.timedelta(hours=23))
     assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))

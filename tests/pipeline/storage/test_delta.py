@@ -1,4 +1,4 @@
-"""Delta tables: versions, batches that are known when they are repeated, readers of old versions."""
+"""Delta tables: versions, transactions, readers of old versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
-from tests.pipeline.storage.commits import FIRST, commits, delta_rows, names, places, rows_of, seen, staged
+from tests.pipeline.storage.commits import FIRST, append, commits, delta_rows, places, rows_of, seen, written
 from tests.pipeline.storage.conftest import KilledError
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -32,30 +32,23 @@ def gaps(*offsets: int) -> pa.Table:
 
 
 def data_files(storage: Storage) -> list[Path]:
-    return sorted(Path(storage.into, OFFSET_COMMITS.name).glob("date=*/batch=*/*.parquet"))
-
-
-def test_a_batch_of_the_same_name_takes_the_place_of_the_old_one(storage: Storage) -> None:
-    storage.publish("backfill-a", staged(storage, commits(range(5))))
-    storage.publish("backfill-a", staged(storage, commits(range(9, 18))))
-    assert seen(storage) == Counter(range(9, 18))
-    assert names(Path(storage.into, ".staging")) == []
+    return sorted(Path(storage.into, OFFSET_COMMITS.name).glob("date=*/*.parquet"))
 
 
 def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage) -> None:
-    both = [OFFSET_COMMITS.name, INGEST_GAPS.name]
-    files = [*staged(storage, commits([1])), *staged(storage, gaps(5), table=INGEST_GAPS)]
-    storage.extend("ingest-a", files, {"app/0": 7, "app/1": 3}, tables=both)
-    storage.extend("ingest-b", staged(storage, commits([2])), {"app/0": 9}, tables=both)
+    both = [OFFSET_COMMITS, INGEST_GAPS]
+    files = [*written(storage, commits([1])), *written(storage, gaps(5), table=INGEST_GAPS)]
+    storage.append(files, {"app/0": 7, "app/1": 3}, tables=both)
+    storage.append(written(storage, commits([2])), {"app/0": 9}, tables=both)
     for table in both:
-        assert storage.tables.versions_of(table, ["app/0", "app/1", "app/2"]) == {"app/0": 9, "app/1": 3}
-    assert storage.tables.versions_of(GROUP_EVENTS.name, ["app/0"]) == {}
+        assert storage.versions_of(table, ["app/0", "app/1", "app/2"]) == {"app/0": 9, "app/1": 3}
+    assert storage.versions_of(GROUP_EVENTS, ["app/0"]) == {}
     assert (seen(storage), storage.rows(INGEST_GAPS)) == (Counter([1, 2]), 1)
 
 
 def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
     for number in range(5):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+        append(storage, f"w-{number:08}", commits([number]))
     old = table_of(storage)
     before = old.to_pyarrow_table().sort_by("source_offset")
     assert compact(storage, now=NOW).files_before == 5
@@ -66,38 +59,36 @@ def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Sto
 
 def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+        append(storage, f"w-{number:08}", commits([number]))
     compact(storage, now=NOW)
     version = table_of(storage).version()
     compact(storage, now=NOW)
     assert (len(data_files(storage)), table_of(storage).version()) == (6, version)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
     compact(storage, now=NOW)
-    assert [str(file.parent.name) for file in data_files(storage)] == ["batch=compacted-1"]
-    assert names(Path(storage.into, "offset_commits/date=2026-11-01")) == ["batch=compacted-1"]
+    assert [file.name.partition(".")[0] for file in data_files(storage)] == ["compacted"]
     assert seen(storage) == Counter(range(5))
 
 
 def test_what_was_never_committed_is_in_no_table_and_goes(
     storage: Storage, kill_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
-    files = staged(storage, commits([2], day=1))
-    monkeypatch.setattr(DeltaLog, "commit", lambda *_, **__: kill_at(0))
+    append(storage, "w-00000001", commits([1]))
+    files = written(storage, commits([2], day=1))
+    kill_at(1)
     with pytest.raises(KilledError):
-        storage.publish("w-00000002", files)
+        storage.append(files)
     kill_at(-1)
     assert len(data_files(storage)) == 2
     assert (seen(storage), storage.rows(OFFSET_COMMITS)) == (Counter([1]), 1)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    storage.tables.tidy()
+    storage.vacuum()
     assert len(data_files(storage)) == 1
-    assert not Path(storage.into, "offset_commits/date=2026-11-02").exists()
 
 
 def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
     for day in range(3):
-        storage.publish(f"w-{day:08}", staged(storage, commits([day], day=day)))
+        append(storage, f"w-{day:08}", commits([day], day=day))
     done = compact(storage, keep=dt.timedelta(days=1), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
@@ -105,7 +96,7 @@ def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
 
 
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
     gone = other.files
     one.commit(remove=one.files)
@@ -114,7 +105,7 @@ def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> Non
 
 
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
     assert one.version_of("app") is other.version_of("app") is None
     one.commit(transactions={"app": 2})
@@ -126,26 +117,26 @@ def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch:
     # delta-rs writes a checkpoint at every hundredth version, unless the table has another interval.
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
     for number in range(13):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+        append(storage, f"w-{number:08}", commits([number]))
     assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
     assert seen(storage) == Counter(range(13))
-    storage.publish("w-00000012", staged(storage, commits([12])))
+    append(storage, "w-00000013", commits([13]))
     assert table_of(storage).version() == 14
-    assert storage.rows(OFFSET_COMMITS) == 13
+    assert storage.rows(OFFSET_COMMITS) == 14
 
 
 def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
     for number in range(25):
-        storage.extend("ingest", staged(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS.name])
+        storage.append(written(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS])
     assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
     assert seen(storage) == Counter(range(25))
     assert table_of(storage).transaction_version("app") == 24
 
 
 def test_versions_stay_for_a_day(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     properties = table_of(storage).metadata().configuration
     assert properties["delta.logRetentionDuration"] == "interval 24 hours"
 
@@ -153,11 +144,11 @@ def test_versions_stay_for_a_day(storage: Storage) -> None:
 def test_columns_that_an_older_version_did_not_have_are_added(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage.append(INGEST_GAPS, "sample-1", gaps(1))
+    append(storage, "sample-1", gaps(1), table=INGEST_GAPS)
     later = pa.field("later", pa.list_(pa.string()))
     monkeypatch.setattr(Table, "arrow", lambda table: table_arrow(table).append(later))
     row = {"from_offset": 2, "found_at": FIRST, "later": ["x"]}
-    storage.append(INGEST_GAPS, "sample-2", rows_of(INGEST_GAPS, [row]))
+    append(storage, "sample-2", rows_of(INGEST_GAPS, [row]), table=INGEST_GAPS)
     rows = delta_rows(storage, INGEST_GAPS).sort_by("from_offset")
     assert rows["later"].to_pylist() == [None, ["x"]]
 
@@ -166,14 +157,14 @@ table_arrow = Table.arrow
 
 
 def test_features_that_need_another_reader_are_told(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     table_of(storage).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
     with pytest.raises(StorageError, match="Delta reader version 3"):
-        storage.batches(OFFSET_COMMITS)
+        storage.files(OFFSET_COMMITS)
 
 
 def test_a_log_that_cannot_be_read_is_told(storage: Storage) -> None:
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     Path(storage.into, "offset_commits/_delta_log/00000000000000000001.json").write_text("no JSON")
     with pytest.raises(StorageError, match=r"cannot read the table .*offset_commits"):
         storage.rows(OFFSET_COMMITS)
@@ -182,5 +173,5 @@ def test_a_log_that_cannot_be_read_is_told(storage: Storage) -> None:
 def test_a_log_without_a_first_version_is_begun(storage: Storage) -> None:
     Path(storage.into, "offset_commits/_delta_log").mkdir(parents=True)
     assert places(storage) == []
-    storage.publish("w-00000001", staged(storage, commits([1])))
+    append(storage, "w-00000001", commits([1]))
     assert seen(storage) == Counter([1])

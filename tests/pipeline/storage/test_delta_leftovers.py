@@ -1,4 +1,4 @@
-"""What cleaning a Delta table leaves alone: files that are moved to it, and are not committed yet."""
+"""What cleaning a Delta table leaves alone: files that are not committed yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.pipeline.storage.commits import commits, seen, staged
+from tests.pipeline.storage.commits import append, commits, seen, written
 
 if TYPE_CHECKING:
     import pytest
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 _THREE_DAYS_S = 3 * 86_400
 
 
-def test_a_file_that_was_staged_long_ago_outlives_a_cleaning_just_before_it_is_committed(
+def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_committed(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A laptop sleeps over the weekend between staging and publishing."""
-    storage.publish("w-00000001", staged(storage, commits([1])))
-    files = staged(storage, commits([2, 3]))
+    """A laptop sleeps over the weekend between writing and committing."""
+    append(storage, "w-00000001", commits([1]))
+    files = written(storage, commits([2, 3]))
     long_ago = time.time() - _THREE_DAYS_S
     for file in files:
         os.utime(file.path, (long_ago, long_ago))
-    commit = DeltaLog.commit
+    widened = DeltaLog._widened
 
-    def cleaned_before(log: DeltaLog, **told: Any) -> None:
+    def cleaned_before(log: DeltaLog, table: Any) -> Any:
         DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
-        commit(log, **told)
+        return widened(log, table)
 
-    monkeypatch.setattr(DeltaLog, "commit", cleaned_before)
-    storage.publish("w-00000002", files)
+    monkeypatch.setattr(DeltaLog, "_widened", cleaned_before)
+    storage.append(files)
 
     assert seen(storage) == Counter([1, 2, 3])

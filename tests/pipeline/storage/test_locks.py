@@ -4,8 +4,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 
 import pytest
 
@@ -43,19 +41,3 @@ def test_a_lock_is_free_after_an_error_inside(storage: Storage) -> None:
         raise KeyError
     with storage.lock("ingest"):
         pass
-
-
-def test_waiting_for_a_lock_ends_when_it_is_free(storage: Storage) -> None:
-    held = threading.Event()
-
-    def hold() -> None:
-        with storage.lock("changing"):
-            held.set()
-            time.sleep(0.2)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait()
-    with storage.lock("changing", wait_s=5):
-        holder.join(1)
-        assert not holder.is_alive()

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.pipeline.compacting import Compacted, compact
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.storage.commits import commits, seen, staged
+from tests.pipeline.storage.commits import append, commits, seen
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 Told = list[tuple[str, int, int]]
@@ -20,8 +20,8 @@ Told = list[tuple[str, int, int]]
 def filled(storage: Storage) -> Storage:
     """Three days of five small files each, and a fourth of one that may come again."""
     for number in range(15):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number], day=number % 3)))
-    storage.publish("w-00000015", staged(storage, commits([15], day=3)))
+        append(storage, f"w-{number:08}", commits([number], day=number % 3))
+    append(storage, "w-00000015", commits([15], day=3))
     return storage
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.pipeline.storage.commits import commits, places, seen, staged
+from tests.pipeline.storage.commits import commits, places, seen, written
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
 
@@ -15,8 +15,8 @@ DATE = "2026-11-01"
 
 
 def replace(storage: Storage, *parts: range) -> None:
-    files = [file.path for part in parts for file in staged(storage, commits(part))]
-    storage.tables.replace(OFFSET_COMMITS.name, {DATE: files}, batch="build")
+    files = [file for part in parts for file in written(storage, commits(part), batch="build")]
+    storage.replace(OFFSET_COMMITS, [DATE], files)
 
 
 def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(

@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import Storage, joining, open_storage
 from kafka_groups.pipeline.tables import LAG_HISTORY, OFFSET_COMMITS, TABLES
-from tests.pipeline.storage.commits import FIRST, commits, places, rows_of, staged
+from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +32,8 @@ def replace(storage: Storage, dates: Sequence[dt.date], *rows: tuple[int, int]) 
         {"cluster_id": "here", "group": "g", "observed_at": FIRST + dt.timedelta(days=day, seconds=lag), "lag": lag}
         for day, lag in rows
     ]
-    storage.replace_files(LAG_HISTORY, dates, staged(storage, rows_of(LAG_HISTORY, found), table=LAG_HISTORY))
+    files = written(storage, rows_of(LAG_HISTORY, found), table=LAG_HISTORY)
+    storage.replace(LAG_HISTORY, {day.isoformat() for day in dates}, files)
 
 
 def held(storage: Storage, spark: SparkSession) -> list[tuple[str, int]]:
@@ -43,16 +44,16 @@ def held(storage: Storage, spark: SparkSession) -> list[tuple[str, int]]:
 def test_every_table_reads_as_documented_when_nothing_is_there(spaced: Storage, spark: SparkSession) -> None:
     for table in TABLES.values():
         frame = spaced.read(spark, table)
-        assert frame.columns == [*(column.name for column in table.columns), "date", "batch"]
+        assert frame.columns == [*(column.name for column in table.columns), "date"]
         assert frame.count() == 0
 
 
 def test_published_rows_read_as_documented(spaced: Storage, spark: SparkSession) -> None:
-    spaced.publish("00000007", staged(spaced, commits([1]), commits([2], day=1, cluster="there")))
+    append(spaced, "00000007", commits([1]), commits([2], day=1, cluster="there"))
     frame = spaced.read(spark, OFFSET_COMMITS).orderBy("source_offset")
     assert frame.schema == spark.createDataFrame([], OFFSET_COMMITS.ddl()).schema
     first, second = frame.collect()
-    assert (first["cluster_id"], first["date"], first["batch"]) == ("here", dt.date(2026, 11, 1), "00000007")
+    assert (first["cluster_id"], first["date"]) == ("here", dt.date(2026, 11, 1))
     assert (second["cluster_id"], second["date"]) == ("there", dt.date(2026, 11, 2))
     assert frame.where("date = DATE'2026-11-02'").count() == 1
     assert Path(spaced.place.join(OFFSET_COMMITS.name)).is_dir()
@@ -63,7 +64,7 @@ def test_dates_hold_exactly_the_new_rows(spaced: Storage, spark: SparkSession) -
     assert held(spaced, spark) == [("2026-11-01", 1), ("2026-11-01", 2), ("2026-11-02", 3), ("2026-11-03", 4)]
     replace(spaced, DAYS[:2], (0, 9))
     assert held(spaced, spark) == [("2026-11-01", 9), ("2026-11-03", 4)]
-    assert places(spaced, LAG_HISTORY) == [("2026-11-01", "build"), ("2026-11-03", "build")]
+    assert places(spaced, LAG_HISTORY) == [("2026-11-01", "w-00000001"), ("2026-11-03", "w-00000001")]
     replace(spaced, DAYS)
     assert held(spaced, spark) == []
 
@@ -78,7 +79,7 @@ def test_spark_counts_the_same_while_files_are_joined(
 ) -> None:
     storage = spaced
     for number in range(24):
-        storage.publish(f"w-{number:08}", staged(storage, commits([2 * number, 2 * number + 1], day=number % 2)))
+        append(storage, f"w-{number:08}", commits([2 * number, 2 * number + 1], day=number % 2))
     over = threading.Event()
 
     def work() -> None:
@@ -101,7 +102,7 @@ def test_spark_counts_the_same_while_files_are_joined(
 
 def test_a_frame_made_before_files_were_joined_reads_on(storage: Storage, spark: SparkSession) -> None:
     for number in range(6):
-        storage.publish(f"w-{number:08}", staged(storage, commits([number])))
+        append(storage, f"w-{number:08}", commits([number]))
     before = storage.read(spark, OFFSET_COMMITS)
     assert compact(storage, now=FIRST).files_before == 6
     assert sorted(row["source_offset"] for row in before.collect()) == list(range(6))

@@ -30,7 +30,7 @@ def pattern(age: int, source: int, text: str) -> Row:
 def offsets_in(storage: Storage) -> dict[str, list[int]]:
     """Offsets of the records that are left, by date."""
     found: dict[str, list[int]] = {}
-    for file in storage.tables.files(GROUP_EVENTS.name):
+    for file in storage.files(GROUP_EVENTS):
         with storage.place.fs.open_input_file(file.path) as opened:
             found.setdefault(file.date, []).extend(pq.read_table(opened)["source_offset"].to_pylist())
     return {date: sorted(offsets) for date, offsets in found.items()}
@@ -116,6 +116,6 @@ def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage
 def test_a_second_run_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
-    files = storage.tables.files(GROUP_EVENTS.name)
+    files = storage.files(GROUP_EVENTS)
     assert compact(storage, keep=KEEP, now=NOON).removed == ()
-    assert storage.tables.files(GROUP_EVENTS.name) == files
+    assert storage.files(GROUP_EVENTS) == files

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.transform.fact_state import FactState, dates_to_build
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
-from tests.pipeline.storage.commits import rows_of, staged
+from tests.pipeline.storage.commits import rows_of, written
 from tests.pipeline.transform.builds import build_here
 
 
@@ -67,7 +67,7 @@ def make_derived(storage: Storage, *dates: str) -> None:
     for day in map(date.fromisoformat, dates):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
-        storage.replace_files(LAG_HISTORY, [day], staged(storage, rows, table=LAG_HISTORY))
+        storage.replace(LAG_HISTORY, [day.isoformat()], written(storage, rows, table=LAG_HISTORY))
     save_fact_state(storage, state_of(storage))
 
 

@@ -33,19 +33,19 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A build that is killed just before it replaces that table, for the first time or for a later one."""
 
     def build_until(storage: Storage, until: str, *, times: int = 1, **options: Any) -> None:
-        replace, seen = Storage.replace_files, list[str]()
+        replace, seen = Storage.replace, list[str]()
 
-        def replace_or_end(self: Storage, table: Table, *others: Any) -> None:
+        def replace_or_end(self: Storage, table: Table, *others: Any) -> bool:
             seen.append(table.name)
             if seen.count(until) == times:
                 raise KillError
-            replace(self, table, *others)
+            return replace(self, table, *others)
 
         def end(*_: Any) -> None:
             raise KillError
 
         with monkeypatch.context() as patch:
-            patch.setattr(Storage, "replace_files", replace_or_end)
+            patch.setattr(Storage, "replace", replace_or_end)
             patch.setattr("kafka_groups.pipeline.transform.build.save_fact_state", end)
             with pytest.raises(KillError):
                 build_here(storage, **options)

@@ -53,7 +53,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     storage = new_storage(tmp_path_factory.mktemp("facts"))
     put_all(storage, "b", facts_of(1, 3))
     files = {
-        name: [FactFile(name, 1, file) for file in storage.files(TABLES[name])]
+        name: [FactFile(name, 1, file.path) for file in storage.files(TABLES[name])]
         for name in ("offset_commits", "partition_offsets", "group_events")
     }
     engine = LocalEngine()

@@ -14,6 +14,7 @@ import pytest
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
+from kafka_groups.pipeline.transform.replacement import Replacement
 from kafka_groups.pipeline.transform.run import dates_to_read, transform
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
@@ -28,7 +29,7 @@ FACTS: Final = ("offset_commits", "partition_offsets", "group_events")
 
 
 def dates_of(storage: Storage) -> list[date]:
-    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.tables.dates(name)})
+    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.dates(TABLES[name])})
 
 
 def built(directory: Path, facts: Any, *, engine: Engine | None = None, at_once: bool = True) -> Storage:
@@ -89,7 +90,7 @@ def _time(row: Any) -> Any:
 def test_a_date_whose_state_before_was_removed_is_built_with_the_dates_before_it(tmp_path: Path) -> None:
     storage = built(tmp_path, facts_of(1, 1))
     before, dates = all_rows(storage), dates_of(storage)
-    StateTables(storage).replace([], [], oldest=dates[1])
+    StateTables(storage).replace(Replacement(storage, STATES), [], [], oldest=dates[1])
     build(storage, dates[1:])
     assert all_rows(storage) == before
 
@@ -98,7 +99,7 @@ def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None
     storage = built(tmp_path, facts_of(1, 2))
     states, dates = StateTables(storage), dates_of(storage)
     assert states.newest_before(dates[-1] + timedelta(days=1)) == dates[-1]
-    states.replace([dates[-1]], [], oldest=dates[2])
+    states.replace(Replacement(storage, STATES), [dates[-1]], [], oldest=dates[2])
     for table in STATES:
         assert states.dates(table) == [day.isoformat() for day in dates[2:-1]]
 
@@ -125,8 +126,8 @@ def test_times_of_derived_tables_have_a_zone(tmp_path: Path) -> None:
     for name in DERIVED:
         files = storage.files(TABLES[name])
         assert files
-        for path in files:
-            schema: pa.Schema = pq.ParquetFile(path).schema_arrow
+        for file in files:
+            schema: pa.Schema = pq.ParquetFile(file.path).schema_arrow
             assert schema.remove_metadata() == TABLES[name].arrow()
 
 

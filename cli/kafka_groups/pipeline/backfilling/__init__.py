@@ -11,7 +11,6 @@ have taken what it was read from: a partition has one row a time, however often 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,11 +23,11 @@ from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.admin.handlers.list_topics import Topic
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfilling.filling import Cells
-from kafka_groups.pipeline.backfilling.looked_up import ORIGIN, looked_up, written_as
+from kafka_groups.pipeline.backfilling.looked_up import ORIGIN, looked_up
 from kafka_groups.pipeline.backfilling.searching import NEVER, Search
 from kafka_groups.pipeline.records.texts import topic_id_text
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedWriter
+from kafka_groups.pipeline.storage import FileWriter, NewFile, Storage
+from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
@@ -44,7 +43,7 @@ _ROWS_AT_ONCE: Final = 500_000
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: batches in order of their days, rows, and how many times were asked about for them.
+    """What a backfill wrote: days and rows, and how many times were asked about for them.
 
     `deleted` counts the times of partitions whose log end is not known any more, `ahead` those that only records with
     timestamps of the future could tell of.
@@ -52,7 +51,7 @@ class Backfilled:
 
     partitions: int
     times: int
-    batches: list[str] = field(default_factory=list)
+    days: int = 0
     rows: int = 0
     deleted: int = 0
     ahead: int = 0
@@ -81,23 +80,22 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
 
     A row's log end is the offset of the first record at or after its time, or the present end if there is none. Where
     records were deleted, times before the first one that is still kept have no row, but the last of them has one
-    without a log end. A record whose timestamp is after `now_ms` tells no log end. Each day (UTC) is published when it
-    is done, as a batch named after its grid and what was asked for: the same backfill again, or an overlapping one,
-    adds what was not written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A
-    partition that fails is left out from that time on, and is told once. ValueError if there is no time to ask about,
-    or one before 1970. AdminError, StorageError: published days stay; `begun` is given what tells them then.
+    without a log end. A record whose timestamp is after `now_ms` tells no log end. Each day (UTC) is committed when it
+    is done: the same backfill again, or an overlapping one, adds what was not written yet. Memory holds some 500,000
+    rows at once; one backfill of a cluster runs at a time. A partition that fails is left out from that time on, and is
+    told once. ValueError if there is no time to ask about, or one before 1970. AdminError, StorageError: committed days
+    stay; `begun` is given what tells them then.
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(
             "a backfill needs a step greater than 0, a start not before 1970, and an end not before the start"
         )
-    run = _Run(admin, storage, cluster_id, now_ms, progress)
-    begun(run.done)
-    # Two that looked for what is there at the same time would both write it.
     with storage.lock(f"{ORIGIN}-{cluster_id}"):
+        run = _Run(admin, storage, cluster_id, now_ms, progress)
+        begun(run.done)
         run.find_partitions(topics, left_out, range(since_ms, until_ms + 1, step_ms))
         for times in _days(since_ms, until_ms, step_ms):
-            run.write_day(times, _batch_name(cluster_id, times, topics))
+            run.write_day(times)
     return run.done
 
 
@@ -109,13 +107,6 @@ def _days(since_ms: int, until_ms: int, step_ms: int) -> Iterator[range]:
         times = range(at, min(midnight, until_ms + 1), step_ms)
         yield times
         at = times[-1] + step_ms
-
-
-def _batch_name(cluster_id: str, times: range, topics: Collection[str] | None) -> str:
-    asked = repr((cluster_id, times, None if topics is None else sorted(set(topics))))
-    digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    first = datetime.fromtimestamp(times[0] / 1000, UTC)
-    return f"backfill-{first:%Y%m%dT%H%M%SZ}-{times.step}ms-{len(times)}-{digest}"
 
 
 class _Run:
@@ -134,6 +125,8 @@ class _Run:
         self._first: dict[TopicPartition, OffsetAndTimestamp] = {}
         self._last: dict[TopicPartition, OffsetAndTimestamp] = {}
         self._topic_ids: dict[str, str | None] = {}
+        # Two that looked for what is there at the same time would both write it: the second one is refused.
+        self._version = storage.versions_of(PARTITION_OFFSETS, [_application(cluster_id)]).get(_application(cluster_id))
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve, grid: range) -> None:
         """Which there are, where each of them ends now, and the first record that it still has."""
@@ -168,33 +161,38 @@ class _Run:
                 place = TopicPartition(key.topic, key.partition)
                 self._first[place] = self._last[place] = point or OffsetAndTimestamp(self._ends[place], NEVER)
 
-    def write_day(self, times: range, batch: str) -> None:
-        """Look up a day's times, some partitions after the other, and publish it."""
-        writer = StagedWriter(self._storage.stage())
+    def write_day(self, times: range) -> None:
+        """Look up a day's times, some partitions after the other, and commit it."""
         keys = list(self._ends)
         size = max(1, _ROWS_AT_ONCE // len(times))
-        published = self.done.rows
+        written = self.done.rows
         try:
-            for rows in written_as(self._storage, batch, times):
-                self._write(writer, rows)
-            for at in range(0, len(keys), size):
-                found = self._search(times, keys[at : at + size])
-                cells = Cells(times, found, self._first, self._now_ms)
-                is_new = ~looked_up(self._storage, self._cluster_id, times, list(found))
-                self.done.deleted += int((cells.is_deleted & is_new).sum())
-                self.done.ahead += int((cells.is_ahead & is_new).sum())
-                rows = cells.rows(self._topic_ids, self._same)
-                self._write(writer, rows.filter(pa.array(cells.is_told() & is_new)))
-            self._storage.publish(batch, writer.close())
+            with self._storage.writer(new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))) as writer:
+                for at in range(0, len(keys), size):
+                    self._write(writer, times, keys[at : at + size])
+                files = writer.close()
+            self._append(files)
         except BaseException:
-            writer.abort()
-            self.done.rows = published
+            self.done.rows = written
             raise
-        self.done.batches.append(batch)
+        self.done.days += 1
 
-    def _write(self, writer: StagedWriter, rows: pa.RecordBatch) -> None:
+    def _write(self, writer: FileWriter, times: range, keys: Sequence[TopicPartition]) -> None:
+        found = self._search(times, keys)
+        cells = Cells(times, found, self._first, self._now_ms)
+        is_new = ~looked_up(self._storage, self._cluster_id, times, list(found))
+        self.done.deleted += int((cells.is_deleted & is_new).sum())
+        self.done.ahead += int((cells.is_ahead & is_new).sum())
+        rows = cells.rows(self._topic_ids, self._same).filter(pa.array(cells.is_told() & is_new))
         writer.write(PARTITION_OFFSETS, rows)
         self.done.rows += rows.num_rows
+
+    def _append(self, files: Sequence[NewFile]) -> None:
+        application = _application(self._cluster_id)
+        version = (self._version or 0) + 1
+        expected = {PARTITION_OFFSETS.name: {application: self._version}}
+        self._storage.append(files, {application: version}, expected=expected, tables=[PARTITION_OFFSETS])
+        self._version = version
 
     def _search(self, times: range, keys: Sequence[TopicPartition]) -> dict[TopicPartition, Search]:
         searches = {key: Search(times, self._ends[key], self._last.get(key)) for key in keys}
@@ -228,6 +226,10 @@ class _Run:
         """Without records that came since the ends were asked for."""
         end = self._ends.get(TopicPartition(key.topic, key.partition))
         return None if point is not None and end is not None and point.offset >= end else point
+
+
+def _application(cluster_id: str) -> str:
+    return f"{cluster_id}/{ORIGIN}"
 
 
 def _in_turns(searches: Mapping[TopicPartition, Search]) -> list[PartitionTime]:

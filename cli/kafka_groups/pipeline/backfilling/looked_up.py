@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.data_file import DataFile
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.layout import BACKFILL
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
 ORIGIN: Final = "backfill"
@@ -24,18 +24,11 @@ Flags = np.ndarray[tuple[int], np.dtype[np.bool]]
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def written_as(storage: Storage, batch: str, times: range) -> Iterator[pa.RecordBatch]:
-    """The rows of this batch, if there is one. `times` are milliseconds since 1970, all of one day (UTC).
-
-    StorageError if the tables cannot be read, as below.
-    """
-    if paths := [file.path for file in _files(storage, times) if file.batch == batch]:
-        with told("read the tables", storage.into):
-            yield from _dataset(storage, paths).to_batches()
-
-
 def looked_up(storage: Storage, cluster_id: str, times: range, partitions: Sequence[TopicPartition]) -> Flags:
-    """For each of the partitions, and for each of the day's times of it: whether there is a row."""
+    """Return for each of the partitions, and for each of the day's times of it, whether there is a row.
+
+    `times` are milliseconds since 1970, all of one day (UTC). StorageError if the tables cannot be read.
+    """
     found = np.zeros((len(partitions), len(times)), np.bool_)
     if paths := [file.path for file in _files(storage, times)]:
         places = _Places(partitions)
@@ -49,9 +42,9 @@ def looked_up(storage: Storage, cluster_id: str, times: range, partitions: Seque
 
 def _files(storage: Storage, times: range) -> list[DataFile]:
     day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
-    files = storage.tables.files(PARTITION_OFFSETS.name, [day])
+    files = storage.files(PARTITION_OFFSETS, [day])
     # `compact` leaves batches of backfills alone, so their rows are in no other.
-    return [file for file in files if file.batch.startswith(f"{ORIGIN}-")]
+    return [file for file in files if file.batch.startswith(BACKFILL)]
 
 
 def _dataset(storage: Storage, paths: list[str]) -> Any:

@@ -14,19 +14,16 @@ from typing import Final
 
 from kafka_groups.pipeline.compacting.progress import Progress, Steps
 from kafka_groups.pipeline.compacting.removing import old_dates, remove
-from kafka_groups.pipeline.storage import KEPT, Storage
-from kafka_groups.pipeline.storage.data_file import DataFile
-from kafka_groups.pipeline.storage.joining import SmallFile, is_small, join, pack
-from kafka_groups.pipeline.storage.layout import new_staging
+from kafka_groups.pipeline.storage import DataFile, Storage
+from kafka_groups.pipeline.storage.joining import is_small, join, pack
+from kafka_groups.pipeline.storage.layout import BACKFILL, KEPT, SAMPLE, begin_name
 from kafka_groups.pipeline.tables import TABLES, Table
 
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
 # fewer, groups that have not committed for some days would be gone from them.
 LEAST_KEEP: Final = timedelta(days=8)
-_ABANDONED_S: Final = 24 * 3600.0
+_LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
-# A backfill of the same grid takes the place of the one before, also years later. It is a file a day as it is.
-_REPLACEABLE: Final = "backfill-"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +55,8 @@ def compact(
 
     With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
     group_events the last record of each group and member stays, whatever its date: it tells who is there today.
-    No row changes. Batches of a backfill are not joined, because a repeat takes their places; left alone is the newest
-    date of each table by `keep`. Readers see each row once at every moment; a query goes on with the files that
+    No row changes. Files of a backfill, one a day, are not joined; left alone is the newest date of each table by
+    `keep`. Readers see each row once at every moment; a query goes on with the files that
     it listed. StorageError leaves every date as it was or as it should be, and another run goes on from there.
     `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
     is given what tells, at any time, what was done so far.
@@ -69,9 +66,9 @@ def compact(
     with storage.lock("compact"):
         if keep is not None:
             work.remove_old(keep, now)
-        storage.clean_staging(_ABANDONED_S)
+        storage.remove_lost_samples(before=begin_name(SAMPLE, now - _LOST_SAMPLES))
         work.join_all(max(min_files, 2), target_mb * 1024 * 1024)
-        storage.tables.tidy()
+        storage.vacuum()
     return work.done()
 
 
@@ -116,7 +113,7 @@ class _Work:
             # Those that no other was found for, too.
             step.complete(len(files))
 
-    def _join(self, table: Table, date: str, piles: list[list[SmallFile]], step: Steps) -> None:
+    def _join(self, table: Table, date: str, piles: list[list[DataFile]], step: Steps) -> None:
         if _join_date(self._storage, table, date, piles, step):
             self._dates.add(date)
             self._before += sum(map(len, piles))
@@ -127,32 +124,25 @@ def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple
     """Dates of tables with files that may be small: their rows are not counted yet."""
     for table in _FACTS:
         by_date: dict[str, list[DataFile]] = {}
-        for file in storage.tables.files(table.name):
+        for file in storage.files(table):
             if not _is_named(file.batch) and file.bytes * 2 <= target_bytes:
                 by_date.setdefault(file.date, []).append(file)
         yield from ((table, date, files) for date, files in by_date.items() if len(files) >= min_files)
 
 
 def _is_named(batch: str) -> bool:
-    """Return whether a batch is known by its name: it may be replaced, or is what retention left of a date."""
-    return batch == KEPT or batch.startswith(_REPLACEABLE)
+    """Return whether files are found by their names: of a backfill, or what retention left of a date."""
+    return batch == KEPT or batch.startswith(BACKFILL)
 
 
-def _small_files(files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]) -> list[SmallFile]:
-    found = [SmallFile(file.path, file.batch, file.bytes, file.rows) for file in files]
-    for _ in found:
+def _small_files(files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]) -> list[DataFile]:
+    for _ in files:
         is_seen()
-    return [file for file in found if is_small(file, target_bytes)]
+    return [file for file in files if is_small(file, target_bytes)]
 
 
 def _join_date(
-    storage: Storage, table: Table, date: str, piles: list[list[SmallFile]], is_read: Callable[[], None]
+    storage: Storage, table: Table, date: str, piles: list[list[DataFile]], is_read: Callable[[], None]
 ) -> bool:
-    place, staging = storage.place, new_staging(storage.place)
-    try:
-        joined = [join(place, table, pile, staging, is_read) for pile in piles]
-        gone = [file for pile in piles for file in pile]
-        with storage.changing():
-            return storage.tables.swap(table.name, date, {file.path for file in gone}, joined)
-    finally:
-        place.delete(staging)
+    joined = [join(storage.place, table, date, pile, is_read) for pile in piles]
+    return storage.swap(table, {file.path for pile in piles for file in pile}, joined)

@@ -9,27 +9,28 @@ from datetime import date as day_of
 from kafka_groups.pipeline.compacting.thinning import thin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.notes import RETENTION
-from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, TABLES, Table
 
 
 def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, list[str]]:
-    """Those that go, by table. From now on, a build makes nothing anew for their being gone."""
+    """Return those that go, by table. From now on, a build makes nothing anew for their being gone."""
     first = (now - keep).astimezone(UTC).date()
     # What went stays gone, however much the next run keeps.
     known = str(storage.note(RETENTION).get("first_date", ""))
     storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
     return {
-        table: [date for date in storage.tables.dates(table.name)[:-1] if day_of.fromisoformat(date) < first]
+        table: [date for date in storage.dates(table)[:-1] if day_of.fromisoformat(date) < first]
         for table in TABLES.values()
+        # Without its row there, what is left of a sample would not count.
+        if table != SAMPLE_RUNS
     }
 
 
 def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
-    """Those that are gone, as they go."""
+    """Yield those that are gone, as they go."""
     if table == GROUP_EVENTS:
         yield from thin(storage, old)
         return
     for date in old:
-        with storage.changing():
-            storage.tables.remove(table.name, [date])
+        storage.remove(table, [date])
         yield date

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.storage import KEPT, DataFile, Storage
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.layout import KEPT
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 
 _DAY_US: Final = 86_400_000_000
@@ -50,13 +51,13 @@ def thin(storage: Storage, dates: Sequence[str]) -> Iterator[str]:
     Which record is the last is told by these dates alone: days after them are built from what was then.
     """
     files: dict[str, list[DataFile]] = {}
-    for file in storage.tables.files(GROUP_EVENTS.name, dates):
+    for file in storage.files(GROUP_EVENTS, dates):
         files.setdefault(file.date, []).append(file)
     kept = _kept(storage, sorted(files.items()))
     for date, found in sorted(files.items()):
         if not _is_thin(storage, found, kept):
             _thin_date(storage, date, found, kept)
-        if not storage.tables.files(GROUP_EVENTS.name, [date]):
+        if not storage.files(GROUP_EVENTS, [date]):
             yield date
 
 
@@ -73,7 +74,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
                 seen.add(place)
         return found
 
-    storage.thin_date(GROUP_EVENTS, date, files, mask)
+    storage.keep_rows(GROUP_EVENTS, date, files, mask)
 
 
 def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> frozenset[Place]:

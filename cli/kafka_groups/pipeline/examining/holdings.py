@@ -60,12 +60,12 @@ def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
 
 
 def _size(storage: Storage, table: Table) -> Size:
-    batches = storage.batches(table)
-    dates = sorted(batch.date for batch in batches)
+    files = storage.files(table)
+    dates = sorted(file.date for file in files)
     return Size(
-        rows=_count(storage, table) if batches else 0,
-        files=sum(batch.files for batch in batches),
-        bytes=sum(batch.bytes for batch in batches),
+        rows=_count(storage, table) if files else 0,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
         first_date=dates[0] if dates else None,
         last_date=dates[-1] if dates else None,
     )
@@ -84,7 +84,7 @@ def _guarded(storage: Storage, table: Table, look: Any, dates: list[str] | None 
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    paths = [file.path for file in storage.tables.files(table.name, dates)]
+    paths = [file.path for file in storage.files(table, dates)]
     try:
         return look(ds.dataset(paths, schema=table.arrow(), format="parquet", filesystem=storage.place.fs))
     except (OSError, pa.ArrowException) as error:
@@ -133,7 +133,7 @@ def _any_ingest(storage: Storage) -> Check:
     """Name the clusters that have records of the newest date."""
     import pyarrow.compute as pc
 
-    dates = storage.tables.dates(OFFSET_COMMITS.name)
+    dates = storage.dates(OFFSET_COMMITS)
     rows = _read(storage, OFFSET_COMMITS, ["cluster_id", "origin"], dates[-1:])
     read = set(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].to_pylist())
     told = f"it has run for {', '.join(sorted(read))}" if read else "it has not written to this directory yet"

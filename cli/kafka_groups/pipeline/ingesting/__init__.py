@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, StorageError, UnreachableError
+from kafka_groups.errors import KafkaGroupsError, UnreachableError
 from kafka_groups.pipeline.ingesting.batches import BatchReader
 from kafka_groups.pipeline.ingesting.failing import error_in
 from kafka_groups.pipeline.session.retrying import retry_until
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
-_ABANDONED_S: Final = 24 * 3600.0  # files of attempts that died are deleted by a later run
 
 Progress = Callable[[str, int, int], None]
 
@@ -83,8 +82,8 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
     brokers = Brokers(client, timeout_s)
     cluster_id = brokers.cluster_id()
     storage.make()
-    with storage.lock(f"ingest-{cluster_id}"), _staging(storage) as stage:
-        ingestion = Ingestion(storage, client, brokers, cluster_id, stage, timeout_s)
+    with storage.lock(f"ingest-{cluster_id}"):
+        ingestion = Ingestion(storage, client, brokers, cluster_id, timeout_s)
         ingestion.look()
         yield ingestion
 
@@ -98,14 +97,12 @@ class Ingestion:
         client: Mapping[str, str],
         brokers: Brokers,
         cluster_id: str,
-        stage: str,
         timeout_s: float,
     ) -> None:
         self._storage = storage
         self._client = client
         self._brokers = brokers
         self._cluster_id = cluster_id
-        self._stage = stage
         self._timeout_s = timeout_s
         self.topic_is_there = True
         # Where the next batch begins, None before there is a topic; and where this run began.
@@ -158,7 +155,7 @@ class Ingestion:
         stay, and the next run goes on there.
         """
         retry_until(spark, stop)
-        reader = BatchReader(spark, self._client, stage=self._stage, timeout_s=self._timeout_s)
+        reader = BatchReader(spark, self._client, data_dir=self._storage.into, timeout_s=self._timeout_s)
         while not stop():
             try:
                 self._read_all(reader, records_per_batch, progress, stop)
@@ -191,8 +188,9 @@ class Ingestion:
     def _read_batch(self, reader: BatchReader, end: Log, stop: Callable[[], bool]) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
         assert self._position is not None
+        batch = new_batch_name("ingest", datetime.now(UTC))
         try:
-            files = reader.read(self._position, end, self._ahead, stop)
+            files = reader.read(batch, self._position, end, self._ahead, stop)
         except (KafkaGroupsError, OSError):
             # A service manager and a terminal signal the JVM and its workers, too: they may be gone before we look.
             if stop():
@@ -200,15 +198,9 @@ class Ingestion:
             raise
         if files is None:
             return False
-        batch = new_batch_name("ingest", datetime.now(UTC))
-        with self._storage.changing():
-            if read_batches(self._storage, self._cluster_id) != self._batches_before:
-                message = (
-                    f"the tables in {self._storage.into} were changed by another program while records were read; "
-                    "nothing was written; run ingest again"
-                )
-                raise StorageError(message)
-            self._batches_before = commit_batch(self._storage, batch, files, self._cluster_id, self._stored, end)
+        self._batches_before = commit_batch(
+            self._storage, files, self._cluster_id, self._batches_before, self._stored, end
+        )
         self._position, self._stored, self._ahead = end, end, {}
         self._batches += 1
         for file in files:
@@ -241,17 +233,6 @@ class Ingestion:
     def _log(self) -> Log:
         topic = self._brokers.topic()
         return self._brokers.log(topic.partitions, topic.id)
-
-
-@contextmanager
-def _staging(storage: Storage) -> Iterator[str]:
-    """A directory for this run's files; those of runs that died long ago are deleted meanwhile."""
-    storage.clean_staging(_ABANDONED_S)
-    stage = storage.stage()
-    try:
-        yield stage
-    finally:
-        storage.place.delete(stage)
 
 
 def _distance(starts: Offsets, ends: Offsets) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_groups.pipeline.ingesting.failing import told_in_python
 from kafka_groups.pipeline.source.options import CLIENT_PREFIX
 from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.storage import NewFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,29 +24,29 @@ _OF_A_CLUSTER: Final = 64
 class BatchReader:
     """Reads batches with one session; `tasks_at_once` is the number of tasks that run at the same time."""
 
-    def __init__(self, spark: SparkSession, client: Mapping[str, str], *, stage: str, timeout_s: float) -> None:
+    def __init__(self, spark: SparkSession, client: Mapping[str, str], *, data_dir: str, timeout_s: float) -> None:
         self._spark = spark
         self.tasks_at_once = _cores(spark)
         self._options: dict[str, Any] = {f"{CLIENT_PREFIX}{name}": value for name, value in client.items()}
-        self._options |= {"stage": stage, "timeout": timeout_s, "minPartitions": self.tasks_at_once}
+        self._options |= {"dataDir": data_dir, "timeout": timeout_s, "minPartitions": self.tasks_at_once}
 
     def read(
-        self, start: Log, end: Log, ahead: Mapping[str, Mapping[int, int]], stop: Callable[[], bool]
-    ) -> list[StagedFile] | None:
-        """Return the files of a batch; None, and the tasks are interrupted, if `stop` says so first.
+        self, batch: str, start: Log, end: Log, ahead: Mapping[str, Mapping[int, int]], stop: Callable[[], bool]
+    ) -> list[NewFile] | None:
+        """Return the files of a batch of this name; None, and the tasks are interrupted, if `stop` says so first.
 
         Records that a table of `ahead` has already are left out of its files. Raises what the tasks raised.
         """
         from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
 
         self._spark.dataSource.register(KafkaGroupsSource)
-        positions = {
+        positions: dict[str, Any] = {
             "startingOffsets": {each: start.ends.get(each, 0) for each in end.ends},
             "endingOffsets": end.ends,
             "leaderEpochs": start.epochs,
             "skippedOffsets": ahead,
         }
-        options = self._options | {name: json.dumps(value) for name, value in positions.items()}
+        options = self._options | {"batch": batch} | {name: json.dumps(value) for name, value in positions.items()}
         with told_in_python(), ThreadPoolExecutor(max_workers=1) as pool:
             frame = self._spark.read.format(KafkaGroupsSource.name()).options(**options).load()
             rows = pool.submit(frame.collect)
@@ -58,7 +58,7 @@ class BatchReader:
                     self._spark.interruptAll()
             if is_stopped:
                 return None
-            return [StagedFile(row["table"], row["date"], row["path"], row["rows"]) for row in rows.result()]
+            return [NewFile(**row.asDict()) for row in rows.result()]
 
 
 def _cores(spark: SparkSession) -> int:

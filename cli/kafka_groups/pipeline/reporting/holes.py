@@ -62,7 +62,7 @@ def unseen(tables: Tables, wanted: Wanted) -> list[str]:
     """Groups of which no row tells any more, as of the day that was built last."""
     from pyspark.sql import functions as F
 
-    dates = tables.storage.tables.dates(TOPIC_DAILY.name)
+    dates = tables.storage.dates(TOPIC_DAILY)
     until = datetime.fromtimestamp(tables.period.until_ms / 1_000, UTC).date().isoformat()
     if len(dates) < 2 or dates[-1] > until:  # noqa: PLR2004 - of one day nothing is left out
         return []

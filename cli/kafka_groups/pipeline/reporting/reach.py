@@ -29,7 +29,7 @@ def reached(
     from pyspark.sql import functions as F
 
     found: dict[str, dict[tuple[str, str], int]] = {cluster: {} for cluster in clusters}
-    dates = sorted({day for table in TIMES for day in storage.tables.dates(table.name)})
+    dates = sorted({day for table in TIMES for day in storage.dates(table)})
     if not dates:
         return {cluster: Reach() for cluster in found}
     begin = dates[-_NEWEST:][0]

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.model import Failure
 from kafka_groups.pipeline.sampling.asking import ask
-from kafka_groups.pipeline.sampling.filling import rows_of
+from kafka_groups.pipeline.sampling.filling import row_of_run, rows_of
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.layout import new_batch_name
-from kafka_groups.pipeline.storage.staging import StagedWriter
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.storage.layout import SAMPLE, new_batch_name
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
+
+# In the order of their commits: the last one makes the sample count.
+_TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,7 @@ class Sampled:
 
 
 def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Callable[[], int]) -> Sampled:
-    """Ask for everything in one pass, and write it as one batch, which appears whole or not at all.
+    """Ask for everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
     Commits are asked for before log ends, so that no commit is beyond the end that stands beside it. Groups of which
     the listing tells all there is to tell (empty classic ones, share and streams groups, other protocols) are not
@@ -41,15 +44,13 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
     """
     asked = ask(admin, now_ms)
-    batch = new_batch_name("sample", datetime.fromtimestamp(asked.ends_ms / 1000, UTC))
-    writer = StagedWriter(storage.stage())
-    rows = {table.name: 0 for table in (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)}
-    try:
+    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(asked.ends_ms / 1000, UTC))
+    rows = {table.name: 0 for table in _TABLES[:-1]}
+    with storage.writer(batch) as writer:
         for table, part in rows_of(asked, cluster_id):
             writer.write(table, part)
             rows[table.name] += part.num_rows
-        storage.publish(batch, writer.close())
-    except BaseException:
-        writer.abort()
-        raise
+        writer.write(SAMPLE_RUNS, row_of_run(asked, cluster_id, batch, rows))
+        files = writer.close()
+    storage.append(files, tables=_TABLES)
     return Sampled(batch=batch, groups=len(asked.groups), rows=rows, failures=asked.failures)

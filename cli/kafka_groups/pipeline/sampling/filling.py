@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafka_groups.model import Assignment, GroupDescription, GroupListing, GroupOffsets, Member
 from kafka_groups.pipeline.sampling.asking import Asked
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS, Table
 from kafka_groups.pipeline.tables.filling import shaped, spread
 
 ORIGIN: Final = "sample"
@@ -26,6 +26,22 @@ def rows_of(asked: Asked, cluster_id: str) -> Iterator[tuple[Table, pa.RecordBat
         yield GROUP_EVENTS, _of_groups(asked, names[at : at + _GROUPS_AT_ONCE], whole)
     for commits in _Commits.cut(asked.commits):
         yield OFFSET_COMMITS, commits.rows(asked.commits_ms, whole)
+
+
+def row_of_run(asked: Asked, cluster_id: str, sample: str, rows: Mapping[str, int]) -> pa.RecordBatch:
+    """Return the row of SAMPLE_RUNS of a sample that wrote so many rows, by table."""
+    row = {
+        "cluster_id": cluster_id,
+        "sample": sample,
+        "groups_at": asked.groups_ms * 1000,
+        "commits_at": asked.commits_ms * 1000,
+        "sampled_at": asked.ends_ms * 1000,
+        "groups": rows[GROUP_EVENTS.name],
+        "commits": rows[OFFSET_COMMITS.name],
+        "partitions": rows[PARTITION_OFFSETS.name],
+        "failures": len(asked.failures),
+    }
+    return shaped(SAMPLE_RUNS, 1, {}, row)
 
 
 def _of_partitions(asked: Asked, whole: Mapping[str, Any]) -> pa.RecordBatch:

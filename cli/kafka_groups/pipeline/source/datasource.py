@@ -44,8 +44,8 @@ class KafkaGroupsSource(DataSource):
     {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
     its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
     at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
-    (seconds without any progress). With stage (a directory), the tasks write Parquet files of the tables there, and the
-    rows are a list of those files; leaderEpochs and skippedOffsets belong to an ingest.
+    (seconds without any progress). The rest belong to an ingest: with dataDir and batch, the tasks write files into the
+    directories of the tables, and the rows are a list of those files; leaderEpochs, skippedOffsets.
     """
 
     @classmethod
@@ -55,7 +55,7 @@ class KafkaGroupsSource(DataSource):
 
     def schema(self) -> str:
         """columns.RECORD, or of the list of files."""
-        wanted = MANIFEST if read_options(self.options).stage else RECORD
+        wanted = MANIFEST if read_options(self.options).data_dir else RECORD
         return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in wanted)
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -89,7 +89,7 @@ class _Reading:
         """Run a task."""
         if not isinstance(partition, _Task):
             return iter(())  # where there is nothing to read, Spark makes a partition of its own
-        run = write_files if self.options.stage else read_rows
+        run = write_files if self.options.data_dir else read_rows
         return run(self.options, partition.cluster_id, partition.ranges)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[_Task]:

@@ -27,7 +27,8 @@ _KNOWN: Final = {
         "minPartitions",
         "recordsPerTask",
         "timeout",
-        "stage",
+        "dataDir",
+        "batch",
         "leaderEpochs",
         "skippedOffsets",
     )
@@ -49,8 +50,10 @@ class SourceOptions:
     records_per_task: int | None = None  # None: what planning thinks right
     tasks_at_once: int = 1
     timeout_s: float = TIMEOUT_S
-    stage: str | None = None
-    # Of an ingest: the leader epochs at the start, and by table the offsets below which it has its records already.
+    # Of an ingest: the tables that get the files, and the name of what is written.
+    data_dir: str | None = None
+    batch: str = ""
+    # The leader epochs at the start, and by table the offsets below which it has its records already.
     epochs: Mapping[int, int] | None = None
     skipped: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
@@ -79,7 +82,8 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
         records_per_task=_number("recordsPerTask", options),
         tasks_at_once=_number("minPartitions", options) or 1,
         timeout_s=_seconds(options.get("timeout", str(TIMEOUT_S))),
-        stage=options.get("stage"),
+        data_dir=options.get("datadir"),
+        batch=options.get("batch", ""),
         epochs=_epochs(options),
         skipped=_skipped(options),
     )

@@ -14,11 +14,18 @@ from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.planning import Log, Offsets
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, OFFSETS_TOPIC, UNKNOWN_RECORDS
+from kafka_groups.pipeline.storage import NewFile, Storage
+from kafka_groups.pipeline.tables import (
+    GROUP_EVENTS,
+    INGEST_GAPS,
+    OFFSET_COMMITS,
+    OFFSETS_TOPIC,
+    STORED,
+    UNKNOWN_RECORDS,
+    Table,
+)
 
-_TABLES: Final = (GROUP_EVENTS.name, INGEST_GAPS.name, UNKNOWN_RECORDS.name, OFFSET_COMMITS.name)
+_TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
 # Brokers before 2.8 return no topic ids.
 _NO_ID: Final = "-"
 
@@ -66,7 +73,7 @@ def was_read(storage: Storage, cluster_id: str) -> bool:
 def read_batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
     """Return the number of the last batch of each table, None before its first one."""
     application = _batch_application(cluster_id)
-    return {table: storage.tables.versions_of(table, [application]).get(application) for table in _TABLES}
+    return {table.name: storage.versions_of(table, [application]).get(application) for table in _TABLES}
 
 
 def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored | None:
@@ -81,7 +88,7 @@ def read_position(storage: Storage, cluster_id: str, topic_id: str | None, parti
     found: dict[int, Log] = {}
     for table, batch in batches.items():
         if batch is not None and batch not in found:
-            found[batch] = _read(storage, table, cluster_id, topic_id, wanted)
+            found[batch] = _read(storage, STORED[table], cluster_id, topic_id, wanted)
     if not found:
         return None
     tables = {table: Log(None, {}) if batch is None else found[batch] for table, batch in batches.items()}
@@ -89,11 +96,17 @@ def read_position(storage: Storage, cluster_id: str, topic_id: str | None, parti
 
 
 def commit_batch(
-    storage: Storage, batch: str, files: Sequence[StagedFile], cluster_id: str, before: Log, end: Log
+    storage: Storage,
+    files: Sequence[NewFile],
+    cluster_id: str,
+    batches: Mapping[str, int | None],
+    before: Log,
+    end: Log,
 ) -> dict[str, int | None]:
     """Add the files of a batch to the tables, with the offsets where it ended; return the batch numbers of the tables.
 
-    `before` is the position that all tables have.
+    `batches` are the numbers before it, and `before` is the position that all tables have. Raises StorageError if
+    another program has added a batch meanwhile.
     """
     name = end.topic_id or _NO_ID
     if before.topic_id != end.topic_id:  # brokers return another id since an upgrade: under that one nothing is known
@@ -105,8 +118,9 @@ def commit_batch(
     transactions = {_batch_application(cluster_id): number, _topic_application(cluster_id): _number(name)}
     transactions |= {_application(cluster_id, name, each): offset for each, offset in moved.items()}
     transactions |= {_epoch_application(cluster_id, name, each): epoch for each, epoch in changed.items()}
-    storage.extend(batch, files, transactions, tables=_TABLES)
-    return dict.fromkeys(_TABLES, number)
+    expected = {table: {_batch_application(cluster_id): batch} for table, batch in batches.items()}
+    storage.append(files, transactions, expected=expected, tables=_TABLES)
+    return {table.name: number for table in _TABLES}
 
 
 def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int, int]:
@@ -118,9 +132,9 @@ def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int
     return {partition: max(end, least.get(partition, end)) for partition, end in ends.items()}
 
 
-def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
+def _read(storage: Storage, table: Table, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
     topic = _topic_application(cluster_id)
-    number = storage.tables.versions_of(table, [topic])[topic]
+    number = storage.versions_of(table, [topic])[topic]
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:
         now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
@@ -129,7 +143,7 @@ def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, p
     name = names[number]
     offsets = {_application(cluster_id, name, each): each for each in partitions}
     epochs = {_epoch_application(cluster_id, name, each): each for each in partitions}
-    found = storage.tables.versions_of(table, [*offsets, *epochs])
+    found = storage.versions_of(table, [*offsets, *epochs])
     return Log(
         None if name == _NO_ID else name,
         {offsets[application]: version for application, version in found.items() if application in offsets},

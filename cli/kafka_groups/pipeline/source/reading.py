@@ -1,4 +1,4 @@
-"""What a task does with the records of its ranges: rows for Spark, or files and a manifest of them."""
+"""What a task does with the records of its ranges: rows for Spark, or files of tables and a manifest of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.records import decode, gap_rows
+from kafka_groups.pipeline.records.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, UNKNOWN
 from kafka_groups.pipeline.source.brokers import new_consumer
 from kafka_groups.pipeline.source.options import SourceOptions
 from kafka_groups.pipeline.source.planning import Range
 from kafka_groups.pipeline.source.ranges import Hole, RangeReader
-from kafka_groups.pipeline.storage.staging import StagedWriter, split_records
+from kafka_groups.pipeline.storage import new_writer
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 
 # What a task that writes files tells: one row for each of them.
 MANIFEST: Final = pa.schema(
-    [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64())]
+    [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
 )
 
 
@@ -38,15 +40,11 @@ def write_files(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ..
 
     A task that fails leaves no file; one that dies leaves files that no manifest names.
     """
-    writer = StagedWriter(options.stage or "")
-    try:
+    with new_writer(options.data_dir or "", options.batch) as writer:
         for rows in read_rows(options, cluster_id, ranges):
             for table, part in split_records(rows):
                 writer.write(table, _without(part, options.skipped.get(table.name, {})))
         files = writer.close()
-    except BaseException:
-        writer.abort()
-        raise
     if files:
         columns: list[Any] = [[getattr(file, name) for file in files] for name in MANIFEST.names]
         yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), schema=MANIFEST)
@@ -70,3 +68,35 @@ def _without(rows: pa.RecordBatch, skipped: Mapping[int, int]) -> pa.RecordBatch
 
 def _of_group(rows: pa.RecordBatch, group: str | None) -> pa.RecordBatch:
     return rows if group is None else rows.filter(pc.equal(rows["group"], group))
+
+
+def split_records(batch: pa.RecordBatch) -> Iterator[tuple[Table, pa.RecordBatch]]:
+    """Yield rows of columns.RECORD as rows of the tables that they belong to; tables without a row are left out."""
+    kinds = batch["kind"]
+    for kind, (table, inner) in _HOMES.items():
+        wanted = pc.equal(kinds, kind)
+        if not wanted.true_count:
+            continue
+        rows = batch if wanted.true_count == batch.num_rows else batch.filter(wanted)
+        yield table, _shaped(table, rows, inner)
+
+
+_HOMES: Final = {
+    OFFSET_COMMIT: (OFFSET_COMMITS, None),
+    GROUP_EVENT: (GROUP_EVENTS, "event"),
+    UNKNOWN: (UNKNOWN_RECORDS, "raw"),
+    GAP: (INGEST_GAPS, "gap"),
+}
+
+
+def _shaped(table: Table, rows: pa.RecordBatch, inner: str | None) -> pa.RecordBatch:
+    """Return the columns of a table, from the rows' own and from those inside of one."""
+    known = dict(zip(rows.schema.names, rows.columns, strict=True))
+    if inner:
+        known |= dict(zip((field.name for field in rows[inner].type), rows[inner].flatten(), strict=True))
+    known["origin"] = pa.repeat(pa.scalar("topic"), rows.num_rows)
+    known["found_at"] = rows["record_time"]
+    known["commit_time"] = pc.coalesce(rows["commit_time"], rows["record_time"])
+    schema = table.arrow()
+    columns = [known.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage.data_file import DataFile
 from kafka_groups.pipeline.storage.failing import next_step
 from kafka_groups.pipeline.storage.joining import count_rows
-from kafka_groups.pipeline.storage.places import Place, flush
+from kafka_groups.pipeline.storage.layout import DataFile, NewFile
+from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
 
-_PARTITIONED_BY: Final = ["date", "batch"]
+_PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
 # A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
@@ -33,7 +33,9 @@ _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
     "delta.logRetentionDuration": f"interval {_KEPT_H} hours",
 }
-_WANTED: Final = ["path", "size_bytes", "num_records", "partition.date", "partition.batch"]
+_ATTEMPTS: Final = 5
+_FIRST_VERSIONS: Final = 10
+_WANTED: Final = ["path", "size_bytes", "num_records", "partition.date"]
 
 
 class DeltaLog:
@@ -46,24 +48,25 @@ class DeltaLog:
         self._place = place
         self._table = table
         self._root = place.join(table.name)
+        self._address = place.address(self._root)
 
     @cached_property
     def files(self) -> list[DataFile]:
-        """What is the table, by date, batch and path."""
+        """The files that are the table, by date and path."""
         if self._opened is None:
             return []
         with self._told("read"):
             rows = pa.table(self._opened.get_add_actions(flatten=True)).select(_WANTED)
             dates = pc.strftime(rows["partition.date"], format="%Y-%m-%d").to_pylist()
-        columns = [rows[name].to_pylist() for name in ("partition.batch", "path", "size_bytes", "num_records")]
+        columns = [rows[name].to_pylist() for name in ("path", "size_bytes", "num_records")]
         found = [
-            (date, batch, f"{self._root}/{unquote(path)}", size, count)
-            for date, batch, path, size, count in zip(dates, *columns, strict=True)
+            (date, f"{self._root}/{unquote(path)}", size, count)
+            for date, path, size, count in zip(dates, *columns, strict=True)
         ]
         # Other programs may add files without the number of their rows.
         return [
-            DataFile(date, batch, path, size, count_rows(self._place, path) if count is None else count)
-            for date, batch, path, size, count in sorted(found)
+            DataFile(date, path, size, count_rows(self._place, path) if count is None else count)
+            for date, path, size, count in sorted(found)
         ]
 
     def version_of(self, application: str) -> int | None:
@@ -73,34 +76,62 @@ class DeltaLog:
     def commit(
         self,
         *,
-        add: Sequence[DataFile] = (),
+        add: Sequence[NewFile] = (),
         remove: Sequence[DataFile] = (),
         transactions: Mapping[str, int] = MappingProxyType({}),
+        expected: Mapping[str, int | None] = MappingProxyType({}),
         same_rows: bool = False,
     ) -> None:
         """Make one new version: files that are in the table's directories become part of it, others are no longer.
 
         `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
-        changed meanwhile is refused. `same_rows` says that what comes and what goes have the same rows.
+        changed meanwhile is refused, and so is one that finds other versions than `expected`. `same_rows` says that
+        what comes and what goes have the same rows.
         """
+        self._check_there(add)
+        self._place.flush([file.path for file in add])
+        may_be_repeated = not remove and (not transactions or bool(expected))
+        actions = [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)]
+        for is_last in (*[not may_be_repeated] * _ATTEMPTS, True):
+            self._check_versions(expected)
+            with self._told("change"):
+                if self._has_committed(actions, transactions, is_last=is_last):
+                    return
+            del self._opened
+
+    def _has_committed(self, actions: Sequence[Any], transactions: Mapping[str, int], *, is_last: bool) -> bool:
+        """Return whether it was possible. Programs that create a table at once disturb each other's first versions."""
+        from deltalake.exceptions import CommitFailedError
         from deltalake.transaction import CommitProperties, Transaction
 
         known = [Transaction(application, version) for application, version in transactions.items()]
-        with self._told("change"):
-            table = self._opened or self._created()
+        table = self._opened
+        before = -1 if table is None else table.version()
+        try:
+            table = table or self._created()
             schema = self._widened(table)
-            table.create_write_transaction(
-                [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)],
-                "append",
-                schema,
-                _PARTITIONED_BY,
-                commit_properties=CommitProperties(app_transactions=known or None),
+            properties = CommitProperties(app_transactions=known or None)
+            table.create_write_transaction([*actions], "append", schema, _PARTITIONED_BY, commit_properties=properties)
+        except CommitFailedError:
+            if is_last or before >= _FIRST_VERSIONS:
+                raise
+            return False
+        table.update_incremental()
+        # delta-rs leaves it to the kernel when a version is on the disk. Versions of others are among these.
+        versions = range(before + 1, table.version() + 1)
+        self._place.flush([f"{self._root}/_delta_log/{version:020}.json" for version in versions])
+        return True
+
+    def _check_versions(self, expected: Mapping[str, int | None]) -> None:
+        if any(self.version_of(application) != version for application, version in expected.items()):
+            message = (
+                f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
+                "command again"
             )
-            table.update_incremental()
-            self._flush(table.version())
+            raise StorageError(message)
 
     def vacuum(self) -> None:
-        """Files go that are not in the table, and have not been for a day."""
+        """Delete files that are not in the table, and have not been for a day."""
         if self._opened is None:
             return
         with self._told("clean"):
@@ -116,14 +147,14 @@ class DeltaLog:
         if self._place.info(f"{self._root}/_delta_log").type != FileType.Directory:
             return None
         with self._told("read"):
-            if not DeltaTable.is_deltatable(self._root):  # it was killed before it had a first version
+            if not DeltaTable.is_deltatable(self._address, self._place.options):  # killed before its first version
                 return None
-            table = DeltaTable(self._root)
+            table = DeltaTable(self._address, storage_options=self._place.options)
             wanted = table.protocol().min_reader_version
         if wanted > 1:
             message = (
-                f"another program added features to the table {self._root} (Delta reader version {wanted}), which this "
-                "one does not support; remove them with ALTER TABLE … DROP FEATURE"
+                f"another program added features to the table {self._address} (Delta reader version {wanted}), which "
+                "this one does not support; remove them with ALTER TABLE … DROP FEATURE"
             )
             raise StorageError(message)
         return table
@@ -133,20 +164,20 @@ class DeltaLog:
 
         self._place.make(self._root)
         return DeltaTable.create(
-            self._root,
+            self._address,
             self._schema(),
             mode="ignore",
             partition_by=_PARTITIONED_BY,
             name=self._table.name,
             description=self._table.about,
             configuration=_PROPERTIES,
+            storage_options=self._place.options,
         )
 
     def _schema(self) -> Schema:
         from deltalake import Schema
 
-        partitions = [pa.field("date", pa.date32()), pa.field("batch", pa.string())]
-        return Schema.from_arrow(pa.schema([*self._table.arrow(), *partitions]))
+        return Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
 
     def _widened(self, table: DeltaTable) -> Schema:
         """The schema of the table, after it got the columns that an older version of this tool did not know."""
@@ -157,28 +188,28 @@ class DeltaLog:
             table.update_incremental()
         return table.schema()
 
-    def _additions(self, files: Sequence[DataFile], *, same_rows: bool) -> Iterator[Any]:
+    def _additions(self, files: Sequence[NewFile], *, same_rows: bool) -> Iterator[Any]:
         from deltalake.transaction import AddAction
 
         for file in files:
-            values = {"date": file.date, "batch": file.batch}
             stats = json.dumps({"numRecords": file.rows})
-            yield AddAction(self._name(file), file.bytes, values, _now_ms(), not same_rows, stats)
+            yield AddAction(self._name(file.path), file.bytes, {"date": file.date}, _now_ms(), not same_rows, stats)
 
     def _removals(self, files: Sequence[DataFile], *, same_rows: bool) -> Iterator[Any]:
         from deltalake.transaction import RemoveAction
 
         for file in files:
-            values: dict[str, str | None] = {"date": file.date, "batch": file.batch}
-            yield RemoveAction(self._name(file), not same_rows, _now_ms(), file.bytes, values)
+            values: dict[str, str | None] = {"date": file.date}
+            yield RemoveAction(self._name(file.path), not same_rows, _now_ms(), file.bytes, values)
 
-    def _name(self, file: DataFile) -> str:
-        return file.path.removeprefix(f"{self._root}/")
+    def _check_there(self, files: Sequence[NewFile]) -> None:
+        for info in self._place.infos([file.path for file in files]) if files else ():
+            if info.type != FileType.File:
+                message = f"{info.path} was deleted before it became part of its table; run the command again"
+                raise StorageError(message)
 
-    def _flush(self, version: int) -> None:
-        # Spark forgets the batch when we return, and delta-rs leaves it to the kernel when a version is on the disk.
-        flush(f"{self._root}/_delta_log/{version:020}.json")
-        flush(f"{self._root}/_delta_log")
+    def _name(self, path: str) -> str:
+        return path.removeprefix(f"{self._root}/")
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -187,7 +218,7 @@ class DeltaLog:
         try:
             yield
         except (DeltaError, OSError, ValueError) as error:
-            message = f"cannot {what} the table {self._root}: {next_step(error)}"
+            message = f"cannot {what} the table {self._address}: {next_step(error)}"
             raise StorageError(message) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -20,11 +21,14 @@ _NEXT_STEPS: Final = {
     errno.ENOTDIR: "a part of the path is a file; name another directory",
     errno.ENAMETOOLONG: "the name is too long; name another directory",
 }
+# Object stores answer in XML, and their library colours the steps of an error.
+_MARKS: Final = re.compile(r"\x1b\[[0-9;]*m|↳|<\?xml[^>]*\?>")
+_MESSAGE: Final = re.compile(r"<Message>(.*?)</Message>", re.DOTALL)
 
 
 @contextmanager
 def told(what: str, where: str) -> Iterator[None]:
-    """An error of a file system inside becomes a StorageError: `what` was not possible in `where`."""
+    """Turn an error of a file system inside into a StorageError: `what` was not possible in `where`."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
@@ -33,7 +37,13 @@ def told(what: str, where: str) -> Iterator[None]:
 
 
 def next_step(error: Exception) -> str:
-    """What happened and what helps, without a full stop at the end."""
+    """Return what happened and what helps, without a full stop at the end."""
     number = getattr(error, "errno", None)
     known = _NEXT_STEPS.get(number) if number is not None else None
-    return known or (" ".join(str(error).split()).rstrip(".") or type(error).__name__)
+    return known or _plain(str(error)) or type(error).__name__
+
+
+def _plain(text: str) -> str:
+    said = _MESSAGE.search(text)
+    steps = _MARKS.sub(" ", text).partition("<Error>")[0]
+    return " ".join(f"{steps} {said[1] if said else ''}".split()).rstrip(".")

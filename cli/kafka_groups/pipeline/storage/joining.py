@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,6 +10,7 @@ import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.layout import COMPACTED, KEPT, DataFile, NewFile, new_file_name
 from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import Table
 
@@ -20,30 +19,20 @@ _ROWS_AT_ONCE: Final = 2_000_000
 _ROWS_A_GROUP: Final = 131_072
 
 
-@dataclass(frozen=True, slots=True)
-class SmallFile:
-    """A file that may be joined with others of its date."""
-
-    path: str
-    batch: str
-    bytes: int
-    rows: int
-
-
 def count_rows(place: Place, path: str) -> int:
-    """The rows of a Parquet file, from its footer."""
+    """Return the rows of a Parquet file, from its footer."""
     with told("read the tables", path):
         return int(pq.read_metadata(path, filesystem=place.fs).num_rows)
 
 
-def is_small(file: SmallFile, target_bytes: int) -> bool:
-    """Whether two of them make less than a large one."""
+def is_small(file: DataFile, target_bytes: int) -> bool:
+    """Return whether two of them make less than a large one."""
     return file.bytes * 2 <= target_bytes and file.rows * 2 <= _ROWS_AT_ONCE
 
 
-def pack(files: Sequence[SmallFile], target_bytes: int) -> Iterator[list[SmallFile]]:
-    """Files that together make one of the size; what finds no other to join is left out."""
-    pile: list[SmallFile] = []
+def pack(files: Sequence[DataFile], target_bytes: int) -> Iterator[list[DataFile]]:
+    """Yield files that together make one of the size; what finds no other to join is left out."""
+    pile: list[DataFile] = []
     bytes_ = rows = 0
     for file in files:
         if pile and (bytes_ + file.bytes > target_bytes or rows + file.rows > _ROWS_AT_ONCE):
@@ -59,40 +48,39 @@ def pack(files: Sequence[SmallFile], target_bytes: int) -> Iterator[list[SmallFi
 def join(
     place: Place,
     table: Table,
-    pile: Sequence[SmallFile],
-    directory: str,
+    date: str,
+    pile: Sequence[DataFile],
     is_read: Callable[[], None] = lambda: None,
-) -> str:
-    """Writes the rows of the files as one, sorted by the table's identity, and returns its path.
+) -> NewFile:
+    """Write the rows of the files, all of one date, as one file, sorted by the table's identity, and return it.
 
     Columns that this version does not know are kept; those that older files lack are null. `is_read` is called after
     each file that was read.
     """
-    path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
     parts = [_open(place, file.path) for file in pile]
-    with told("join files", path):
+    with told("join files", place.into):
         rows = _in_order(table, [_read(part, is_read) for part in parts])
         for part in parts:
             part.close(force=True)
-        _write(place, rows, path)
-    expected, written = sum(file.rows for file in pile), count_rows(place, path)
+        found = _write(place, table, date, COMPACTED, rows)
+    expected, written = sum(file.rows for file in pile), count_rows(place, found.path)
     if written != expected:
-        message = f"joining {expected} rows in {directory} gave {written}, so nothing was replaced; please report a bug"
+        place.forget(found.path)
+        message = (
+            f"joining {expected} rows in {place.into} gave {written}, so nothing was replaced; please report a bug"
+        )
         raise StorageError(message)
-    return path
+    return found
 
 
 def pick(
-    place: Place, table: Table, paths: Sequence[str], mask: Callable[[pa.Table], Sequence[bool]], directory: str
-) -> str | None:
-    """Writes those rows that the mask keeps as one file, sorted as `join` does it; None if it keeps none."""
-    path = f"{directory}/part-{uuid.uuid4().hex}.parquet"
-    with told("join files", path):
+    place: Place, table: Table, date: str, paths: Sequence[str], mask: Callable[[pa.Table], Sequence[bool]]
+) -> NewFile | None:
+    """Write those rows that the mask keeps as one file, sorted as `join` does it; None if it keeps none."""
+    with told("join files", place.into):
         # One after the other: a date may be larger than memory, what is kept of it is not.
         rows = _in_order(table, [_masked(place, each, mask) for each in paths])
-        if rows.num_rows:
-            _write(place, rows, path)
-    return path if rows.num_rows else None
+        return _write(place, table, date, KEPT, rows) if rows.num_rows else None
 
 
 def _open(place: Place, path: str) -> pq.ParquetFile:
@@ -106,20 +94,27 @@ def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
     return rows
 
 
-def _write(place: Place, rows: pa.Table, path: str) -> None:
+def _write(place: Place, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
+    path = place.join(new_file_name(table.name, date, batch))
+    place.make(path.rpartition("/")[0])
     numbers = [
         field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
     ]
-    pq.write_table(
-        rows,
-        path,
-        filesystem=place.fs,
-        compression="zstd",
-        row_group_size=_ROWS_A_GROUP,
-        use_dictionary=[field.name for field in rows.schema if pa.types.is_string(field.type)],
-        column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-    )
+    try:
+        pq.write_table(
+            rows,
+            path,
+            filesystem=place.fs,
+            compression="zstd",
+            row_group_size=_ROWS_A_GROUP,
+            use_dictionary=[field.name for field in rows.schema if pa.types.is_string(field.type)],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        )
+    except BaseException:
+        place.forget(path)
+        raise
+    return NewFile(table.name, date, path, rows.num_rows, place.info(path).size)
 
 
 def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:

@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,21 +16,25 @@ from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.places import Place
 
 LOCKS: Final = ".locks"
-_PAUSE_S: Final = 0.02
 
 
 @contextmanager
-def hold(place: Place, name: str, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of this name, which the kernel releases when the process dies.
+def hold(place: Place, name: str) -> Iterator[None]:
+    """Hold the lock of this name, which the kernel releases when the process dies; object stores have none.
 
-    StorageError that says who has it, if it is not free within `wait_s` seconds.
+    StorageError that says who has it.
     """
+    if not place.is_local:
+        yield
+        return
     place.make(place.join(LOCKS))
     path = place.join(LOCKS, f"{name}.json")
     with told("lock", path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _wait(lambda: _locked(handle), place, path, name, wait_s)
+        if not _locked(handle):
+            message = f"{place.into} is locked ({name}) by {_holder(place, path)}; wait for it, or end it"
+            raise StorageError(message)
         with told("write", path):
             os.ftruncate(handle, 0)
             os.pwrite(handle, _owner().encode(), 0)
@@ -41,15 +44,6 @@ def hold(place: Place, name: str, *, wait_s: float = 0.0) -> Iterator[None]:
             os.ftruncate(handle, 0)
     finally:
         os.close(handle)
-
-
-def _wait(take: Any, place: Place, path: str, name: str, wait_s: float) -> None:
-    until = time.monotonic() + wait_s
-    while not take():
-        if time.monotonic() >= until:
-            message = f"{place.into} is locked ({name}) by {_holder(place, path)}; wait for it, or end it"
-            raise StorageError(message)
-        time.sleep(_PAUSE_S)
 
 
 def _locked(handle: int) -> bool:

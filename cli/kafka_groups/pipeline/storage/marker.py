@@ -18,7 +18,6 @@ from kafka_groups.pipeline.tables import SCHEMA_VERSION
 
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
-_TABLE_FORMAT: Final = "delta"
 
 
 def check_marker(place: Place, *, create: bool) -> None:
@@ -50,7 +49,7 @@ def write_marker(place: Place) -> None:
 
 
 def is_new(place: Place) -> bool:
-    """Whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
+    """Return whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
     kind = place.info(place.root).type
     if kind != FileType.Directory:
         return bool(kind == FileType.NotFound)
@@ -61,7 +60,6 @@ def _content() -> dict[str, Any]:
     return {
         "what": _WHAT,
         "schema_version": SCHEMA_VERSION,
-        "table_format": _TABLE_FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "made_by": f"kafka-groups {__version__}",
     }
@@ -71,7 +69,7 @@ def _check(place: Place, text: str) -> None:
     try:
         content = json.loads(text)
         ours = content["what"] == _WHAT
-        version, found = _version(content["schema_version"]), str(content["table_format"])
+        version = _version(content["schema_version"])
     except (ValueError, KeyError, TypeError) as error:
         message = f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
         raise StorageError(message) from error
@@ -85,9 +83,9 @@ def _check(place: Place, text: str) -> None:
             "newer one"
         )
         raise StorageError(message)
-    if found != _TABLE_FORMAT:
+    if version < SCHEMA_VERSION:
         message = (
-            f"the tables in {place.into} are of an older layout (format {found!r}), which this version does not read; "
+            f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
             "name a new directory, and run ingest, backfill and build again"
         )
         raise StorageError(message)
@@ -120,7 +118,7 @@ def _others(place: Place) -> list[str]:
 
 def _check_permission(place: Place) -> None:
     # What is not there yet is made, and the attempt tells.
-    if not os.path.isdir(place.root):
+    if not place.is_local or not os.path.isdir(place.root):
         return
     with told("write", place.into):
         disk = os.statvfs(place.root)

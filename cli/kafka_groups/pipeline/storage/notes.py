@@ -14,7 +14,7 @@ RETENTION: Final = "retention"  # {"first_date": …}: what is older was removed
 
 
 def read_note(place: Place, name: str, *, helps: str = "delete it, and run the command again") -> dict[str, Any]:
-    """What was saved under the name; empty if nothing was. StorageError, with what `helps`, if it is no JSON object."""
+    """Return what was saved under the name; empty if nothing was. StorageError, with what `helps`, if it is damaged."""
     path = _path(place, name)
     text = place.read_text(path)
     try:
@@ -25,7 +25,7 @@ def read_note(place: Place, name: str, *, helps: str = "delete it, and run the c
 
 
 def save_note(place: Place, name: str, content: dict[str, Any]) -> None:
-    """Saves it; a reader sees the old one or the new one, whole."""
+    """Save it; a reader sees the old one or the new one, whole."""
     place.make(place.join(NOTES))
     place.write_text(_path(place, name), json.dumps(content) + "\n")
 

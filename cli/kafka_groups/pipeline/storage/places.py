@@ -1,57 +1,80 @@
-"""A directory of this machine: the few things that storage does with files."""
+"""Where tables are: a directory of this machine or of an object store, and the few things done with its files."""
 
 from __future__ import annotations
 
 import os
 import re
 import uuid
+from functools import cache
+from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from pyarrow.fs import FileInfo, FileSelector, FileType, LocalFileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem, PyFileSystem
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.failing import told
 
 _LISTINGS: Final = 10
+_BUFFER: Final = 65_536
 _THIS_MACHINE: Final = ("", "localhost")
+# s3 runs in the tests; abfss and gs take the same path.
+_OBJECT_STORES: Final = ("s3", "abfss", "gs")
+# Two writers of one version of a table: the store refuses the second. Waits end within what a user waits for.
+_STORE_OPTIONS: Final = {
+    "aws_conditional_put": "etag",
+    "connect_timeout": "10s",
+    "timeout": "120s",
+    "max_retries": "5",
+    "retry_timeout": "60s",
+}
 
 
 class Place:
-    """A root directory, and the path or URI that named it. Paths are absolute; all methods raise StorageError only."""
+    """A directory, and the path or URI that named it. Paths are as `fs` takes them; methods raise StorageError only."""
 
-    def __init__(self, into: str, root: str) -> None:
+    def __init__(self, into: str, store: str, root: str) -> None:
         self.into = into
         self.root = root
-        self.fs: Any = LocalFileSystem()
+        self._store = store
+        self.fs: Any = _file_system(store)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine, or mounted on it."""
+        return not self._store
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What delta-rs needs to know of the store; credentials are in the environment."""
+        return {} if self.is_local else dict(_STORE_OPTIONS)
 
     def join(self, *names: str) -> str:
-        """A path below the root."""
+        """Return a path below the root."""
         return "/".join((self.root, *names))
 
-    def spark(self, path: str) -> str:
-        """Return the path as Spark takes it."""
-        return f"file://{path}"
+    def address(self, path: str) -> str:
+        """Return the path as other programs and other machines take it: a path, or a URI of a store."""
+        return path if self.is_local else f"{self._store}/{path}"
 
     def info(self, path: str) -> FileInfo:
-        """What is there; its type is NotFound if nothing is."""
-        with told("read the file status", path):
-            return self.fs.get_file_info([path])[0]
+        """Return what is there; its type is NotFound if nothing is."""
+        return self.infos([path])[0]
 
     def infos(self, paths: list[str]) -> list[FileInfo]:
-        """What is at each of the paths."""
+        """Return what is at each of the paths."""
         with told("read the file status", self.into):
             found: list[FileInfo] = self.fs.get_file_info(paths)
             return found
 
-    def children(self, path: str, *, recursive: bool = False) -> list[FileInfo]:
-        """What the directory holds, by name; nothing if it is not there."""
-        with told("list the files", path):
-            found = self._listed(FileSelector(path, allow_not_found=True, recursive=recursive))
+    def children(self, path: str) -> list[FileInfo]:
+        """Return what the directory holds, by name; nothing if it is not there."""
+        with told("list the files", self.into):
+            found = self._listed(FileSelector(path, allow_not_found=True))
             return sorted(found, key=lambda info: str(info.path))
 
     def read_text(self, path: str) -> str | None:
-        """The text of a small file; None if it is not there. StorageError, too, if it is no UTF-8."""
+        """Return the text of a small file; None if it is not there. StorageError, too, if it is no UTF-8."""
         if self.info(path).type != FileType.File:
             return None
         with told("read", path), self.fs.open_input_stream(path) as stream:
@@ -63,34 +86,54 @@ class Place:
             raise StorageError(message) from error
 
     def write_text(self, path: str, text: str) -> None:
-        """Writes a small file whole: a reader sees the old text or the new one."""
-        draft = f"{path}.{uuid.uuid4().hex[:8]}.tmp"
+        """Write a small file whole: a reader sees the old text or the new one."""
         with told("write", path):
+            if not self.is_local:  # an object appears when it is whole
+                self._write(path, text)
+                return
+            draft = f"{path}.{uuid.uuid4().hex[:8]}.tmp"
             try:
-                with self.fs.open_output_stream(draft) as stream:
-                    stream.write(text.encode())
+                self._write(draft, text)
                 flush(draft)
                 self.fs.move(draft, path)
             except OSError:
-                self._forget(draft)
+                self.forget(draft)
                 raise
 
     def make(self, path: str) -> None:
-        """Makes a directory and those above it."""
-        with told("create a directory", path):
-            self.fs.create_dir(path, recursive=True)
+        """Make a directory and those above it; object stores have none."""
+        if self.is_local:
+            with told("create a directory", path):
+                self.fs.create_dir(path, recursive=True)
 
-    def move_file(self, source: str, target: str) -> None:
-        """A file gets a new name."""
-        with told("move a file", target):
-            flush(source)
-            self.fs.move(source, target)
+    def flush(self, paths: list[str]) -> None:
+        """Wait until files are on the disk, with the names of their directories up to the root.
 
-    def delete(self, path: str) -> None:
-        """Removes a directory with all that it holds; nothing happens if it is not there."""
-        with told("delete", path):
-            if self.fs.get_file_info([path])[0].type == FileType.Directory:
-                self.fs.delete_dir(path)
+        They are touched first: no cleaning may take one that waited long for its commit for a leftover.
+        """
+        if not self.is_local:
+            return
+        directories = set[str]()
+        with told("write", self.into):
+            for path in paths:
+                os.utime(path)
+                flush(path)
+                above = map(str, PurePath(path).parents)
+                directories |= {each for each in above if len(each) >= len(self.root)}
+            for directory in directories:
+                flush(directory)
+
+    def forget(self, path: str) -> None:
+        """Delete a file that is in no table; one that cannot be deleted stays."""
+        try:
+            self.fs.delete_file(path)
+        except OSError:
+            return
+
+    def _write(self, path: str, text: str) -> None:
+        # Without a buffer of Arrow's own, delta-rs is handed something that it does not take for bytes.
+        with self.fs.open_output_stream(path, buffer_size=_BUFFER) as stream:
+            stream.write(text.encode())
 
     def _listed(self, wanted: FileSelector) -> list[FileInfo]:
         # A directory below may change places while it is listed: then all is listed once more.
@@ -100,12 +143,6 @@ class Place:
             except FileNotFoundError:
                 continue
         return list(self.fs.get_file_info(wanted))
-
-    def _forget(self, path: str) -> None:
-        try:
-            self.fs.delete_file(path)
-        except OSError:
-            return
 
 
 def flush(path: str) -> None:
@@ -118,17 +155,52 @@ def flush(path: str) -> None:
 
 
 def open_place(into: str) -> Place:
-    """Return the place that a path or a file URI names; nothing is looked at yet. StorageError for other addresses."""
+    """Return the place that a path or a URI names; nothing is looked at yet. StorageError for other addresses."""
     if re.search(r"[\[\]{}*?\\]", into):
         message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
         raise StorageError(message)
     if re.match("file:(?!//)", into):
         message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
         raise StorageError(message)
-    if "://" in into and not into.startswith("file://"):
-        message = f"{into} is not on a local or mounted file system, where tables have to be; name a directory"
+    if "://" not in into:
+        return Place(into, "", os.path.abspath(into).rstrip("/") or "/")
+    scheme, _, rest = into.partition("://")
+    if scheme == "file":
+        return Place(into, "", _local_path(into).rstrip("/") or "/")
+    bucket, _, path = rest.partition("/")
+    if scheme not in _OBJECT_STORES or not bucket or not path.strip("/"):
+        stores = ", ".join(f"{each}://" for each in _OBJECT_STORES)
+        message = f"{into} is no address of tables; name a directory, or a bucket and a path in it ({stores})"
         raise StorageError(message)
-    return Place(into, (_local_path(into) if "://" in into else os.path.abspath(into)).rstrip("/") or "/")
+    if re.search("[#%]|//", rest):
+        message = f"{into} has #, % or // in its path, which URIs give a meaning of their own; name another path"
+        raise StorageError(message)
+    return Place(into, f"{scheme}://{bucket}", path.strip("/"))
+
+
+def open_file(address: str) -> Any:
+    """Return an open file of `Place.address`, with its file system's errors."""
+    store, path = _split(address)
+    return _file_system(store).open_input_file(path)
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Return the store, "" for this machine, and the path in it."""
+    if "://" not in address:
+        return "", address
+    scheme, _, rest = address.partition("://")
+    bucket, _, path = rest.partition("/")
+    return f"{scheme}://{bucket}", path
+
+
+@cache
+def _file_system(store: str) -> FileSystem:
+    if not store:
+        return LocalFileSystem()
+    from deltalake.fs import DeltaStorageHandler
+
+    # The library that writes the tables' logs reads and writes their files: one kind of credentials for both.
+    return PyFileSystem(DeltaStorageHandler(store, dict(_STORE_OPTIONS)))
 
 
 def _local_path(uri: str) -> str:

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.parquet as pq
+
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage import publishing
-from kafka_groups.pipeline.storage.data_file import DataFile
-from kafka_groups.pipeline.storage.delta_tables import DeltaTables
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.file_writer import FileWriter
+from kafka_groups.pipeline.storage.frames import read_frame
 from kafka_groups.pipeline.storage.joining import pick
-from kafka_groups.pipeline.storage.layout import BUILD, KEPT, BatchDirectory, checked_name, new_staging
+from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile, checked_name
 from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.marker import check_marker, is_new, write_marker
 from kafka_groups.pipeline.storage.notes import read_note, save_note
 from kafka_groups.pipeline.storage.places import Place, open_place
-from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
-from kafka_groups.pipeline.tables import TABLES, Table
+from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_FACTS: Final = frozenset(table.name for table in TABLES.values() if not table.derived)
+Versions = Mapping[str, int | None]  # by application
+_NONE: Final[Mapping[str, int]] = MappingProxyType({})
+_NOTHING_EXPECTED: Final[Mapping[str, Versions]] = MappingProxyType({})
 
 
 def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Return the tables in a directory: a path, or a file URI. StorageError unless `check_storage` finds it sound.
+    """Return the tables in a directory: a path, or a URI. StorageError unless `check_storage` finds it sound.
 
     With `create` a directory that is not there, or is empty, is made one of tables.
     """
@@ -46,130 +50,174 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     """
     place = open_place(into)
     check_marker(place, create=create)
-    return Storage(place, DeltaTables(place))
+    return Storage(place)
 
 
 class Storage:
-    """All tables of a directory, which may hold several clusters. Methods raise StorageError and leave tables whole."""
+    """All tables of a directory, which may hold several clusters. Dates are YYYY-MM-DD.
 
-    def __init__(self, place: Place, tables: DeltaTables) -> None:
+    Files are written where they will stay, and become part of a table, at once, by a commit. What a killed process
+    wrote and did not commit is in no table, and goes a day later. Methods raise StorageError and leave tables whole.
+    """
+
+    def __init__(self, place: Place) -> None:
         self.place = place
-        self.tables = tables
         self.into = place.into
         self._is_made = False
 
     def make(self) -> None:
-        """Makes the directory if it is new, once; to be called before anything is written."""
+        """Make the directory if it is new, once; to be called before anything is written."""
         if not self._is_made:
             write_marker(self.place)
         self._is_made = True
 
-    def stage(self) -> str:
-        """Make a new, hidden directory for one attempt to write, and return its path."""
+    def writer(self, batch: str) -> FileWriter:
+        """Return a writer of files, which become rows of their tables by `append` or `replace`."""
         if is_new(self.place):  # somebody took it away: what is written into another one would be nobody's
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
             )
             raise StorageError(message)
-        return new_staging(self.place)
+        return FileWriter(self.place, batch)
 
-    def publish(self, batch: str, files: Sequence[StagedFile]) -> None:
-        """Afterwards the batch holds exactly these files, in all tables of facts, whatever it held before."""
-        self._publish(batch, files, _FACTS)
-
-    def extend(
-        self, batch: str, files: Sequence[StagedFile], transactions: Mapping[str, int], *, tables: Sequence[str]
+    def append(
+        self,
+        files: Sequence[NewFile],
+        transactions: Mapping[str, int] = _NONE,
+        *,
+        expected: Mapping[str, Versions] = _NOTHING_EXPECTED,
+        tables: Sequence[Table] = (),
     ) -> None:
-        """Add a batch to these tables, with the transactions in a commit of each."""
-        self.tables.extend(checked_name(batch), files, transactions, tables=tables)
+        """Add files to their tables, with a commit for each, first for `tables` in this order.
 
-    def append(self, table: Table, batch: str, rows: pa.Table) -> None:
-        """Afterwards the batch holds exactly these rows in this table; what it holds in others stays."""
-        stage = self.stage()
-        try:
-            writer = StagedWriter(stage)
-            for part in rows.to_batches():
-                writer.write(table, part)
-            self._publish(batch, writer.close(), {table.name})
-        finally:
-            self.place.delete(stage)
+        Each of `tables` gets the transactions, with or without files. A commit is refused if its table has other
+        versions than `expected` of it.
+        """
+        given: dict[str, list[NewFile]] = {table.name: [] for table in tables}
+        for file in files:
+            given.setdefault(file.table, []).append(file)
+        for table, new in given.items():
+            if new or transactions:
+                self._log(STORED[table]).commit(add=new, transactions=transactions, expected=expected.get(table, {}))
+
+    def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
+        """Return the versions of the applications that have committed transactions of the table."""
+        log = self._log(table)
+        found = ((each, log.version_of(each)) for each in applications)
+        return {each: version for each, version in found if version is not None}
+
+    def replace(
+        self,
+        table: Table,
+        dates: Collection[str],
+        files: Sequence[NewFile],
+        transactions: Mapping[str, int] = _NONE,
+        expected: Versions = _NONE,
+    ) -> bool:
+        """Put those of the files that are of this table and of these dates in place of all that the dates hold.
+
+        All dates change in one commit, as `append` makes it; one without a file has no rows afterwards. Returns whether
+        there was anything to replace, or to put there.
+        """
+        log = self._log(table)
+        old = [file for file in log.files if file.date in dates]
+        new = [file for file in files if file.table == table.name and file.date in dates]
+        if old or new:
+            log.commit(add=new, remove=old, transactions=transactions, expected=expected)
+        return bool(old or new)
+
+    def swap(self, table: Table, gone: Collection[str], new: Sequence[NewFile]) -> bool:
+        """Put new files in place of those of these paths, in one commit, which says that no row changes.
+
+        Returns False, and does nothing, if one of them is gone already.
+        """
+        log = self._log(table)
+        old = [file for file in log.files if file.path in gone]
+        if len(old) < len(gone):
+            self.discard(new)
+            return False
+        log.commit(add=new, remove=old, same_rows=True)
+        return True
+
+    def keep_rows(
+        self, table: Table, date: str, files: Sequence[DataFile], mask: Callable[[pa.Table], Sequence[bool]]
+    ) -> None:
+        """Keep of those files of a date only the rows that the mask keeps, in the batch KEPT."""
+        left = pick(self.place, table, date, [file.path for file in files], mask)
+        self._log(table).commit(add=[] if left is None else [left], remove=files)
+
+    def remove(self, table: Table, dates: Collection[str]) -> None:
+        """Remove those dates in one commit; the files follow a day later."""
+        log = self._log(table)
+        if old := [file for file in log.files if file.date in dates]:
+            log.commit(remove=old)
+
+    def remove_lost_samples(self, before: str) -> None:
+        """Remove the rows of samples that were never finished, of batches whose names are less than `before`."""
+        for table in STORED.values():
+            if table == SAMPLE_RUNS:
+                continue
+            log = self._log(table)
+            whole = {file.path for file in self._whole(log.files)}
+            if old := [file for file in log.files if file.path not in whole and file.batch < before]:
+                log.commit(remove=old)
+
+    def discard(self, files: Sequence[NewFile]) -> None:
+        """Delete new files that no commit has made part of a table."""
+        for file in files:
+            self.place.forget(file.path)
+
+    def vacuum(self) -> None:
+        """Delete what left the tables a day ago or was never committed."""
+        for table in STORED.values():
+            self._log(table).vacuum()
+
+    def dates(self, table: Table) -> list[str]:
+        """Return the dates that the table has rows of."""
+        return sorted({file.date for file in self.files(table)})
+
+    def files(self, table: Table, dates: Collection[str] | None = None) -> list[DataFile]:
+        """Return the files of the newest version, by date; those of a sample that was not finished are left out."""
+        found = [file for file in self._log(table).files if dates is None or file.date in dates]
+        return found if table == SAMPLE_RUNS else self._whole(found)
+
+    def rows(self, table: Table, dates: Collection[str] | None = None) -> int:
+        """Return how many rows the table has of those dates, or of all, as its log says. Needs no Spark."""
+        return sum(file.rows for file in self.files(table, dates))
 
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
-        """Documented columns, then date and batch; no rows if there are none."""
-        return self.tables.read(spark, table)
+        """Return the documented columns, then date, of the newest version; later commits do not disturb it."""
+        return read_frame(spark, self.place, table, self.files(table))
 
-    def replace_files(self, table: Table, dates: Sequence[dt.date], files: Sequence[StagedFile]) -> None:
-        """Replace those dates of a derived table by their staged files; a date without one has no rows afterwards.
-
-        All dates change in one step.
-        """
-        wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
-        for file in files:
-            if file.table == table.name and file.date in wanted:
-                wanted[file.date].append(file.path)
-        with self.changing():
-            self.tables.replace(table.name, wanted, batch=BUILD)
-
-    def thin_date(
-        self, table: Table, date: str, files: Sequence[DataFile], mask: Callable[[pa.Table], Sequence[bool]]
-    ) -> bool:
-        """Of those files of a date only the rows are left that the mask keeps, in the batch KEPT; no rows, no date.
-
-        False, and nothing done, if the date has other files by then.
-        """
-        staging = new_staging(self.place)
-        try:
-            left = pick(self.place, table, [file.path for file in files], mask, staging)
-            with self.changing():
-                if {file.path for file in self.tables.files(table.name, [date])} != {file.path for file in files}:
-                    return False
-                if left is None:
-                    self.tables.remove(table.name, [date])
-                else:
-                    self.tables.replace(table.name, {date: [left]}, batch=KEPT)
-            return True
-        finally:
-            self.place.delete(staging)
-
-    def batches(self, table: Table) -> list[BatchDirectory]:
-        """All that the table has, by date and batch."""
-        found: dict[tuple[str, str], list[DataFile]] = {}
-        for file in self.tables.files(table.name):
-            found.setdefault((file.date, file.batch), []).append(file)
-        return [
-            BatchDirectory(*key, len(files), sum(file.bytes for file in files)) for key, files in sorted(found.items())
-        ]
-
-    def files(self, table: Table) -> list[str]:
-        """Return the paths of the Parquet files that are the table."""
-        return [file.path for file in self.tables.files(table.name)]
-
-    def rows(self, table: Table, dates: Collection[dt.date] | None = None) -> int:
-        """Return how many rows the table has of those dates, or of all, as its log says. Needs no Spark."""
-        wanted = None if dates is None else {day.isoformat() for day in dates}
-        return sum(file.rows for file in self.tables.files(table.name, wanted))
-
-    def lock(self, name: str, *, wait_s: float = 0.0) -> AbstractContextManager[None]:
-        """Nobody else holds this lock meanwhile; StorageError that says who does, after `wait_s` seconds."""
-        return hold(self.place, checked_name(name), wait_s=wait_s)
-
-    def changing(self) -> AbstractContextManager[None]:
-        """The lock of those who change directories, held for moments."""
-        return self.lock(publishing.CHANGING, wait_s=publishing.CHANGING_WAIT_S)
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
+        return hold(self.place, checked_name(name))
 
     def note(self, name: str) -> dict[str, Any]:
-        """A small state that was saved; empty if none was. StorageError if it cannot be understood."""
+        """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
         return read_note(self.place, name)
 
     def save_note(self, name: str, content: dict[str, Any]) -> None:
-        """Saves a small state; a reader sees the old one or the new one, whole."""
+        """Save a small state; a reader sees the old one or the new one, whole."""
         save_note(self.place, name, content)
 
-    def clean_staging(self, older_than_s: float) -> None:
-        """Deletes what attempts left that did nothing for so many seconds."""
-        publishing.clean_staging(self.place, older_than_s)
+    def _log(self, table: Table) -> DeltaLog:
+        return DeltaLog(self.place, table)
 
-    def _publish(self, batch: str, files: Sequence[StagedFile], tables: Collection[str]) -> None:
-        with self.changing():
-            self.tables.publish(checked_name(batch), files, tables)
+    def _whole(self, files: list[DataFile]) -> list[DataFile]:
+        """Return the files without those of samples that have no row in the table of samples."""
+        samples = {file.batch for file in files if file.batch.startswith(SAMPLE)}
+        if not samples:
+            return files
+        runs = self._log(SAMPLE_RUNS).files
+        lost = samples - {file.batch for file in runs}
+        for file in runs:
+            if lost and not file.batch.startswith(SAMPLE):  # rows of several samples, which compaction joined
+                lost -= self._samples_in(file)
+        return [file for file in files if file.batch not in lost]
+
+    def _samples_in(self, file: DataFile) -> set[str]:
+        with told("read the tables", file.path):
+            rows = pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])
+            return set(rows["sample"].to_pylist())

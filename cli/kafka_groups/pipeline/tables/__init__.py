@@ -1,7 +1,7 @@
 """The tables of the pipeline: every column with its type and what it promises. This module is their documentation.
 
 All times are UTC; `*_ms` are milliseconds; rates are records a second. Every table is partitioned by `date` (UTC, of
-the time that its `dated_by` names) and `batch` (which run wrote it), which stand in directory names.
+the time that its `dated_by` names).
 `SCHEMA_VERSION` goes up when a column changes its meaning or goes away; columns may be added without.
 """
 
@@ -16,6 +16,7 @@ from kafka_groups.pipeline.tables.facts import (
     OFFSET_COMMITS,
     OFFSETS_TOPIC,
     PARTITION_OFFSETS,
+    SAMPLE_RUNS,
     UNKNOWN_RECORDS,
 )
 from kafka_groups.pipeline.tables.shape import Column, Table, spell_type
@@ -33,6 +34,7 @@ __all__ = [
     "PARTITION_OFFSETS",
     "PARTITION_STATE",
     "REBALANCES",
+    "SAMPLE_RUNS",
     "SCHEMA_VERSION",
     "STATES",
     "STORED",
@@ -44,7 +46,7 @@ __all__ = [
     "spell_type",
 ]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 TABLES: Final = {
     table.name: table
@@ -57,6 +59,7 @@ TABLES: Final = {
         REBALANCES,
         GROUP_DAILY,
         TOPIC_DAILY,
+        SAMPLE_RUNS,
         INGEST_GAPS,
         UNKNOWN_RECORDS,
     )

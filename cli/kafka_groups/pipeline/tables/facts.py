@@ -123,6 +123,24 @@ PARTITION_OFFSETS: Final = Table(
     ),
 )
 
+SAMPLE_RUNS: Final = Table(
+    "sample_runs",
+    "Samples that were finished; rows of another sample do not count.",
+    ("cluster_id", "sampled_at"),
+    "sampled_at",
+    (
+        CLUSTER,
+        Column("sample", TEXT, "name of the sample"),
+        Column("groups_at", TIME, "when groups were listed: record_time of its rows in group_events"),
+        Column("commits_at", TIME, "when commits were requested: record_time of its rows in offset_commits"),
+        Column("sampled_at", TIME, "when log ends were requested: observed_at of its rows in partition_offsets"),
+        Column("groups", LONG, "rows in group_events"),
+        Column("commits", LONG, "rows in offset_commits"),
+        Column("partitions", LONG, "rows in partition_offsets"),
+        Column("failures", LONG, "groups, partitions and brokers whose part is missing"),
+    ),
+)
+
 INGEST_GAPS: Final = Table(
     "ingest_gaps",
     "Offsets of __consumer_offsets for which no record was returned when they were read.",

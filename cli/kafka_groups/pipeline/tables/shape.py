@@ -32,13 +32,13 @@ class Table:
     derived: bool = False
 
     def arrow(self) -> pa.Schema:
-        """Its columns for Arrow, without the two that stand in directory names."""
+        """Return its columns for Arrow, without the date, which stands in directory names."""
         return pa.schema([(column.name, column.type) for column in self.columns])
 
     def ddl(self) -> str:
-        """Its columns for Spark, `date` and `batch` included."""
+        """Return its columns for Spark, `date` included."""
         columns = ", ".join(f"`{column.name}` {spell_type(column.type)}" for column in self.columns)
-        return f"{columns}, `date` DATE, `batch` STRING"
+        return f"{columns}, `date` DATE"
 
 
 def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.storage import NewFile, Storage
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.facts import read_columns
 
@@ -20,7 +20,7 @@ _NOTHING: Final = (None, None)
 _READ: Final = pa.schema([REBALANCES.arrow().field(name) for name in (*_KEY, "duration_ms")])
 
 
-def count_rebalances_again(storage: Storage, stage: str, day: date, files: Sequence[StagedFile]) -> list[StagedFile]:
+def count_rebalances_again(storage: Storage, day: date, files: Sequence[NewFile]) -> list[NewFile]:
     """Write the rows of group_daily of a date with the rebalances that `files` have of it; return the new files.
 
     No file is returned if nothing differs, or if the date has no rows.
@@ -30,9 +30,9 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
         rows
         for file in files
         if (file.table, file.date) == (REBALANCES.name, name)
-        for rows in read_columns(file.path, _READ.names)
+        for rows in read_columns(storage.place.address(file.path), _READ.names)
     ]
-    paths = [file.path for file in storage.tables.files(GROUP_DAILY.name, [name])]
+    paths = [storage.place.address(file.path) for file in storage.files(GROUP_DAILY, [name])]
     schema = GROUP_DAILY.arrow()
     before = [rows for path in paths for rows in read_columns(path, schema.names)]
     if not before:
@@ -42,18 +42,18 @@ def count_rebalances_again(storage: Storage, stage: str, day: date, files: Seque
     new = _counted(old, pa.Table.from_batches(found, schema=_READ), read)
     if new.equals(old):
         return []
-    writer = StagedWriter(stage)
-    for rows in new.to_batches():
-        writer.write(GROUP_DAILY, rows)
-    return writer.close()
+    with storage.writer(BUILD) as writer:
+        for rows in new.to_batches():
+            writer.write(GROUP_DAILY, rows)
+        return writer.close()
 
 
 def _read_clusters(storage: Storage, day: str, wanted: Collection[str]) -> set[str]:
     """Return those of the clusters of which a record was read on the date."""
     found: set[str] = set()
     for table in (OFFSET_COMMITS, GROUP_EVENTS):
-        for file in storage.tables.files(table.name, [day]):
-            for rows in read_columns(file.path, ("cluster_id", "origin")):
+        for file in storage.files(table, [day]):
+            for rows in read_columns(storage.place.address(file.path), ("cluster_id", "origin")):
                 found.update(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].unique().to_pylist())
                 if found.issuperset(wanted):
                     return found

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.reached import TIMES, Reach
-from kafka_groups.pipeline.storage import KEPT, Storage
-from kafka_groups.pipeline.storage.data_file import DataFile
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.layout import COMPACTED
+from kafka_groups.pipeline.storage.layout import COMPACTED, KEPT
 from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
@@ -72,7 +71,7 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
     thinned: Counter[str] = Counter()
     for table in TIMES:
         files: dict[str, list[DataFile]] = {}
-        for file in storage.tables.files(table.name):
+        for file in storage.files(table):
             if file.batch == KEPT:
                 thinned[file.date] += file.rows
             else:
@@ -166,7 +165,7 @@ def _first_kept_date(storage: Storage) -> str:
 
 
 def _dates_of(storage: Storage, table: Table) -> list[str]:
-    return StateTables(storage).dates(table) if table in STATES else storage.tables.dates(table.name)
+    return StateTables(storage).dates(table) if table in STATES else storage.dates(table)
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
@@ -179,7 +178,7 @@ def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
         return False
     if before["batches"] == now["batches"]:
         return True
-    kept = {batch: files for batch, files in now["batches"].items() if not COMPACTED.fullmatch(batch)}
+    kept = {batch: files for batch, files in now["batches"].items() if batch != COMPACTED}
     is_kept = all(before["batches"].get(batch) == files for batch, files in kept.items())
     return is_kept and (before["rows"], before["columns"]) == (now["rows"], now["columns"])
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import fs
 
 from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.storage.places import open_file
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
@@ -31,7 +31,7 @@ _REGEX: Final = "regex"
 
 
 class FactFile(NamedTuple):
-    """A file of a table, of one date, as the days since 1970."""
+    """A file of a table, of one date, as the days since 1970; its path is `Place.address`."""
 
     table: str
     day: int
@@ -56,10 +56,9 @@ def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield record batches of some columns of a Parquet file; the path may be a URI. Raises StorageError."""
-    with told("read the tables", path):
-        files, inner = fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
-        for rows in pq.ParquetFile(inner, filesystem=files).iter_batches(_BATCH_ROWS, columns=list(columns)):
+    """Yield record batches of some columns of a Parquet file, by its path or URI. Raises StorageError."""
+    with told("read the tables", path), open_file(path) as file:
+        for rows in pq.ParquetFile(file).iter_batches(_BATCH_ROWS, columns=list(columns)):
             yield rows.select(columns)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -91,8 +92,8 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Any, with_log
 
 
 def file_rows(files: Any) -> Any:
-    """Return a record batch of OUTPUT with the files that a task wrote (StagedFile)."""
-    rows = [json.dumps({"table": f.table, "date": f.date, "path": f.path, "rows": f.rows}).encode() for f in files]
+    """Return a record batch of OUTPUT with the files that a task wrote (NewFile)."""
+    rows = [json.dumps(asdict(file)).encode() for file in files]
     return _batch({"kind": pa.array([FILE] * len(rows), pa.int8()), "payload": pa.array(rows, pa.binary())})
 
 

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.tables import (
     GROUP_DAILY,
     GROUP_EVENTS,
@@ -32,6 +31,7 @@ from kafka_groups.pipeline.transform.facts import FactFile, read_columns
 from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.partition_stage import Settings
+from kafka_groups.pipeline.transform.replacement import Replacement
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE, STATES, StateTables
 from kafka_groups.pipeline.transform.summary import Summary, summarise
 from kafka_groups.pipeline.transform.tasks import Task
@@ -85,20 +85,17 @@ def transform(
     report = progress or (lambda *_: None)
     # A rebalance that ended on one of the dates may have begun on the day before it.
     before = sorted({day - _DAY for day in dates} - set(dates))
-    stage = storage.stage()
-    try:
-        settings = Settings([*map(_number, dates)], rules, lookback_days)
-        make_task = partial(Task, stage, settings, GroupSettings(settings.days, [*map(_number, before)]))
-        of_groups = _group_files(storage, before[0], dates, all_events=scope.all_events)
-        task, files = _run_stages(engine, storage, dates, of_groups, make_task, report)
-        report(_STEPS[2], 2, len(_STEPS))
-        wanted = [day for day in dates if day >= scope.since]
-        others = {day for day in {*before, wanted[0] - _DAY} if day >= wanted[0] - _DAY}
-        others_kept = sorted(day for day in others if day.isoformat() >= scope.first_date)
-        changed = _publish(storage, stage, wanted, others_kept, files)
-        _save_states(StateTables(storage), task, files)
-    finally:
-        storage.place.delete(stage)
+    replacement = Replacement(storage, [*TARGETS, *STATES])
+    settings = Settings([*map(_number, dates)], rules, lookback_days)
+    make_task = partial(Task, storage.into, settings, GroupSettings(settings.days, [*map(_number, before)]))
+    of_groups = _group_files(storage, before[0], dates, all_events=scope.all_events)
+    task, files = _run_stages(engine, storage, dates, of_groups, make_task, report)
+    report(_STEPS[2], 2, len(_STEPS))
+    wanted = [day for day in dates if day >= scope.since]
+    others = {day for day in {*before, wanted[0] - _DAY} if day >= wanted[0] - _DAY}
+    others_kept = sorted(day for day in others if day.isoformat() >= scope.first_date)
+    changed = _publish(storage, replacement, wanted, others_kept, files)
+    _save_states(StateTables(storage), replacement, task, files)
     report(_STEPS[2], len(_STEPS), len(_STEPS))
     every = sorted([*changed, *wanted])
     return Transformed(
@@ -132,7 +129,7 @@ def _run_stages(
     of_groups: Sequence[FactFile],
     make_task: Callable[[Summary], Task],
     report: Progress,
-) -> tuple[Task, list[StagedFile]]:
+) -> tuple[Task, list[NewFile]]:
     """Run the stages over the facts of `dates`, and the files `of_groups`; return the files that they wrote."""
     report(_STEPS[0], 0, len(_STEPS))
     own = _fact_files(storage, _FACTS, dates)
@@ -158,9 +155,9 @@ def _group_files(storage: Storage, before: date, dates: Sequence[date], *, all_e
 def _fact_files(storage: Storage, tables: Sequence[Table], dates: Sequence[date] | None) -> list[FactFile]:
     wanted = None if dates is None else {day.isoformat() for day in dates}
     return [
-        FactFile(table.name, _number(date.fromisoformat(file.date)), file.path)
+        FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.address(file.path))
         for table in tables
-        for file in storage.tables.files(table.name, wanted)
+        for file in storage.files(table, wanted)
     ]
 
 
@@ -169,18 +166,18 @@ def _state_files(storage: Storage, table: Table, before: date) -> list[FactFile]
     return [FactFile(table.name, _number(before) - 1, path) for path in paths]
 
 
-def _files(found: Any) -> list[StagedFile]:
+def _files(found: Any) -> list[NewFile]:
     rows = found.filter(pc.equal(found["kind"], FILE))["file"].to_pylist()
-    return [StagedFile(**json.loads(row)) for row in rows]
+    return [NewFile(**json.loads(row)) for row in rows]
 
 
-def _days_before_that_differ(storage: Storage, days: Sequence[date], files: Sequence[StagedFile]) -> list[date]:
+def _days_before_that_differ(storage: Storage, days: Sequence[date], files: Sequence[NewFile]) -> list[date]:
     """Return those of the days before whose rebalances differ from those in the table."""
     found = []
     for day in days:
         name = day.isoformat()
-        new = [file.path for file in files if (file.table, file.date) == (REBALANCES.name, name)]
-        old = [file.path for file in storage.tables.files(REBALANCES.name, [name])]
+        new = [storage.place.address(file.path) for file in files if (file.table, file.date) == (REBALANCES.name, name)]
+        old = [storage.place.address(file.path) for file in storage.files(REBALANCES, [name])]
         if not _read_rebalances(new).equals(_read_rebalances(old)):
             found.append(day)
     return found
@@ -192,25 +189,31 @@ def _read_rebalances(paths: Sequence[str]) -> Any:
     return rows.sort_by([(name, "ascending") for name in REBALANCES.identity])
 
 
-def _rows_of(files: Sequence[StagedFile], table: Table, dates: Collection[date]) -> int:
+def _rows_of(files: Sequence[NewFile], table: Table, dates: Collection[date]) -> int:
     wanted = {day.isoformat() for day in dates}
     return sum(file.rows for file in files if file.table == table.name and file.date in wanted)
 
 
 def _publish(
-    storage: Storage, stage: str, dates: Sequence[date], before: Sequence[date], files: Sequence[StagedFile]
+    storage: Storage, replacement: Replacement, dates: Sequence[date], before: Sequence[date], files: Sequence[NewFile]
 ) -> list[date]:
-    """Replace the dates of the tables, and of the days before what differs; return those of the days before."""
+    """Replace the dates of the tables, and of the days before what differs; return those of the days before.
+
+    Files of other dates are deleted.
+    """
     changed = _days_before_that_differ(storage, before, files)
     # Before the rebalances: if the build is killed in between, the next one finds that they differ.
     for day in changed:
-        if new := count_rebalances_again(storage, stage, day, files):
-            storage.replace_files(GROUP_DAILY, [day], new)
+        if new := count_rebalances_again(storage, day, files):
+            replacement.replace(GROUP_DAILY, [day.isoformat()], new)
+    wanted, of_rebalances = ({day.isoformat() for day in days} for days in (dates, [*changed, *dates]))
     for table in TARGETS:
-        storage.replace_files(table, [*changed, *dates] if table is REBALANCES else dates, files)
+        replaced = of_rebalances if table is REBALANCES else wanted
+        replacement.replace(table, replaced, files)
+        storage.discard([file for file in files if file.table == table.name and file.date not in replaced])
     return changed
 
 
-def _save_states(states: StateTables, task: Task, files: Sequence[StagedFile]) -> None:
+def _save_states(states: StateTables, replacement: Replacement, task: Task, files: Sequence[NewFile]) -> None:
     oldest = _EPOCH + timedelta(days=task.oldest_state_day())
-    states.replace([_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)
+    states.replace(replacement, [_EPOCH + timedelta(days=day) for day in task.state_days()], files, oldest=oldest)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import date
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.storage.staging import StagedFile
+from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.tables import GROUP_STATE, PARTITION_STATE, STATES, Table
+from kafka_groups.pipeline.transform.replacement import Replacement
 
 __all__ = ["GROUP_STATE", "PARTITION_STATE", "STATES", "StateTables"]
 
@@ -21,7 +20,7 @@ class StateTables:
 
     def dates(self, table: Table) -> list[str]:
         """Return the dates that have a state, ascending."""
-        return self._storage.tables.dates(table.name)
+        return self._storage.dates(table)
 
     def newest_before(self, day: date, *, lost: Collection[str] = ()) -> date | None:
         """Return the newest date before `day` that has a state in any of the tables, except those of `lost`."""
@@ -29,16 +28,18 @@ class StateTables:
         return max((found for each in dates if (found := date.fromisoformat(each)) < day), default=None)
 
     def files(self, table: Table, day: date | None) -> list[str]:
-        """Return the paths of the state at the end of a date; none for None."""
-        return [] if day is None else [file.path for file in self._storage.tables.files(table.name, [day.isoformat()])]
+        """Return the addresses of the files with the state at the end of a date; none for None."""
+        found = [] if day is None else self._storage.files(table, [day.isoformat()])
+        return [self._storage.place.address(file.path) for file in found]
 
     def clear(self) -> None:
         """Remove all states."""
-        with self._storage.changing():
-            for table in STATES:
-                self._storage.tables.remove(table.name, self.dates(table))
+        for table in STATES:
+            self._storage.remove(table, self.dates(table))
 
-    def replace(self, dates: Sequence[date], files: Sequence[StagedFile], *, oldest: date) -> None:
+    def replace(
+        self, replacement: Replacement, dates: Sequence[date], files: Sequence[NewFile], *, oldest: date
+    ) -> None:
         """Replace the states of those dates, and remove those before the newest one that is not after `oldest`.
 
         A date without rows in a table has its state there, too: nothing.
@@ -46,12 +47,7 @@ class StateTables:
         limit = oldest.isoformat()
         there = {day.isoformat() for day in dates}.union(*map(self.dates, STATES))
         first = max((day for day in there if day <= limit), default=limit)
-        with self._storage.changing():
-            for table in STATES:
-                wanted: dict[str, list[str]] = {day.isoformat(): [] for day in dates}
-                for file in files:
-                    if file.table == table.name:
-                        wanted[file.date].append(file.path)
-                # Older states go in the same commit.
-                older = {day: list[str]() for day in self.dates(table) if day < first}
-                self._storage.tables.replace(table.name, wanted | older, batch=BUILD)
+        for table in STATES:
+            # Older states go in the same commit.
+            older = {day for day in self.dates(table) if day < first}
+            replacement.replace(table, {day.isoformat() for day in dates} | older, files)

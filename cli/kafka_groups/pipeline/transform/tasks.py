@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.records.columns import TIME
-from kafka_groups.pipeline.storage.staging import StagedWriter
+from kafka_groups.pipeline.storage import FileWriter, new_writer
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.group_input import FILE, TOPIC, file_rows, rows_for_groups
@@ -51,9 +52,9 @@ RESULT: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where to write, what the build goes by, and what the facts are in sum."""
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum."""
 
-    stage: str
+    data_dir: str
     settings: Settings
     groups: GroupSettings
     summary: Summary
@@ -75,29 +76,27 @@ class Task:
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
-    writer = StagedWriter(task.stage)
     before: tuple[Any, ...] | None = None
-    for table in cut_batches(pieces, _BATCH_ROWS):
-        batch = PartitionBatch.of(table)
-        del table
-        names = batch.names
-        each = [
-            (c, names.topic[at], names.partition[at])
-            for at, c in ((0, names.cluster_id[0]), (-1, names.cluster_id[-1]))
-        ]
-        # The log of a partition that comes in parts is the same in each.
-        with_logs = np.ones(len(names.partition), np.bool_)
-        with_logs[0] = each[0] != before
-        before = each[1]
-        for found in transform_days(batch, task.settings, task.summary.context):
-            writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys))
-            if found.day in task.state_days():
-                for rows in _partition_states(batch, found, with_logs):
-                    writer.write(PARTITION_STATE, rows)
-            read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
-            is_read = np.array(read, np.bool_)[names.cluster_of]
-            yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
-    yield file_rows(writer.close())
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in cut_batches(pieces, _BATCH_ROWS):
+            batch = PartitionBatch.of(table)
+            del table
+            names = batch.names
+            first, last = ((names.cluster_id[at], names.topic[at], names.partition[at]) for at in (0, -1))
+            # The log of a partition that comes in parts is the same in each.
+            with_logs = np.ones(len(names.partition), np.bool_)
+            with_logs[0] = first != before
+            before = last
+            for found in transform_days(batch, task.settings, task.summary.context):
+                writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys))
+                if found.day in task.state_days():
+                    for rows in _partition_states(batch, found, with_logs):
+                        writer.write(PARTITION_STATE, rows)
+                read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
+                is_read = np.array(read, np.bool_)[names.cluster_of]
+                yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
+        files = writer.close()
+    yield file_rows(files)
 
 
 def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any) -> Iterator[Any]:
@@ -117,17 +116,18 @@ def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any
 
 def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
-    writer = StagedWriter(task.stage)
-    for table in gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
-        is_file = pc.equal(table["kind"], FILE)
-        yield from _files(table.filter(is_file)["payload"])
-        rows = table.filter(pc.invert(is_file))
-        if rows.num_rows:
-            yield from _run_group_batch(task, GroupBatch.of(rows), writer)
-    yield from _files(pa.chunked_array([file_rows(writer.close())["payload"]]))
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
+            is_file = pc.equal(table["kind"], FILE)
+            yield from _files(table.filter(is_file)["payload"])
+            rows = table.filter(pc.invert(is_file))
+            if rows.num_rows:
+                yield from _run_group_batch(task, GroupBatch.of(rows), writer)
+        files = writer.close()
+    yield from _files(pa.chunked_array([file_rows(files)["payload"]]))
 
 
-def _run_group_batch(task: Task, batch: GroupBatch, writer: StagedWriter) -> Iterator[Any]:
+def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Iterator[Any]:
     for found in transform_groups(batch, task.groups, task.summary):
         writer.write(REBALANCES, found.rebalances)
         for rows in found.group_status:

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.records.columns import TIME
-from kafka_groups.pipeline.storage.staging import StagedFile, StagedWriter
+from kafka_groups.pipeline.storage import NewFile, new_writer
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, TOPIC_DAILY
 from kafka_groups.pipeline.transform.columns import nullable, to_flags, to_ints
 from kafka_groups.pipeline.transform.group_input import FILE
@@ -19,16 +20,16 @@ from kafka_groups.pipeline.transform.summary import Summary
 from kafka_groups.pipeline.transform.tasks import Task
 
 
-def write_topics(task: Task, found: Any) -> list[StagedFile]:
+def write_topics(task: Task, found: Any) -> list[NewFile]:
     """Write the rows of the task's days, from a table of tasks.RESULT; return the files."""
-    writer = StagedWriter(task.stage)
     parts = found.filter(pc.not_equal(found["kind"], FILE))
     sums = [(name, "sum") for name in ("readers", "committed", "partitions", "grown")]
     whole = parts.group_by(["cluster_id", "topic", "day"]).aggregate(
         [*sums, ("is_named", "max"), ("sampled_us", "max")]
     )
-    writer.write(TOPIC_DAILY, _topic_rows(whole, task.summary, task.settings))
-    return writer.close()
+    with new_writer(task.data_dir, BUILD) as writer:
+        writer.write(TOPIC_DAILY, _topic_rows(whole, task.summary, task.settings))
+        return writer.close()
 
 
 def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:

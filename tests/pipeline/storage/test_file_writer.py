@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.records import RawRecords, decode, gap_rows, raw_records
-from kafka_groups.pipeline.storage.staging import StagedWriter, split_records
+from kafka_groups.pipeline.source.reading import split_records
+from kafka_groups.pipeline.storage import FileWriter, new_writer
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
 
 DAY_MS = 86_400_000
@@ -85,8 +86,8 @@ def test_a_tombstone_has_the_time_of_its_record() -> None:
     assert row["tombstone"] is True
 
 
-def _write(stage: Path, batch: pa.RecordBatch) -> StagedWriter:
-    writer = StagedWriter(str(stage))
+def _write(into: Path, batch: pa.RecordBatch) -> FileWriter:
+    writer = new_writer(str(into), "b")
     for table, rows in split_records(batch):
         writer.write(table, rows)
     return writer
@@ -132,11 +133,11 @@ def test_an_attempt_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
 
     writer.abort()
 
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.rglob("*.parquet")) == []
 
 
 def test_nothing_written_is_no_file(tmp_path: Path) -> None:
-    writer = StagedWriter(str(tmp_path))
+    writer = new_writer(str(tmp_path), "b")
     writer.write(OFFSET_COMMITS, pa.RecordBatch.from_pylist([], OFFSET_COMMITS.arrow()))
 
     assert writer.close() == []
@@ -145,5 +146,35 @@ def test_nothing_written_is_no_file(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StorageError, match="cannot write files in"):
-        StagedWriter(str(tmp_path / "file" / "stage"))
+    writer = new_writer(str(tmp_path / "file" / "tables"), "b")
+    with pytest.raises(StorageError, match="cannot create a directory in"):
+        writer.write(OFFSET_COMMITS, pa.RecordBatch.from_pylist([{"commit_time": 0}], OFFSET_COMMITS.arrow()))
+
+
+def test_an_exception_deletes_what_was_written(tmp_path: Path) -> None:
+    rows = next(part for _, part in split_records(decode(records((commit_key(), commit_value(1, NOON_MS))), "c")))
+
+    def fail() -> None:
+        with new_writer(str(tmp_path), "b") as writer:
+            writer.write(OFFSET_COMMITS, rows)
+            writer.close()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_files_stand_in_the_directories_of_their_tables_with_the_name_of_their_batch(tmp_path: Path) -> None:
+    (file,) = _write(tmp_path, decode(records((commit_key(), commit_value(5, NOON_MS))), "c")).close()
+
+    path = Path(file.path)
+    assert path.parent == tmp_path / "offset_commits" / "date=2024-10-04"
+    assert path.name.startswith("b.")
+    assert (file.bytes, file.rows) == (path.stat().st_size, 1)
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "_hidden", "ä", "x" * 200, "a=b", "a.b"])
+def test_a_batch_that_cannot_be_part_of_a_name_is_a_programmers_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be a name"):
+        new_writer(str(tmp_path), name)

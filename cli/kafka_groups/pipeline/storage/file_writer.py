@@ -1,23 +1,21 @@
-"""Files of tables, written where the records are read. They become rows of a table only when they are published."""
+"""Files of tables, written where they will stay: a commit makes them part of their table, without one they go."""
 
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import fs
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.records.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, UNKNOWN
 from kafka_groups.pipeline.storage.failing import next_step
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
+from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
+from kafka_groups.pipeline.storage.places import Place, open_place
+from kafka_groups.pipeline.tables import Table
 
 _DAY_US: Final = 86_400_000_000
 # Broker clocks can be wrong, but a date outside of these years would only make directories that nobody looks into.
@@ -27,29 +25,32 @@ _MOST_OPEN: Final = 32  # files; each holds a row group in memory
 _ROW_GROUP: Final = 262_144
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    """A file with rows of one table and one date (YYYY-MM-DD), not yet part of the table."""
-
-    table: str
-    date: str
-    path: str
-    rows: int
+def new_writer(into: str, batch: str) -> FileWriter:
+    """Return a writer of files for the tables in `into`; what a task of Spark on any machine needs."""
+    return FileWriter(open_place(into), batch)
 
 
-class StagedWriter:
-    """Writes rows into files of a staging directory, one for each table and date.
+class FileWriter:
+    """Writes rows of a batch into files of the tables, one for each table and date.
 
     If there are more dates than files may be open, those written to first are closed, and may get a second file.
-    StorageError for what the file system refuses.
+    StorageError for what the file system refuses. As a context manager, it deletes what was written if there is an
+    exception: a commit has to come after it, because files of a commit that may have succeeded have to stay.
     """
 
-    def __init__(self, stage: str) -> None:
-        self._stage = stage
-        self._files, self._root = _opened(stage)
+    def __init__(self, place: Place, batch: str) -> None:
+        self._place = place
+        self._batch = checked_name(batch)
         self._open: dict[tuple[str, str], _File] = {}
-        self._written: list[StagedFile] = []
+        self._written: list[NewFile] = []
         self._paths: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.abort()
 
     def write(self, table: Table, rows: pa.RecordBatch) -> None:
         """Add rows, which have exactly the table's columns."""
@@ -59,8 +60,8 @@ class StagedWriter:
             except OSError as error:
                 raise self._refused(error) from error
 
-    def close(self) -> list[StagedFile]:
-        """End all files, and tell which there are."""
+    def close(self) -> list[NewFile]:
+        """End all files, and return them."""
         try:
             while self._open:
                 self._close(next(iter(self._open)))
@@ -69,42 +70,40 @@ class StagedWriter:
         return self._written
 
     def abort(self) -> None:
-        """Remove what was written; what cannot be removed stays, and is in no table."""
+        """Delete what was written; what cannot be deleted stays, and is in no table."""
         for file in self._open.values():
             file.give_up()
         self._open = {}
         for path in self._paths:
-            try:
-                self._files.delete_file(path)
-            except OSError:
-                continue
+            self._place.forget(path)
 
     def _file(self, table: Table, date: str) -> _File:
         key = (table.name, date)
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
                 self._close(next(iter(self._open)))
-            name = f"{table.name}-{date}-{uuid.uuid4().hex}.parquet"
-            path = f"{self._root}/{name}"
+            path = self._place.join(new_file_name(table.name, date, self._batch))
+            self._place.make(path.rpartition("/")[0])
             self._paths.append(path)
-            self._open[key] = _File(self._files, path, table)
+            self._open[key] = _File(self._place, path, table)
         return self._open[key]
 
     def _close(self, key: tuple[str, str]) -> None:
         file = self._open.pop(key)
-        self._written.append(StagedFile(*key, file.path, file.close()))
+        rows, size = file.close()
+        self._written.append(NewFile(*key, file.path, rows, size))
 
     def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot write files in {self._stage}: {next_step(error)}")
+        return StorageError(f"cannot write files in {self._place.into}: {next_step(error)}")
 
 
 class _File:
     """One Parquet file; rows wait until there are enough for a row group."""
 
-    def __init__(self, files: fs.FileSystem, path: str, table: Table) -> None:
+    def __init__(self, place: Place, path: str, table: Table) -> None:
         self.path = path
         schema = table.arrow()
-        self._sink = files.open_output_stream(path)
+        self._sink = place.fs.open_output_stream(path)
         texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"]
         self._writer = pq.ParquetWriter(
             self._sink, schema, compression="zstd", compression_level=1, use_dictionary=texts, write_statistics=True
@@ -120,11 +119,13 @@ class _File:
         if self._held >= _ROW_GROUP:
             self._flush()
 
-    def close(self) -> int:
+    def close(self) -> tuple[int, int]:
+        """End the file; return its rows and bytes."""
         self._flush()
         self._writer.close()
+        size = self._sink.tell()
         self._sink.close()
-        return self._rows
+        return self._rows, size
 
     def give_up(self) -> None:
         self._waiting = []
@@ -138,38 +139,6 @@ class _File:
         if self._waiting:
             self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=_ROW_GROUP)
         self._waiting, self._held = [], 0
-
-
-def split_records(batch: pa.RecordBatch) -> Iterator[tuple[Table, pa.RecordBatch]]:
-    """Rows of columns.RECORD as rows of the tables that they belong to; tables without a row are left out."""
-    kinds = batch["kind"]
-    for kind, (table, inner) in _HOMES.items():
-        wanted = pc.equal(kinds, kind)
-        if not wanted.true_count:
-            continue
-        rows = batch if wanted.true_count == batch.num_rows else batch.filter(wanted)
-        yield table, _shaped(table, rows, inner)
-
-
-_HOMES: Final = {
-    OFFSET_COMMIT: (OFFSET_COMMITS, None),
-    GROUP_EVENT: (GROUP_EVENTS, "event"),
-    UNKNOWN: (UNKNOWN_RECORDS, "raw"),
-    GAP: (INGEST_GAPS, "gap"),
-}
-
-
-def _shaped(table: Table, rows: pa.RecordBatch, inner: str | None) -> pa.RecordBatch:
-    """The columns of a table, from the rows' own and from those inside of one."""
-    known = dict(zip(rows.schema.names, rows.columns, strict=True))
-    if inner:
-        known |= dict(zip((field.name for field in rows[inner].type), rows[inner].flatten(), strict=True))
-    known["origin"] = pa.repeat(pa.scalar("topic"), rows.num_rows)
-    known["found_at"] = rows["record_time"]
-    known["commit_time"] = pc.coalesce(rows["commit_time"], rows["record_time"])
-    schema = table.arrow()
-    columns = [known.get(field.name, pa.nulls(rows.num_rows, field.type)) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -201,13 +170,3 @@ def _is_sane(days: Any) -> Any:
 
 def _date(day: Any) -> str:
     return (dt.date(1970, 1, 1) + dt.timedelta(days=int(day))).isoformat()
-
-
-def _opened(stage: str) -> tuple[fs.FileSystem, str]:
-    try:
-        files = fs.LocalFileSystem()
-        files.create_dir(stage, recursive=True)
-    except (OSError, ValueError) as error:
-        msg = f"cannot write files in {stage}: {next_step(error)}"
-        raise StorageError(msg) from error
-    return files, stage.rstrip("/")
