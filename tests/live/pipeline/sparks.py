@@ -1,4 +1,4 @@
-"""Sparks that are somewhere else: a Spark Connect server and a cluster of one worker, from pyspark's own wheel."""
+"""Sparks that are somewhere else: a Spark Connect server and a cluster of some workers, from pyspark's own wheel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
@@ -41,15 +41,19 @@ def connect_server(home: Path) -> Iterator[str]:
 
 
 @contextmanager
-def standalone(home: Path) -> Iterator[str]:
-    """The URL of a master that has one worker, whose files go below `home`."""
-    port, reached, also = free_ports(3)
+def standalone(home: Path, *, workers: int = 1) -> Iterator[str]:
+    """The URL of a master that has so many workers, whose files go below `home`, each in a directory of its own."""
+    port, also, *reached = free_ports(2 + workers)
     url = f"spark://{_LOOPBACK}:{port}"
     at = ["--host", _LOOPBACK, "--webui-port"]
     master = ["spark-class", "org.apache.spark.deploy.master.Master", "--port", str(port), *at, str(also)]
-    worker = ["spark-class", "org.apache.spark.deploy.worker.Worker", url, "--port", str(reached), *at, "0"]
-    worker += ["--cores", "4", "--memory", "1g", "--work-dir", str(home)]
-    with _running(home, master, port), _running(home, worker, reached):
+    worker = ["spark-class", "org.apache.spark.deploy.worker.Worker", url, *at, "0", "--memory", "1g"]
+    worker += ["--cores", str(4 // workers)]
+    with ExitStack() as stack:
+        stack.enter_context(_running(home, master, port))
+        for number, its_port in enumerate(reached):
+            own = ["--port", str(its_port), "--work-dir", str(home / f"worker-{number}")]
+            stack.enter_context(_running(home, [*worker, *own], its_port))
         yield url
 
 

@@ -13,6 +13,8 @@ from kafka_groups.pipeline.source.brokers import Topic
 from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.source.positions import commit_batch, read_batches
 from kafka_groups.pipeline.storage import NewFile, Storage
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, written
 
 if TYPE_CHECKING:
@@ -165,3 +167,35 @@ def test_spark_connect_tries_again_until_the_end_is_asked_for(mocker: MockerFixt
     assert policy.can_retry(AwayError())
     asked.return_value = True
     assert not policy.can_retry(AwayError())
+
+
+def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
+    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+) -> None:
+    def recreate(*_: object) -> list[NewFile]:
+        brokers.topic.return_value = Topic("another", [0, 1])
+        return written(ingestion._storage, commits(range(5)))
+
+    reader.read.side_effect = recreate
+    with pytest.raises(SourceError, match="was recreated while it was read: its topic id is another now; nothing of"):
+        ingestion.run(mocker.Mock())
+    assert ingestion._storage.rows(OFFSET_COMMITS) == 0
+
+
+def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
+    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_table = DeltaLog.commit
+
+    def die_before_commits(log: DeltaLog, **changes: Any) -> None:
+        if log._table == OFFSET_COMMITS:
+            raise KeyboardInterrupt
+        commit_table(log, **changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLog, "commit", die_before_commits)
+        with pytest.raises(KeyboardInterrupt):
+            commit(ingestion, Log(None, {}), Log("id", {0: 6, 1: 8}))
+    brokers.earliest.return_value = {0: 4, 1: 7}
+    ingestion.run(mocker.Mock())
+    assert reader.read.call_args.args[1].ends == {0: 4, 1: 7}

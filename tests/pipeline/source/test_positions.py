@@ -172,14 +172,14 @@ def test_a_position_under_another_topic_id_is_written_whole(storage: Storage) ->
 
 def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
-    asked: list[str] = []
-    version_of = DeltaLog.version_of
+    asked: list[int] = []
+    versions_of = DeltaLog.versions_of
 
-    def count(log: DeltaLog, application: str) -> int | None:
-        asked.append(application)
-        return version_of(log, application)
+    def count(log: DeltaLog, applications: Sequence[str]) -> dict[str, int]:
+        asked.append(len(applications))
+        return versions_of(log, applications)
 
-    monkeypatch.setattr(DeltaLog, "version_of", count)
+    monkeypatch.setattr(DeltaLog, "versions_of", count)
     assert position_of(storage) is not None
     # The number of the batch in each table; then the topic, and an offset and an epoch for each of three partitions.
-    assert len(asked) == len(TABLES) + 1 + 2 * 3
+    assert asked == [1] * len(TABLES) + [1, 2 * 3]

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import datetime as dt
-import threading
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.places import open_file
-from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, Table
-from tests.pipeline.storage.commits import FIRST, append, commits, rows_of, written
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
+from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.pipeline.fact_rows import new_storage, put_all
+from tests.pipeline.proof import DERIVED, facts_of
+from tests.pipeline.sampling.samples import take, with_groups
+from tests.pipeline.storage.commits import append, commits, written
 from tests.pipeline.storage.object_stores import new_bucket, object_store
+from tests.pipeline.transform.builds import build_here, read
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+WRITER = """
+import sys
+from kafka_groups.pipeline.storage import open_storage
+from tests.pipeline.storage.commits import append, commits
+storage, first = open_storage(sys.argv[1]), int(sys.argv[2])
+for number in range(first, first + 10):
+    append(storage, f"w-{first}", commits([number]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,29 +47,107 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    with with_groups() as found:
+        yield found
+
+
+@pytest.fixture
 def remote(endpoint: str) -> Storage:
     return open_storage(f"s3://{new_bucket(endpoint)}/mes données", create=True)
 
 
-def offsets_in(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
-    """How often each offset is there, to a reader that knows nothing but the format."""
-    uris = DeltaTable(f"{storage.into}/{table.name}").file_uris()
-    found = [pa.table({"o": []})]
-    for uri in uris:
-        with open_file(uri) as file:
-            found.append(ds.dataset([file]).to_table(["source_offset"]) if False else pa.parquet.read_table(file))
-    return Counter(one for rows in found[1:] for one in rows["source_offset"].to_pylist())
+def offsets_in(storage: Storage) -> Counter[int]:
+    """Return how often each offset is there, to a reader that knows nothing but the format."""
+    rows = DeltaTable(f"{storage.into}/offset_commits").to_pyarrow_table()
+    return Counter(rows["source_offset"].to_pylist())
 
 
-def test_a(remote: Storage) -> None:
+def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
-    print(remote.files(OFFSET_COMMITS))
-    assert remote.rows(OFFSET_COMMITS) == 8
-    print(DeltaTable(f"{remote.into}/offset_commits").file_uris())
-    remote.save_note("n", {"a": 1}); assert remote.note("n") == {"a": 1}
-    again = open_storage(remote.into); assert again.dates(OFFSET_COMMITS) == ["2026-11-01", "2026-11-02"]
-    for n in range(3): append(remote, f"x-{n}", commits([10 + n]))
-    d = compact(remote, now=NOW); print(d)
-    print(remote.files(OFFSET_COMMITS))
-    log_module._KEPT_H = 0
-    compact(remote, now=NOW, keep=dt.timedelta(days=18)); print(remote.files(OFFSET_COMMITS)); log_module._KEPT_H = 24
+    remote.save_note("built", {"a": 1})
+    again = open_storage(remote.into)
+    assert (again.rows(OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
+    assert again.note("built") == {"a": 1}
+    assert offsets_in(again) == Counter(range(8))
+    assert examine_tables(remote.into, None)[0].status == "ok"
+
+
+@pytest.mark.slow
+def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
+    done = compact(remote, now=NOW)
+    assert (done.files_before, done.files_after) == (8, 2)
+    monkeypatch.setattr(log_module, "_KEPT_H", 0)
+    assert compact(remote, now=NOW, keep=dt.timedelta(days=1)).removed == (("offset_commits", "2026-11-01"),)
+    assert offsets_in(remote) == Counter(range(10, 14))
+    found = remote.place.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
+    assert [info.is_file for info in found] == [True]
+
+
+def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:
+    append(remote, "w-1", commits([1]))
+    one, other = DeltaLog(remote.place, OFFSET_COMMITS), DeltaLog(remote.place, OFFSET_COMMITS)
+    assert one.version_of("app") is other.version_of("app") is None
+    one.commit(transactions={"app": 2})
+    with pytest.raises(StorageError, match="cannot change the table s3://"):
+        other.commit(transactions={"app": 2})
+
+
+@pytest.mark.slow
+def test_three_programs_that_write_at_once_lose_no_row(remote: Storage) -> None:
+    append(remote, "w", commits([99]))
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 10, 20)]
+    assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+    assert offsets_in(remote) == Counter([99, *range(30)])
+
+
+def test_a_sample_is_whole_or_absent(
+    remote: Storage, cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = DeltaLog.commit
+
+    def until_the_last(log: DeltaLog, **changes: object) -> None:
+        if log._table == SAMPLE_RUNS:
+            raise KeyboardInterrupt
+        commit(log, **changes)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLog, "commit", until_the_last)
+        with pytest.raises(KeyboardInterrupt):
+            take(cluster, remote)
+    assert remote.rows(GROUP_EVENTS) == 0
+    take(cluster, remote)
+    assert (remote.rows(GROUP_EVENTS), remote.rows(SAMPLE_RUNS)) == (4, 1)
+
+
+@pytest.mark.slow
+def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_path: Path) -> None:
+    local = new_storage(tmp_path / "local")
+    for storage in (local, remote):
+        put_all(storage, "b", facts_of(1, 1))
+        build_here(storage)
+    assert {name: read(remote, name) for name in DERIVED} == {name: read(local, name) for name in DERIVED}
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_bucket_that_is_not_there_is_told_in_a_line_without_keys() -> None:
+    with pytest.raises(StorageError, match=r"s3://nothing/x: .*The specified bucket does not exist") as raised:
+        open_storage("s3://nothing/x", create=True)
+    assert "\x1b" not in str(raised.value)
+    assert "<" not in str(raised.value)
+    assert "test-" not in str(raised.value)
+
+
+@pytest.mark.parametrize("path", ["a#b", "a%b", "a//b"])
+def test_a_path_that_a_uri_reads_otherwise_is_refused(path: str) -> None:
+    with pytest.raises(StorageError, match="has #, % or // in its path"):
+        open_storage(f"s3://bucket/{path}", create=True)
+
+
+def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Storage) -> None:
+    append(remote, "w-1", commits([1]))
+    lost = written(remote, commits([2]))
+    assert remote.place.info(lost[0].path).is_file
+    assert offsets_in(remote) == Counter([1])

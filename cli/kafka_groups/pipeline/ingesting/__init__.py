@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, UnreachableError
+from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
 from kafka_groups.pipeline.ingesting.batches import BatchReader
 from kafka_groups.pipeline.ingesting.failing import error_in
 from kafka_groups.pipeline.session.retrying import retry_until
@@ -35,7 +35,7 @@ from kafka_groups.pipeline.source.planning import (
 from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
-from kafka_groups.pipeline.tables import INGEST_GAPS
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,7 +155,7 @@ class Ingestion:
         stay, and the next run goes on there.
         """
         retry_until(spark, stop)
-        reader = BatchReader(spark, self._client, data_dir=self._storage.into, timeout_s=self._timeout_s)
+        reader = BatchReader(spark, self._client, data_dir=self._storage.address, timeout_s=self._timeout_s)
         while not stop():
             try:
                 self._read_all(reader, records_per_batch, progress, stop)
@@ -198,6 +198,7 @@ class Ingestion:
             raise
         if files is None:
             return False
+        self._check_topic(end)
         self._batches_before = commit_batch(
             self._storage, files, self._cluster_id, self._batches_before, self._stored, end
         )
@@ -207,6 +208,16 @@ class Ingestion:
             self._rows[file.table] += file.rows
         return True
 
+    def _check_topic(self, end: Log) -> None:
+        """Raise SourceError if the topic was recreated while it was read: the records may be those of the new one."""
+        now = self._brokers.topic().id
+        if now is not None and end.topic_id is not None and now != end.topic_id:
+            message = (
+                f"{OFFSETS_TOPIC} was recreated while it was read: its topic id is {now} now; nothing of this batch "
+                "was written; use a new directory (--data-dir)"
+            )
+            raise SourceError(message)
+
     def _begin(self, log: Log) -> None:
         found = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
         self._batches_before = read_batches(self._storage, self._cluster_id) if found is None else found.batches
@@ -214,6 +225,9 @@ class Ingestion:
             start = found.start()
             # A partition that is new is read from its first offset.
             ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
+            if None in found.batches.values():  # a first batch that was killed: what is gone before it is no gap
+                earliest = self._brokers.earliest(sorted(log.ends))
+                ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
             self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()
             # Tables that differ get all transactions with the next batch.
             is_even = not self._ahead and start.topic_id == log.topic_id

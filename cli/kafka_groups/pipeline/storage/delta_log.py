@@ -20,6 +20,7 @@ from kafka_groups.pipeline.storage.failing import next_step
 from kafka_groups.pipeline.storage.joining import count_rows
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
 from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.transactions import read_transactions
 from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
@@ -29,10 +30,14 @@ _PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
 # A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
+# Who opens a table reads the versions since then, one by one.
 _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
     "delta.logRetentionDuration": f"interval {_KEPT_H} hours",
+    "delta.checkpointInterval": "20",
 }
+# delta-rs reads the commits since the last checkpoint for each of them.
+_FEW: Final = 3
 _ATTEMPTS: Final = 5
 _FIRST_VERSIONS: Final = 10
 _WANTED: Final = ["path", "size_bytes", "num_records", "partition.date"]
@@ -72,6 +77,15 @@ class DeltaLog:
     def version_of(self, application: str) -> int | None:
         """Return the version of an application's last transaction; None if it has committed none."""
         return None if self._opened is None else self._opened.transaction_version(application)
+
+    def versions_of(self, applications: Sequence[str]) -> dict[str, int]:
+        """Return the versions of those of the applications that have committed transactions."""
+        every = None
+        if self._opened is not None and len(applications) > _FEW:
+            every = read_transactions(self._place, self._root, self._opened.version())
+        if every is None:
+            every = {each: version for each in applications if (version := self.version_of(each)) is not None}
+        return {each: every[each] for each in applications if each in every}
 
     def commit(
         self,
@@ -207,6 +221,7 @@ class DeltaLog:
             if info.type != FileType.File:
                 message = f"{info.path} was deleted before it became part of its table; run the command again"
                 raise StorageError(message)
+            assert info.path.startswith(f"{self._root}/"), info.path
 
     def _name(self, path: str) -> str:
         return path.removeprefix(f"{self._root}/")

@@ -63,6 +63,8 @@ class Storage:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.into = place.into
+        # What tasks are given, whose working directory is another one.
+        self.address = place.address(place.root)
         self._is_made = False
 
     def make(self) -> None:
@@ -103,9 +105,7 @@ class Storage:
 
     def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
         """Return the versions of the applications that have committed transactions of the table."""
-        log = self._log(table)
-        found = ((each, log.version_of(each)) for each in applications)
-        return {each: version for each, version in found if version is not None}
+        return self._log(table).versions_of(applications)
 
     def replace(
         self,

@@ -87,7 +87,7 @@ def transform(
     before = sorted({day - _DAY for day in dates} - set(dates))
     replacement = Replacement(storage, [*TARGETS, *STATES])
     settings = Settings([*map(_number, dates)], rules, lookback_days)
-    make_task = partial(Task, storage.into, settings, GroupSettings(settings.days, [*map(_number, before)]))
+    make_task = partial(Task, storage.address, settings, GroupSettings(settings.days, [*map(_number, before)]))
     of_groups = _group_files(storage, before[0], dates, all_events=scope.all_events)
     task, files = _run_stages(engine, storage, dates, of_groups, make_task, report)
     report(_STEPS[2], 2, len(_STEPS))
