@@ -3,14 +3,13 @@
 The facts are written through the storage, as ingest and sample write them: each group commits on twelve partitions each
 minute, and a sample each minute has log ends, commits and states. Two groups read a topic. Each build has a process of
 its own with the memory that the product gives it, and a copy of the facts; the session's start is not part of the
-seconds. With `--old`, the build that was replaced takes turns with this one.
+seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -18,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -44,19 +42,7 @@ _MINUTE_US: Final = 60_000_000
 _DAY_OF_COMMITS: Final = 432_000_000
 _TIMEOUT_S: Final = 3_600
 _WRITTEN_BEFORE: Final = 100_000  # minutes in which records were written before the day
-_OLD: Final = """
-import sys, time, json
-from pathlib import Path
-from kafka_groups.pipeline.building import build, is_small
-from kafka_groups.pipeline.session import start_session
-from kafka_groups.pipeline.storage import open_storage
-storage = open_storage(sys.argv[1])
-with start_session(log=Path(sys.argv[1] + ".log"), brief=is_small(storage), master=sys.argv[2]) as spark:
-    start = time.perf_counter()
-    built = build(spark, storage)
-    print(json.dumps({"seconds": time.perf_counter() - start, "rows": dict(built.rows)}))
-"""
-_NEW: Final = """
+_BUILD: Final = """
 import sys, time, json
 from pathlib import Path
 from kafka_groups.commands.pipeline.engine import spark_engine
@@ -71,26 +57,21 @@ with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2
 """
 
 
-def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3, old: bool = False) -> str:
+def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3) -> str:
     """Builds for each number of commit records, in lines to print."""
-    from tests.pipeline.proof import ROOT, old_tree
-
     lines, taken = [_few_facts(scratch)], {}
-    with ExitStack() as stack:
-        programs = {"two cores": (_NEW, 2, ROOT), "one core": (_NEW, 1, ROOT)}
-        if old:
-            programs["the old build, two cores"] = (_OLD, 2, stack.enter_context(old_tree()))
-        for commits in sizes:
-            with tempfile.TemporaryDirectory(dir=scratch) as directory:
-                facts = Path(directory) / "facts"
-                rows = fill(open_storage(str(facts), create=True), commits)
-                found: dict[str, list[float]] = {name: [] for name in programs}
-                for _ in range(runs):
-                    for name, program in programs.items():
-                        found[name].append(_run(facts, *program))
-            told = "; ".join(f"{name} {_spread(seconds)}" for name, seconds in found.items())
-            lines.append(f"build of {commits:,} commit records, {rows:,} facts in all: {told}")
-            taken[commits] = statistics.median(found["two cores"])
+    cores = {"two cores": 2, "one core": 1}
+    for commits in sizes:
+        with tempfile.TemporaryDirectory(dir=scratch) as directory:
+            facts = Path(directory) / "facts"
+            rows = fill(open_storage(str(facts), create=True), commits)
+            found: dict[str, list[float]] = {name: [] for name in cores}
+            for _ in range(runs):
+                for name, number in cores.items():
+                    found[name].append(_run(facts, number))
+        told = "; ".join(f"{name} {_spread(seconds)}" for name, seconds in found.items())
+        lines.append(f"build of {commits:,} commit records, {rows:,} facts in all: {told}")
+        taken[commits] = statistics.median(found["two cores"])
     if len(sizes) > 1:
         slope = (taken[sizes[-1]] - taken[sizes[0]]) / (sizes[-1] - sizes[0])
         lines.append(
@@ -220,16 +201,13 @@ def _names(kind: str, numbers: Any) -> Any:
     return names.take(pa.array(numbers, pa.int64()))
 
 
-def _run(facts: Path, program: str, cores: int, tree: Path) -> float:
+def _run(facts: Path, cores: int) -> float:
     """Return the seconds of a build whose processes, the JVM and the Python workers, have that many cores."""
     with tempfile.TemporaryDirectory(dir=facts.parent) as directory:
         tables = shutil.copytree(facts, Path(directory) / "tables")
-        command = [sys.executable, "-c", program, str(tables), f"local[{cores}]"]
-        environment = {**os.environ, "PYTHONPATH": str(tree / "cli")}
+        command = [sys.executable, "-c", _BUILD, str(tables), f"local[{cores}]"]
         done = subprocess.run(
             ["taskset", "--cpu-list", ",".join(map(str, range(cores))), *command],
-            cwd=tree,
-            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -244,13 +222,12 @@ def _run(facts: Path, program: str, cores: int, tree: Path) -> float:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.pipeline.builds", description=__doc__)
-    parser.add_argument("--old", action="store_true", help="also measure the build that was replaced")
     parser.add_argument("--runs", type=int, default=3, help="runs of each (default: %(default)s)")
     parser.add_argument("--no-hours", action="store_true", help="leave out the hours on top of days")
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES, help="numbers of commits (default: %(default)s)")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        found = measure(Path(scratch), options.sizes, runs=options.runs, old=options.old)
+        found = measure(Path(scratch), options.sizes, runs=options.runs)
         sys.stdout.write(found + "\n")
         if not options.no_hours:
             sys.stdout.write(measure_hours(Path(scratch)) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -46,11 +45,9 @@ def state_at(told: Told) -> StateAt:
     return find
 
 
-def _day_of(path: str) -> int:
-    """Return the days from 1970 to the date of a file."""
-    found = re.search(r"date=([\d-]+)", path)
-    assert found is not None, path
-    return (date.fromisoformat(found[1]) - date(1970, 1, 1)).days
+def _day_of(day: str) -> int:
+    """Return the days from 1970 to a date."""
+    return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
 def test_one_deleted_offset_is_told_as_removed_and_has_no_lag_any_more(told: Told) -> None:

@@ -48,7 +48,8 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
         metavar="DIR",
         callback=callback,
         shell_complete=offer("directories"),
-        help="Directory of the tables; ingest, sample and backfill create it. [env: KAFKA_GROUPS_DATA_DIR]",
+        help="Directory of the tables, or s3://BUCKET/PATH; ingest, sample and backfill create it. "
+        "[env: KAFKA_GROUPS_DATA_DIR]",
     )(function)
 
 
