@@ -63,8 +63,6 @@ class Directory:
             program += ["-b", self.bootstrap]
         if command == "ingest":
             program += ["--records-per-batch", "30"]
-        if command == "build":
-            program += ["--master", "local[2]"]
         with (self.home / f"{command}.err").open("ab") as log:
             return subprocess.Popen(program, stdout=log, stderr=log, start_new_session=True)
 
