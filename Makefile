@@ -24,7 +24,7 @@ help:
 	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
-	@echo "make proof-pipeline  the derived tables against those of the old build, on 200 random histories"
+	@echo "make proof-pipeline  the derived tables against those of the old storage, on 200 random histories; 40 kills a storage"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
@@ -74,6 +74,7 @@ bench-pipeline: $(READY)
 
 proof-pipeline: $(READY)
 	$(BIN)/python -m tests.pipeline.proof
+	$(BIN)/python -m tests.pipeline.kills
 
 # Versions and hashes of everything that development and CI install; users get the lower bounds of pyproject.toml.
 lock: $(READY)

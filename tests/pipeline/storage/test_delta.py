@@ -135,10 +135,10 @@ def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPat
     assert table_of(storage).transaction_version("app") == 24
 
 
-def test_versions_stay_for_a_day(storage: Storage) -> None:
+def test_versions_stay_for_two_hours(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     properties = table_of(storage).metadata().configuration
-    assert properties["delta.logRetentionDuration"] == "interval 24 hours"
+    assert properties["delta.logRetentionDuration"] == "interval 2 hours"
 
 
 def test_columns_that_an_older_version_did_not_have_are_added(

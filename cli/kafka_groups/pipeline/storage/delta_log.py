@@ -30,10 +30,11 @@ _PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
 # A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
-# Who opens a table reads the versions since then, one by one.
+# Whoever opens a table reads the versions since then, one by one.
+_VERSIONS_KEPT_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
-    "delta.logRetentionDuration": f"interval {_KEPT_H} hours",
+    "delta.logRetentionDuration": f"interval {_VERSIONS_KEPT_H} hours",
     "delta.checkpointInterval": "20",
 }
 # delta-rs reads the commits since the last checkpoint for each of them.

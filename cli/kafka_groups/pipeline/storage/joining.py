@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
@@ -17,6 +18,7 @@ from kafka_groups.pipeline.tables import Table
 # What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
 _ROWS_AT_ONCE: Final = 2_000_000
 _ROWS_A_GROUP: Final = 131_072
+_ROWS_A_TIME: Final = 16
 
 
 def count_rows(place: Place, path: str) -> int:
@@ -98,8 +100,11 @@ def _write(place: Place, table: Table, date: str, batch: str, rows: pa.Table) ->
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
     path = place.join(new_file_name(table.name, date, batch))
     place.make(path.rpartition("/")[0])
+    repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
     numbers = [
-        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+        field.name
+        for field in rows.schema
+        if (pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)) and field.name not in repeated
     ]
     try:
         pq.write_table(
@@ -108,13 +113,20 @@ def _write(place: Place, table: Table, date: str, batch: str, rows: pa.Table) ->
             filesystem=place.fs,
             compression="zstd",
             row_group_size=_ROWS_A_GROUP,
-            use_dictionary=[field.name for field in rows.schema if pa.types.is_string(field.type)],
+            use_dictionary=sorted(repeated),
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         )
     except BaseException:
         place.forget(path)
         raise
     return NewFile(table.name, date, path, rows.num_rows, place.info(path).size)
+
+
+def _is_repeated(rows: pa.Table, field: pa.Field) -> bool:
+    """Return whether few values take the place of many: texts, and the times of samples, which many rows share."""
+    if not pa.types.is_timestamp(field.type):
+        return bool(pa.types.is_string(field.type))
+    return bool(pc.count_distinct(rows[field.name]).as_py() * _ROWS_A_TIME < rows.num_rows)
 
 
 def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:
