@@ -182,9 +182,9 @@ def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
     assert ingestion._storage.rows(OFFSET_COMMITS) == 0
 
 
-def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
-    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the first batch, up to offsets 6 and 8, as a kill before the commit of the last table does."""
     commit_table = DeltaLog.commit
 
     def die_before_commits(log: DeltaLog, **changes: Any) -> None:
@@ -196,6 +196,19 @@ def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
         patch.setattr(DeltaLog, "commit", die_before_commits)
         with pytest.raises(KeyboardInterrupt):
             commit(ingestion, Log(None, {}), Log("id", {0: 6, 1: 8}))
+
+
+@pytest.mark.usefixtures("killed_batch")
+def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
+    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+) -> None:
     brokers.earliest.return_value = {0: 4, 1: 7}
     ingestion.run(mocker.Mock())
     assert reader.read.call_args.args[1].ends == {0: 4, 1: 7}
+
+
+@pytest.mark.usefixtures("killed_batch")
+def test_a_log_that_ends_before_what_one_of_the_tables_has_is_refused(ingestion: Ingestion, brokers: Any) -> None:
+    brokers.log.return_value = Log("id", {0: 10, 1: 7})
+    with pytest.raises(SourceError, match="partition 1 of __consumer_offsets ends at 7, but was read up to offset 8"):
+        ingestion.look()

@@ -131,7 +131,8 @@ class Ingestion:
         if self._position is not None:
             # While brokers are upgraded, some return no id.
             log = log._replace(topic_id=log.topic_id or self._position.topic_id)
-            position = position_of(self._cluster_id, self._position.ends, self._position)
+            read = limits_of(self._ahead, self._position.ends)
+            position = position_of(self._cluster_id, read, self._position)
             log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
         self.topic_is_there = bool(log.ends)
         return log

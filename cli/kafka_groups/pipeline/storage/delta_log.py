@@ -39,7 +39,7 @@ _PROPERTIES: Final[dict[str, str | None]] = {
 }
 # delta-rs reads the commits since the last checkpoint for each of them.
 _FEW: Final = 3
-_ATTEMPTS: Final = 5
+_ATTEMPTS: Final = 6
 _FIRST_VERSIONS: Final = 10
 _WANTED: Final = ["path", "size_bytes", "num_records", "partition.date"]
 
@@ -105,12 +105,13 @@ class DeltaLog:
         """
         self._check_there(add)
         self._place.flush([file.path for file in add])
-        may_be_repeated = not remove and (not transactions or bool(expected))
         actions = [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)]
-        for is_last in (*[not may_be_repeated] * _ATTEMPTS, True):
+        # Additions may be repeated, for a file is in a table once; transactions only where their versions are expected.
+        attempts = _ATTEMPTS if not remove and (expected or not transactions) else 1
+        for attempt in range(1, attempts + 1):
             self._check_versions(expected)
             with self._told("change"):
-                if self._has_committed(actions, transactions, is_last=is_last):
+                if self._has_committed(actions, transactions, is_last=attempt == attempts):
                     return
             del self._opened
 
