@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -151,3 +152,13 @@ def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Stora
     lost = written(remote, commits([2]))
     assert remote.place.info(lost[0].path).is_file
     assert offsets_in(remote) == Counter([1])
+
+
+@pytest.mark.slow
+def test_a_machine_without_credentials_is_told_so_in_one_line(tmp_path: Path) -> None:
+    known = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
+    command = [sys.executable, "-m", "kafka_groups", "pipeline", "tables", "--data-dir", "s3://bucket/history"]
+    done = subprocess.run(command, env=known, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: cannot read the file status in s3://bucket/history: no credentials of the store")

@@ -23,6 +23,10 @@ _NEXT_STEPS: Final = {
 }
 # Object stores answer in XML, and their library colours the steps of an error.
 _MARKS: Final = re.compile(r"\x1b\[[0-9;]*m|↳|<\?xml[^>]*\?>")
+_WANTS_CREDENTIALS: Final = re.compile("loading credentials|credential provider|performing token request")
+_NO_CREDENTIALS: Final = (
+    "no credentials of the store were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what its client takes"
+)
 _MESSAGE: Final = re.compile(r"<Message>(.*?)</Message>", re.DOTALL)
 
 
@@ -44,6 +48,8 @@ def next_step(error: Exception) -> str:
 
 
 def _plain(text: str) -> str:
+    if _WANTS_CREDENTIALS.search(text):
+        return _NO_CREDENTIALS
     said = _MESSAGE.search(text)
     steps = _MARKS.sub(" ", text).partition("<Error>")[0]
     return " ".join(f"{steps} {said[1] if said else ''}".split()).rstrip(".")

@@ -197,6 +197,8 @@ def _split(address: str) -> tuple[str, str]:
 def _file_system(store: str) -> FileSystem:
     if not store:
         return LocalFileSystem()
+    # Read when the library is imported: its warnings repeat what its errors say, on stderr.
+    os.environ.setdefault("RUST_LOG", "error")
     from deltalake.fs import DeltaStorageHandler
 
     # The library that writes the tables' logs reads and writes their files: one kind of credentials for both.
