@@ -12,20 +12,22 @@ from typing import Final
 
 # A process of its own: delta-rs lists files without letting go of Python, so a server beside it could not answer.
 _SERVER: Final = """
-import time
+import sys
 from moto.server import ThreadedMotoServer
 server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
 server.start()
 print(server.get_host_and_port()[1], flush=True)
-time.sleep(100_000)
+sys.stdin.read()  # until the tests end, however they do
 """
 
 
 @contextmanager
 def object_store() -> Iterator[dict[str, str]]:
     """Start a server, and yield the variables of the environment that name it, with keys that it takes."""
-    command = [sys.executable, "-c", _SERVER]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    # -P: no file of the working directory takes the place of a module.
+    command = [sys.executable, "-P", "-c", _SERVER]
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, text=True) as server:
         assert server.stdout is not None
         try:
             yield {
