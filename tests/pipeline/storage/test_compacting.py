@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.compacting import compact
 from kafka_groups.pipeline.storage import NewFile, Storage, joining
-from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS
+from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -76,6 +76,30 @@ def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
     assert sum(file.bytes for file in storage.files(OFFSET_COMMITS)) * 10 < before
     first = pq.ParquetFile(storage.files(OFFSET_COMMITS)[0].path).read(["group", "partition"]).slice(0, 40)
     assert len(first.group_by(["group", "partition"]).aggregate([])) == 1
+
+
+def run_of(sample: str) -> pa.Table:
+    return rows_of(SAMPLE_RUNS, [{"cluster_id": "here", "sample": sample, "sampled_at": FIRST}])
+
+
+def test_samples_that_were_never_finished_go_unless_they_are_newer_than_all_that_were(storage: Storage) -> None:
+    for number, sample in enumerate(("sample-20261101T1-a", "sample-20261101T2-b", "sample-20261101T3-c")):
+        append(storage, sample, commits([number]))
+    compact(storage, now=NOW)
+    assert seen(storage) == Counter(range(3))
+    append(storage, "sample-20261101T2-b", run_of("sample-20261101T2-b"), table=SAMPLE_RUNS)
+    compact(storage, now=NOW)
+    assert seen(storage) == Counter([1, 2])
+    assert storage.rows(OFFSET_COMMITS) == 1
+
+
+def test_samples_count_after_their_rows_and_their_runs_were_joined(storage: Storage) -> None:
+    for number in range(4):
+        append(storage, f"sample-20261101T{number}", commits([number]))
+        append(storage, f"sample-20261101T{number}", run_of(f"sample-20261101T{number}"), table=SAMPLE_RUNS)
+    assert compact(storage, now=NOW).files_after == 2
+    append(storage, "sample-20261101T1", commits([8], day=1))  # too large to be joined, say
+    assert storage.rows(OFFSET_COMMITS) == 5
 
 
 def test_compacting_again_does_nothing(filled: Storage) -> None:

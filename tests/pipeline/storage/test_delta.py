@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -100,8 +101,56 @@ def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> Non
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
     gone = other.files
     one.commit(remove=one.files)
-    with pytest.raises(StorageError, match=r"cannot change the table .*offset_commits: .*concurrent"):
+    with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
         other.commit(remove=gone)
+
+
+def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -> None:
+    """The library would take both, because the first one says that it changes no row."""
+    for number in range(2):
+        append(storage, f"w-{number}", commits([number]))
+    first, second = (written(storage, commits(range(2)), batch="compacted") for _ in range(2))
+    old = storage.files(OFFSET_COMMITS)
+    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    assert late.files == old
+    assert storage.swap(OFFSET_COMMITS, {file.path for file in old}, first)
+    with pytest.raises(StorageError, match="was changed by another program meanwhile"):
+        late.commit(add=second, remove=old, same_rows=True)
+    assert seen(storage) == Counter(range(2))
+
+
+def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> None:
+    append(storage, "w-1", commits([1]))
+    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    old = late.files
+    append(storage, "w-2", commits([2]))
+    late.commit(remove=old)
+    assert seen(storage) == Counter([2])
+
+
+def test_what_is_kept_of_a_date_is_not_added_to_what_another_kept_of_it(storage: Storage) -> None:
+    append(storage, "w-1", commits(range(4)))
+    old = storage.files(OFFSET_COMMITS)
+    for _ in range(2):
+        with suppress(StorageError):
+            storage.keep_rows(OFFSET_COMMITS, old[0].date, old, lambda rows: [True] * rows.num_rows)
+    assert seen(storage) == Counter(range(4))
+
+
+def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = DeltaLog._create
+
+    def be_late(log: DeltaLog) -> None:
+        monkeypatch.setattr(DeltaLog, "_create", create)
+        storage.append(written(storage, commits([1])), {"app": 5}, tables=[OFFSET_COMMITS])
+        create(log)
+
+    monkeypatch.setattr(DeltaLog, "_create", be_late)
+    with pytest.raises(StorageError, match="was changed by another program meanwhile"):
+        storage.append(written(storage, commits([2])), {"app": 6}, expected={"offset_commits": {"app": None}})
+    assert seen(storage) == Counter([1])
 
 
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:

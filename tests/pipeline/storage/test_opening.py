@@ -128,6 +128,11 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
         open_storage(str(tmp_path / "file" / "below"), create=True)
 
 
+def test_a_name_that_a_uri_reads_otherwise_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="which URIs read as one character"):
+        open_storage(str(tmp_path / "a%20b"), create=True)
+
+
 def test_a_pattern_is_no_name(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="reads as a pattern"):
         open_storage(str(tmp_path / "a[1]"), create=True)

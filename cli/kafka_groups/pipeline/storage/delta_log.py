@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -39,8 +39,7 @@ _PROPERTIES: Final[dict[str, str | None]] = {
 }
 # delta-rs reads the commits since the last checkpoint for each of them.
 _FEW: Final = 3
-_ATTEMPTS: Final = 6
-_FIRST_VERSIONS: Final = 10
+_ATTEMPTS: Final = 10
 _WANTED: Final = ["path", "size_bytes", "num_records", "partition.date"]
 
 
@@ -100,36 +99,63 @@ class DeltaLog:
         """Make one new version: files that are in the table's directories become part of it, others are no longer.
 
         `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
-        changed meanwhile is refused, and so is one that finds other versions than `expected`. `same_rows` says that
-        what comes and what goes have the same rows.
+        changed meanwhile is refused, and so is one that finds other versions than `expected`, or that one of the files
+        to remove is gone. `same_rows` says that what comes and what goes have the same rows.
         """
         self._check_there(add)
+        self._place.touch([file.path for file in add])
         self._place.flush([file.path for file in add])
         actions = [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)]
-        # Additions may be repeated, for a file is in a table once; transactions only where their versions are expected.
-        attempts = _ATTEMPTS if not remove and (expected or not transactions) else 1
+        # delta-rs lets two commits remove the same file if the first one says that no row changes, and it does not know
+        # of `expected`: such commits are made on the version that was checked, and on no later one.
+        is_checked = bool(remove or expected)
+        attempts = _ATTEMPTS if is_checked or not transactions else 1
         for attempt in range(1, attempts + 1):
+            self._prepare()
             self._check_versions(expected)
+            self._check_files(remove)
             with self._told("change"):
-                if self._has_committed(actions, transactions, is_last=attempt == attempts):
+                if self._has_committed(actions, transactions, is_checked=is_checked, is_last=attempt == attempts):
                     return
-            del self._opened
+            self._reopen()
 
-    def _has_committed(self, actions: Sequence[Any], transactions: Mapping[str, int], *, is_last: bool) -> bool:
-        """Return whether it was possible. Programs that create a table at once disturb each other's first versions."""
+    def _prepare(self) -> None:
+        """Open the table as it is after it was created, and got the columns that older versions did not know."""
+        from deltalake.exceptions import CommitFailedError
+
+        for _ in range(_ATTEMPTS):
+            if self._opened is not None and not self._lacking(self._opened):
+                return
+            # What others did meanwhile has to be seen: nothing is committed on what these two leave open.
+            with self._told("change"), suppress(CommitFailedError):
+                if self._opened is None:
+                    self._create()
+                else:
+                    self._opened.alter.add_columns(self._lacking(self._opened))
+            self._reopen()
+
+    def _reopen(self) -> None:
+        for name in ("_opened", "files"):
+            self.__dict__.pop(name, None)
+
+    def _has_committed(
+        self, actions: Sequence[Any], transactions: Mapping[str, int], *, is_checked: bool, is_last: bool
+    ) -> bool:
+        """Return whether it was possible; another program may have been faster."""
         from deltalake.exceptions import CommitFailedError
         from deltalake.transaction import CommitProperties, Transaction
 
-        known = [Transaction(application, version) for application, version in transactions.items()]
         table = self._opened
-        before = -1 if table is None else table.version()
+        assert table is not None
+        known = [Transaction(application, version) for application, version in transactions.items()]
+        properties = CommitProperties(app_transactions=known or None, max_commit_retries=0 if is_checked else None)
+        before = table.version()
         try:
-            table = table or self._created()
-            schema = self._widened(table)
-            properties = CommitProperties(app_transactions=known or None)
-            table.create_write_transaction([*actions], "append", schema, _PARTITIONED_BY, commit_properties=properties)
+            table.create_write_transaction(
+                [*actions], "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
+            )
         except CommitFailedError:
-            if is_last or before >= _FIRST_VERSIONS:
+            if is_last:
                 raise
             return False
         table.update_incremental()
@@ -138,13 +164,19 @@ class DeltaLog:
         self._place.flush([f"{self._root}/_delta_log/{version:020}.json" for version in versions])
         return True
 
+    def _check_files(self, remove: Sequence[DataFile]) -> None:
+        if remove and not {file.path for file in self.files}.issuperset(file.path for file in remove):
+            raise StorageError(self._changed())
+
+    def _changed(self) -> str:
+        return (
+            f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
+            "command again"
+        )
+
     def _check_versions(self, expected: Mapping[str, int | None]) -> None:
         if any(self.version_of(application) != version for application, version in expected.items()):
-            message = (
-                f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
-                "command again"
-            )
-            raise StorageError(message)
+            raise StorageError(self._changed())
 
     def vacuum(self) -> None:
         """Delete files that are not in the table, and have not been for a day."""
@@ -175,11 +207,11 @@ class DeltaLog:
             raise StorageError(message)
         return table
 
-    def _created(self) -> DeltaTable:
+    def _create(self) -> None:
         from deltalake import DeltaTable
 
         self._place.make(self._root)
-        return DeltaTable.create(
+        DeltaTable.create(
             self._address,
             self._schema(),
             mode="ignore",
@@ -195,14 +227,9 @@ class DeltaLog:
 
         return Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
 
-    def _widened(self, table: DeltaTable) -> Schema:
-        """The schema of the table, after it got the columns that an older version of this tool did not know."""
+    def _lacking(self, table: DeltaTable) -> list[Any]:
         there = {field.name for field in table.schema().fields}
-        lacking = [field for field in self._schema().fields if field.name not in there]
-        if lacking:
-            table.alter.add_columns(lacking)
-            table.update_incremental()
-        return table.schema()
+        return [field for field in self._schema().fields if field.name not in there]
 
     def _additions(self, files: Sequence[NewFile], *, same_rows: bool) -> Iterator[Any]:
         from deltalake.transaction import AddAction

@@ -107,21 +107,23 @@ class Place:
                 self.fs.create_dir(path, recursive=True)
 
     def flush(self, paths: list[str]) -> None:
-        """Wait until files are on the disk, with the names of their directories up to the root.
-
-        They are touched first: no cleaning may take one that waited long for its commit for a leftover.
-        """
+        """Wait until files are on the disk, with the names of their directories up to the root."""
         if not self.is_local:
             return
         directories = set[str]()
         with told("write", self.into):
             for path in paths:
-                os.utime(path)
                 flush(path)
                 above = map(str, PurePath(path).parents)
                 directories |= {each for each in above if len(each) >= len(self.root)}
             for directory in directories:
                 flush(directory)
+
+    def touch(self, paths: list[str]) -> None:
+        """Give files of this machine the present time: no cleaning may take one for a leftover before its commit."""
+        with told("write", self.into):
+            for path in paths if self.is_local else ():
+                os.utime(path)
 
     def forget(self, path: str) -> None:
         """Delete a file that is in no table; one that cannot be deleted stays."""
@@ -161,6 +163,9 @@ def open_place(into: str) -> Place:
         raise StorageError(message)
     if re.match("file:(?!//)", into):
         message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
+        raise StorageError(message)
+    if "://" not in into and re.search("%[0-9A-Fa-f]{2}", into):
+        message = f"{into} has % and two digits in its name, which URIs read as one character; name another directory"
         raise StorageError(message)
     if "://" not in into:
         return Place(into, "", os.path.abspath(into).rstrip("/") or "/")

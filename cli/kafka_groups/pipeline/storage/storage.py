@@ -154,7 +154,12 @@ class Storage:
             log.commit(remove=old)
 
     def remove_lost_samples(self, before: str) -> None:
-        """Remove the rows of samples that were never finished, of batches whose names are less than `before`."""
+        """Remove the rows of samples that were never finished, of batches whose names are less than `before`.
+
+        Those that are newer than the newest finished one stay: the table of samples may come from a backup.
+        """
+        finished = {sample for file in self._log(SAMPLE_RUNS).files for sample in self._samples_in(file)}
+        before = min(before, max(finished, default=""))
         for table in STORED.values():
             if table == SAMPLE_RUNS:
                 continue
@@ -213,11 +218,14 @@ class Storage:
         runs = self._log(SAMPLE_RUNS).files
         lost = samples - {file.batch for file in runs}
         for file in runs:
-            if lost and not file.batch.startswith(SAMPLE):  # rows of several samples, which compaction joined
+            if lost:
                 lost -= self._samples_in(file)
         return [file for file in files if file.batch not in lost]
 
     def _samples_in(self, file: DataFile) -> set[str]:
+        if file.batch.startswith(SAMPLE):
+            return {file.batch}
+        # Rows of several samples, which compaction joined.
         with told("read the tables", file.path):
             rows = pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])
             return set(rows["sample"].to_pylist())
