@@ -25,6 +25,7 @@ from typing import Any, Final
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.places import open_file
@@ -224,25 +225,40 @@ def backed_up(where: Directory) -> Iterator[Any]:
         yield restore
 
 
+@contextmanager
+def directory(storage: str, home: Path) -> Iterator[str]:
+    """Yield where tables go, and start the server if it takes one."""
+    if storage == "disk":
+        yield str(home / "tables")
+    elif storage == "moto":
+        with object_store() as variables, pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            yield f"s3://{new_bucket(variables['AWS_ENDPOINT_URL'])}/tables"
+    else:
+        yield storage
+
+
 def main() -> None:
     """Prove it on each storage, print what was done; exit with 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--storage", choices=["disk", "s3"], action="append")
+    parser.add_argument(
+        "--storage",
+        action="append",
+        help="disk, moto (a server that is started), or a new URI of a store that variables of the environment are for",
+    )
     options = parser.parse_args()
     found = []
-    with object_store() as variables, tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (filling, _):
-        os.environ.update(variables)
-        for name in options.storage or ["disk", "s3"]:
-            home = Path(scratch, name)
+    with tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (filling, _):
+        for number, name in enumerate(options.storage or ["disk", "moto"]):
+            home = Path(scratch, str(number))
             home.mkdir()
-            into = (
-                str(home / "tables") if name == "disk" else f"s3://{new_bucket(variables['AWS_ENDPOINT_URL'])}/tables"
-            )
             click.echo(f"{name}:")
             start = time.perf_counter()
-            wrong = prove(Directory(into, filling.bootstrap, home), options.kills, options.seed)
+            with directory(name, home) as into:
+                wrong = prove(Directory(into, filling.bootstrap, home), options.kills, options.seed)
             click.echo(
                 f"  {'; '.join(wrong) or 'every record once, every sample whole'}; {time.perf_counter() - start:.0f} s"
             )

@@ -54,30 +54,6 @@ def test_rows_are_the_same_and_sorted_by_identity(filled: Storage) -> None:
     assert rows.equals(commits(range(105)))
 
 
-def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
-    for minute in range(40):
-        rows = [
-            {
-                "cluster_id": "MkU3OEVBNTcwNTJENDM2Qg",
-                "origin": "sample",
-                "group": f"group-{number // 10}",
-                "topic": "orders",
-                "partition": number % 10,
-                "committed_offset": number * 10**6 + minute * number,
-                "commit_time": FIRST + dt.timedelta(minutes=minute),
-                "record_time": FIRST + dt.timedelta(minutes=minute),
-                "tombstone": False,
-            }
-            for number in range(500)
-        ]
-        append(storage, f"s-{minute}", rows_of(OFFSET_COMMITS, rows), table=OFFSET_COMMITS)
-    before = sum(file.bytes for file in storage.files(OFFSET_COMMITS))
-    assert compact(storage, now=NOW).files_after == 1
-    assert sum(file.bytes for file in storage.files(OFFSET_COMMITS)) * 10 < before
-    first = pq.ParquetFile(storage.files(OFFSET_COMMITS)[0].path).read(["group", "partition"]).slice(0, 40)
-    assert len(first.group_by(["group", "partition"]).aggregate([])) == 1
-
-
 def run_of(sample: str) -> pa.Table:
     return rows_of(SAMPLE_RUNS, [{"cluster_id": "here", "sample": sample, "sampled_at": FIRST}])
 
@@ -145,7 +121,7 @@ def test_large_files_are_left_as_they_are(filled: Storage) -> None:
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 30)
     done = compact(filled, now=NOW)
     assert (done.files_before, done.files_after) == (11, 4)
     assert seen(filled) == Counter(range(110))
@@ -165,8 +141,8 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
 
 
 def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = joining._in_order
-    monkeypatch.setattr(joining, "_in_order", lambda *given: order(*given).slice(1))
+    order = joining.in_order
+    monkeypatch.setattr(joining, "in_order", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match=r"joining 105 rows in .* gave 104"):
         compact(filled, now=NOW)
     assert seen(filled) == Counter(range(110))
@@ -183,9 +159,9 @@ def test_a_broken_file_is_told_and_left(filled: Storage) -> None:
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     join = joining.join
 
-    def slow_join(*given: Any) -> NewFile:
+    def slow_join(*given: Any, **named: Any) -> NewFile:
         ingest(filled, 11, commits([500]))
-        return join(*given)
+        return join(*given, **named)
 
     monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
     compact(filled, now=NOW)
@@ -197,9 +173,9 @@ def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
 ) -> None:
     join = joining.join
 
-    def slow_join(*given: Any) -> NewFile:
+    def slow_join(*given: Any, **named: Any) -> NewFile:
         filled.remove(OFFSET_COMMITS, ["2026-11-01"])
-        return join(*given)
+        return join(*given, **named)
 
     monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
     assert compact(filled, now=NOW).dates == 0

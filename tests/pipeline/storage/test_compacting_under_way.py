@@ -36,7 +36,7 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
     with watched(storage, range(120)) as looks:
         for target in (4, 8, 16, 32, 64, 200):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(joining, "_ROWS_AT_ONCE", target)
+                patch.setattr(joining, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
     assert not looks.wrong
     assert looks.number > 3

@@ -85,7 +85,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(joining, "_ROWS_AT_ONCE", most)
+                monkeypatch.setattr(joining, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.5)
         finally:

@@ -7,22 +7,33 @@ thinning.py    what is left of group_events when its old dates go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kafka_groups.pipeline.compacting.progress import Progress, Steps
 from kafka_groups.pipeline.compacting.removing import old_dates, remove
-from kafka_groups.pipeline.storage import DataFile, Storage
+from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
 from kafka_groups.pipeline.storage.joining import is_small, join, pack
-from kafka_groups.pipeline.storage.layout import BACKFILL, KEPT, SAMPLE, begin_name
+from kafka_groups.pipeline.storage.layout import (
+    BACKFILL,
+    COMPACTED,
+    COMPACTED_SAMPLES,
+    KEPT,
+    SAMPLE,
+    SORTED_SAMPLES,
+    begin_name,
+)
+from kafka_groups.pipeline.storage.sorting import sort_samples
 from kafka_groups.pipeline.tables import TABLES, Table
 
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
 # fewer, groups that have not committed for some days would be gone from them.
 LEAST_KEEP: Final = timedelta(days=8)
 _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
+# Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
+_SHARE_OF_LATE: Final = 8
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 
 
@@ -55,9 +66,10 @@ def compact(
 
     With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
     group_events the last record of each group and member stays, whatever its date: it tells who is there today.
-    No row changes. Files of a backfill, one a day, are not joined; left alone is the newest date of each table by
-    `keep`. Readers see each row once at every moment; a query goes on with the files that
-    it listed. StorageError leaves every date as it was or as it should be, and another run goes on from there.
+    No row changes. The samples of a date are sorted when it is over, because the offsets of a partition take a few bits
+    each where they follow one another. Files of a backfill, one a day, are not joined; left alone is the newest date of
+    each table by `keep`. Readers see each row once at every moment; a query goes on with the files that it listed.
+    StorageError leaves every date as it was or as it should be, and another run goes on from there.
     `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
     is given what tells, at any time, what was done so far.
     """
@@ -68,6 +80,7 @@ def compact(
             work.remove_old(keep, now)
         storage.remove_lost_samples(before=begin_name(SAMPLE, now - _LOST_SAMPLES))
         work.join_all(max(min_files, 2), target_mb * 1024 * 1024)
+        work.sort_samples(before=now.astimezone(UTC).date().isoformat())
         storage.vacuum()
     return work.done()
 
@@ -105,44 +118,67 @@ class _Work:
         """Small files, date by date."""
         planned = list(_plan(self._storage, min_files, target_bytes))
         step = Steps(self._progress, "compacting", sum(len(files) for *_, files in planned))
-        for table, date, files in planned:
+        for table, date, batch, files in planned:
             small = _small_files(files, target_bytes, step.still)
             piles = list(pack(small, target_bytes)) if len(small) >= min_files else []
-            if piles:
-                self._join(table, date, piles, step)
+            new = [join(self._storage.place, table, date, pile, step, batch=batch) for pile in piles]
+            self._swap(table, date, [file for pile in piles for file in pile], new)
             # Those that no other was found for, too.
             step.complete(len(files))
 
-    def _join(self, table: Table, date: str, piles: list[list[DataFile]], step: Steps) -> None:
-        if _join_date(self._storage, table, date, piles, step):
+    def sort_samples(self, before: str) -> None:
+        """Samples of dates before this one, each date as a whole."""
+        planned = list(_plan_sorting(self._storage, before))
+        step = Steps(self._progress, "sorting samples", sum(_count_rows(files) for *_, files in planned))
+        for table, date, files in planned:
+            new = sort_samples(self._storage.place, table, date, files, step)
+            self._swap(table, date, files, new)
+            step.complete(_count_rows(files))
+
+    def _swap(self, table: Table, date: str, old: list[DataFile], new: list[NewFile]) -> None:
+        if new and self._storage.swap(table, {file.path for file in old}, new):
             self._dates.add(date)
-            self._before += sum(map(len, piles))
-            self._after += len(piles)
+            self._before += len(old)
+            self._after += len(new)
 
 
-def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, list[DataFile]]]:
-    """Dates of tables with files that may be small: their rows are not counted yet."""
+def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple[Table, str, str, list[DataFile]]]:
+    """Yield dates of tables with files that may be small, those of samples apart, and the batch that they will be."""
     for table in _FACTS:
-        by_date: dict[str, list[DataFile]] = {}
+        found: dict[tuple[str, str], list[DataFile]] = {}
         for file in storage.files(table):
-            if not _is_named(file.batch) and file.bytes * 2 <= target_bytes:
-                by_date.setdefault(file.date, []).append(file)
-        yield from ((table, date, files) for date, files in by_date.items() if len(files) >= min_files)
+            if not _is_left_alone(file.batch) and file.bytes * 2 <= target_bytes:
+                found.setdefault((file.date, _joined_batch(file.batch)), []).append(file)
+        yield from ((table, *key, files) for key, files in found.items() if len(files) >= min_files)
 
 
-def _is_named(batch: str) -> bool:
-    """Return whether files are found by their names: of a backfill, or what retention left of a date."""
-    return batch == KEPT or batch.startswith(BACKFILL)
+def _plan_sorting(storage: Storage, before: str) -> Iterator[tuple[Table, str, list[DataFile]]]:
+    """Yield dates of tables whose samples are not sorted together, but for few that came late."""
+    for table in _FACTS:
+        found: dict[str, list[DataFile]] = {}
+        for file in storage.files(table):
+            if file.date < before and (file.batch == SORTED_SAMPLES or _joined_batch(file.batch) == COMPACTED_SAMPLES):
+                found.setdefault(file.date, []).append(file)
+        for date, files in found.items():
+            late = _count_rows(file for file in files if file.batch != SORTED_SAMPLES)
+            if len(files) > 1 and late * _SHARE_OF_LATE >= _count_rows(files):
+                yield table, date, files
+
+
+def _is_left_alone(batch: str) -> bool:
+    """Return whether files are found by their names (of a backfill, or what retention left), or are sorted already."""
+    return batch in {KEPT, SORTED_SAMPLES} or batch.startswith(BACKFILL)
+
+
+def _joined_batch(batch: str) -> str:
+    return COMPACTED_SAMPLES if batch == COMPACTED_SAMPLES or batch.startswith(SAMPLE) else COMPACTED
+
+
+def _count_rows(files: Iterable[DataFile]) -> int:
+    return sum(file.rows for file in files)
 
 
 def _small_files(files: Sequence[DataFile], target_bytes: int, is_seen: Callable[[], None]) -> list[DataFile]:
     for _ in files:
         is_seen()
     return [file for file in files if is_small(file, target_bytes)]
-
-
-def _join_date(
-    storage: Storage, table: Table, date: str, piles: list[list[DataFile]], is_read: Callable[[], None]
-) -> bool:
-    joined = [join(storage.place, table, date, pile, is_read) for pile in piles]
-    return storage.swap(table, {file.path for pile in piles for file in pile}, joined)

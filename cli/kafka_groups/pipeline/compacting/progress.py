@@ -20,9 +20,9 @@ class Steps:
         if self._total:
             self._progress(self._what, self._done, self._total)
 
-    def __call__(self) -> None:
-        """One more."""
-        self._done += 1
+    def __call__(self, count: int = 1) -> None:
+        """So many more."""
+        self._done += count
         self.still()
 
     def complete(self, part: int) -> None:

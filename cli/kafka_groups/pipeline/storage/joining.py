@@ -16,7 +16,7 @@ from kafka_groups.pipeline.storage.places import Place
 from kafka_groups.pipeline.tables import Table
 
 # What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
-_ROWS_AT_ONCE: Final = 2_000_000
+ROWS_AT_ONCE: Final = 2_000_000
 _ROWS_A_GROUP: Final = 131_072
 _ROWS_A_TIME: Final = 16
 
@@ -29,7 +29,7 @@ def count_rows(place: Place, path: str) -> int:
 
 def is_small(file: DataFile, target_bytes: int) -> bool:
     """Return whether two of them make less than a large one."""
-    return file.bytes * 2 <= target_bytes and file.rows * 2 <= _ROWS_AT_ONCE
+    return file.bytes * 2 <= target_bytes and file.rows * 2 <= ROWS_AT_ONCE
 
 
 def pack(files: Sequence[DataFile], target_bytes: int) -> Iterator[list[DataFile]]:
@@ -37,7 +37,7 @@ def pack(files: Sequence[DataFile], target_bytes: int) -> Iterator[list[DataFile
     pile: list[DataFile] = []
     bytes_ = rows = 0
     for file in files:
-        if pile and (bytes_ + file.bytes > target_bytes or rows + file.rows > _ROWS_AT_ONCE):
+        if pile and (bytes_ + file.bytes > target_bytes or rows + file.rows > ROWS_AT_ONCE):
             if len(pile) > 1:
                 yield pile
             pile, bytes_, rows = [], 0, 0
@@ -53,6 +53,8 @@ def join(
     date: str,
     pile: Sequence[DataFile],
     is_read: Callable[[], None] = lambda: None,
+    *,
+    batch: str = COMPACTED,
 ) -> NewFile:
     """Write the rows of the files, all of one date, as one file, sorted by the table's identity, and return it.
 
@@ -61,18 +63,24 @@ def join(
     """
     parts = [_open(place, file.path) for file in pile]
     with told("join files", place.into):
-        rows = _in_order(table, [_read(part, is_read) for part in parts])
+        rows = in_order(table, [_read(part, is_read) for part in parts])
         for part in parts:
             part.close(force=True)
-        found = _write(place, table, date, COMPACTED, rows)
-    expected, written = sum(file.rows for file in pile), count_rows(place, found.path)
+        found = write_sorted(place, table, date, batch, rows)
+    check_rows(place, pile, [found])
+    return found
+
+
+def check_rows(place: Place, old: Sequence[DataFile], new: Sequence[NewFile]) -> None:
+    """Raise StorageError, and delete the new files, unless their footers tell of as many rows as there were."""
+    expected, written = sum(file.rows for file in old), sum(count_rows(place, file.path) for file in new)
     if written != expected:
-        place.forget(found.path)
+        for file in new:
+            place.forget(file.path)
         message = (
             f"joining {expected} rows in {place.into} gave {written}, so nothing was replaced; please report a bug"
         )
         raise StorageError(message)
-    return found
 
 
 def pick(
@@ -81,8 +89,8 @@ def pick(
     """Write those rows that the mask keeps as one file, sorted as `join` does it; None if it keeps none."""
     with told("join files", place.into):
         # One after the other: a date may be larger than memory, what is kept of it is not.
-        rows = _in_order(table, [_masked(place, each, mask) for each in paths])
-        return _write(place, table, date, KEPT, rows) if rows.num_rows else None
+        rows = in_order(table, [_masked(place, each, mask) for each in paths])
+        return write_sorted(place, table, date, KEPT, rows) if rows.num_rows else None
 
 
 def _open(place: Place, path: str) -> pq.ParquetFile:
@@ -96,7 +104,7 @@ def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
     return rows
 
 
-def _write(place: Place, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
+def write_sorted(place: Place, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
     path = place.join(new_file_name(table.name, date, batch))
     place.make(path.rpartition("/")[0])
@@ -139,7 +147,8 @@ def _masked(place: Place, path: str, mask: Callable[[pa.Table], Sequence[bool]])
     return pa.concat_tables(found)
 
 
-def _in_order(table: Table, parts: list[Any]) -> pa.Table:
+def in_order(table: Table, parts: list[Any]) -> pa.Table:
+    """Return the rows of all parts, sorted by the table's identity."""
     known = table.arrow().empty_table()
     rows = pa.concat_tables([known, *parts], promote_options="permissive")
     return rows.sort_by([(name, "ascending") for name in table.identity])

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from kafka_groups.pipeline.reached import TIMES, Reach
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.layout import COMPACTED, KEPT
+from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.storage.notes import RETENTION
 from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
@@ -26,6 +26,7 @@ _NOTE: Final = "build"
 _VERSION: Final = 10
 _MICROS: Final = pa.timestamp("us", "UTC")
 _KEYS: Final = ("cluster_id", "origin")
+_JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 # What a build writes.
 _MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
 
@@ -171,14 +172,14 @@ def _dates_of(storage: Storage, table: Table) -> list[str]:
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
     """Return whether the rows are the same, though compaction may have joined their files.
 
-    It joins batches to one of its own and changes no row. So all batches that are not its own have to be as they were,
-    and all files together need as many rows as before, with the same columns' bounds and numbers of nulls.
+    It joins batches to those of its own and changes no row. So all batches that are not its own have to be as they
+    were, and all files together need as many rows as before, with the same columns' bounds and numbers of nulls.
     """
     if before is None:
         return False
     if before["batches"] == now["batches"]:
         return True
-    kept = {batch: files for batch, files in now["batches"].items() if batch != COMPACTED}
+    kept = {batch: files for batch, files in now["batches"].items() if batch not in _JOINED}
     is_kept = all(before["batches"].get(batch) == files for batch, files in kept.items())
     return is_kept and (before["rows"], before["columns"]) == (now["rows"], now["columns"])
 

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.storage import Storage, joining, sorting
+from kafka_groups.pipeline.tables import OFFSET_COMMITS, SAMPLE_RUNS
+from tests.pipeline.storage.commits import FIRST, append, commits, rows_of
+
+NOW = FIRST + dt.timedelta(days=1)
+GROUPS, PARTITIONS = 50, 10
+
+
+def sample(storage: Storage, minute: int, *, groups: Iterable[int] = range(GROUPS)) -> None:
+    """Add a finished sample of all partitions of the groups."""
+    at = FIRST + dt.timedelta(minutes=minute)
+    rows = [
+        {
+            "cluster_id": "MkU3OEVBNTcwNTJENDM2Qg",
+            "origin": "sample",
+            "group": f"group-{group:02}",
+            "topic": "orders",
+            "partition": partition,
+            "committed_offset": (group * PARTITIONS + partition) * (10**6 + minute),
+            "commit_time": at,
+            "record_time": at,
+            "tombstone": False,
+        }
+        for group in groups
+        for partition in range(PARTITIONS)
+    ]
+    name = f"sample-20261101T{minute:06}Z-x"
+    append(storage, name, rows_of(OFFSET_COMMITS, rows))
+    run = {"cluster_id": "MkU3OEVBNTcwNTJENDM2Qg", "sample": name, "sampled_at": at}
+    append(storage, name, rows_of(SAMPLE_RUNS, [run]), table=SAMPLE_RUNS)
+
+
+def read(storage: Storage) -> list[pa.Table]:
+    """The rows of the files that were sorted together, in the order of their first keys."""
+    files = [file.path for file in storage.files(OFFSET_COMMITS) if file.batch == "sorted-samples"]
+    return sorted((pq.ParquetFile(path).read() for path in files), key=lambda rows: keys(rows)[0])
+
+
+def keys(rows: pa.Table) -> list[tuple[str, int, dt.datetime]]:
+    columns = (rows[name].to_pylist() for name in ("group", "partition", "commit_time"))
+    return list(zip(*columns, strict=True))
+
+
+def batches(storage: Storage) -> list[str]:
+    return sorted(file.batch for file in storage.files(OFFSET_COMMITS))
+
+
+def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
+    for minute in range(40):
+        sample(storage, minute)
+    before = sum(file.bytes for file in storage.files(OFFSET_COMMITS))
+    compact(storage, now=NOW)
+    assert sum(file.bytes for file in storage.files(OFFSET_COMMITS)) * 10 < before
+
+
+@pytest.mark.parametrize("at_once", [7, 60, 900, 1_000_000])
+def test_samples_of_a_date_are_in_one_order_whatever_memory_holds(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    for minute in range(6):
+        sample(storage, minute, groups=range(0, GROUPS, 1 + minute % 2))
+    expected = sorted(key for file in storage.files(OFFSET_COMMITS) for key in keys(pq.ParquetFile(file.path).read()))
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", at_once)
+    compact(storage, now=NOW)
+    found = read(storage)
+    if at_once < len(expected):
+        assert max(map(len, found)) <= at_once + 6  # a key is not divided
+        assert [key for rows in found for key in keys(rows)] == expected
+    else:
+        assert batches(storage) == ["compacted-samples"]  # one file, and so in order
+
+
+def test_samples_of_a_date_that_is_not_over_are_joined_and_not_sorted_together(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 1_100)
+    for minute in range(4):
+        sample(storage, minute)
+    compact(storage, now=FIRST)
+    assert batches(storage) == ["compacted-samples"] * 2
+    compact(storage, now=NOW)
+    assert batches(storage) == ["sorted-samples"] * 2
+
+
+def test_few_samples_that_come_late_wait_for_others(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 4_000)
+    for minute in range(16):
+        sample(storage, minute)
+    compact(storage, now=NOW)
+    once = batches(storage)
+    compact(storage, now=NOW)
+    sample(storage, 16)
+    compact(storage, now=NOW)
+    assert sorted(set(batches(storage)) - set(once)) == ["sample-20261101T000016Z-x"]
+    assert batches(storage).count("sorted-samples") == once.count("sorted-samples")
+    for minute in (17, 18):
+        sample(storage, minute)
+    compact(storage, now=NOW)
+    assert set(batches(storage)) == {"sorted-samples"}
+    assert sum(map(len, read(storage))) == 19 * GROUPS * PARTITIONS
+
+
+def test_commits_of_the_log_are_joined_apart_from_those_of_samples(storage: Storage) -> None:
+    for minute in range(2):
+        sample(storage, minute)
+        append(storage, f"w-{minute:08}", commits([minute]))
+    compact(storage, now=NOW)
+    assert batches(storage) == ["compacted", "compacted-samples"]
+
+
+def test_rows_that_get_lost_stop_it(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 600)
+    for minute in range(2):
+        sample(storage, minute)
+    monkeypatch.setattr(sorting, "in_order", lambda table, parts: joining.in_order(table, parts).slice(1))
+    with pytest.raises(StorageError, match="nothing was replaced"):
+        compact(storage, now=NOW)
+    assert len(batches(storage)) == 2
+    assert storage.rows(OFFSET_COMMITS) == 2 * GROUPS * PARTITIONS
+    assert not [*Path(storage.into).rglob("sorted-samples*")]
