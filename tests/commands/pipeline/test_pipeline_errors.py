@@ -13,9 +13,11 @@ from typing import NamedTuple
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
+from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.storage.marker import MARKER
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
+from tests.pipeline.fact_rows import commit, put_all
 from tests.pipeline.storage.disks import make_read_only, small_disk
 
 _OLD_JAVA = "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n"
@@ -32,14 +34,16 @@ class Machine:
         self._disks = disks
 
     def without_java(self) -> None:
-        self.environment = {"JAVA_HOME": None, "PATH": ""}
+        self._with_facts_for_spark()
+        self.environment |= {"JAVA_HOME": None, "PATH": ""}
 
     def with_an_old_java(self) -> None:
         java = self.home / "jdk-11" / "bin" / "java"
         java.parent.mkdir(parents=True)
         java.write_text(_OLD_JAVA)
         java.chmod(0o755)
-        self.environment = {"JAVA_HOME": str(java.parent.parent), "PATH": ""}
+        self._with_facts_for_spark()
+        self.environment |= {"JAVA_HOME": str(java.parent.parent), "PATH": ""}
 
     def with_a_newer_schema(self) -> None:
         marker = Path(self.data_dir, MARKER)
@@ -63,6 +67,10 @@ class Machine:
     def with_a_read_only_disk(self) -> None:
         make_read_only(self._disk())
 
+    def _with_facts_for_spark(self) -> None:
+        put_all(open_storage(self.data_dir), "b", {"offset_commits": [commit(0, 1, source=1)]})
+        self.environment = {"MASTER": "local[1]"}
+
     def _disk(self) -> Path:
         disk = self._disks.enter_context(small_disk(self.home / "disk", megabytes=1))
         self.data_dir = str(disk / "tables")
@@ -84,8 +92,8 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "no Java": Case(Machine.without_java, "report", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
-    "an old Java": Case(Machine.with_an_old_java, "report", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
+    "no Java": Case(Machine.without_java, "build", "SPARK_MISSING", "Spark needs a JDK 17 or newer (none is in"),
+    "an old Java": Case(Machine.with_an_old_java, "build", "SPARK_MISSING", "is Java 11); set JAVA_HOME to one"),
     "a newer schema": Case(
         Machine.with_a_newer_schema, "ingest", "STORAGE_FAILED", "were created by its child (schema 99), and this is"
     ),

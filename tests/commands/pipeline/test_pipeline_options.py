@@ -10,7 +10,7 @@ from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 
 COMMANDS = ("ingest", "sample", "backfill", "build", "report", "tables", "compact", "doctor")
-WITH_SPARK = ("ingest", "build", "report")
+WITH_SPARK = ("ingest", "build")
 NEEDS_TABLES = ("ingest", "sample", "backfill", "build", "report", "compact")
 CONNECTS = ("ingest", "sample", "backfill", "doctor")
 

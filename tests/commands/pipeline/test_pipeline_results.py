@@ -217,17 +217,22 @@ def test_a_pattern_that_matches_nothing_is_a_note(data_dir: str) -> None:
     assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (0, "No group matches.")
 
 
-@pytest.mark.parametrize("command", ["report", "build"])
 def test_the_progress_bar_shows_at_once_that_spark_is_started(
-    fakes: FakePipeline, data_dir: str, mocker: MockerFixture, command: str
+    fakes: FakePipeline, data_dir: str, mocker: MockerFixture
 ) -> None:
     begin = mocker.patch("kafka_groups.rendering.progress.ProgressBar.begin")
     fakes.spark.side_effect = PipelineError("no")
-    assert run("pipeline", command, "--data-dir", data_dir).exit_code == 1
+    assert run("pipeline", "build", "--data-dir", data_dir).exit_code == 1
     assert begin.mock_calls == [mocker.call("starting Spark")]
     fakes.spark.side_effect = None
-    run("pipeline", command, "--data-dir", data_dir)
-    assert callable(getattr(fakes, command).call_args.kwargs["progress"])
+    run("pipeline", "build", "--data-dir", data_dir)
+    assert callable(fakes.build.call_args.kwargs["progress"])
+
+
+def test_report_needs_no_spark(fakes: FakePipeline, data_dir: str) -> None:
+    run("pipeline", "report", "--data-dir", data_dir)
+    assert callable(fakes.report.call_args.kwargs["progress"])
+    fakes.spark.assert_not_called()
 
 
 def test_build_reports_what_is_missing(data_dir: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.pipeline.ingesting import ingest
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from kafka_groups.rendering.history import history_document
@@ -106,7 +106,7 @@ def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any
 
     later = _run(home / "ingest", "ingest", "-b", broker, *place.flags)
     until_ms = now_ms()
-    here = report(spark, built, since_ms=until_ms - _DAY_MS, until_ms=until_ms)
+    here = report(built, since_ms=until_ms - _DAY_MS, until_ms=until_ms)
 
     assert later["tables"] == [{"table": "offset_commits", "rows": 3}]
     assert commits_in(spark, there) == read_directly(broker)

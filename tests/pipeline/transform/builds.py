@@ -41,6 +41,14 @@ def read(storage: Storage, name: str) -> list[Row]:
     return sorted(found, key=lambda row: tuple((row[key] is not None, row[key]) for key in table.identity))
 
 
+def read_statuses(storage: Storage) -> list[Row]:
+    """The verdicts of partitions, from lag_history, and of groups, whose topic and partition are None."""
+    partitions = [row | {"evaluated_at": row["observed_at"]} for row in read(storage, "lag_history")]
+    groups = [row | {"topic": None, "partition": None} for row in read(storage, "group_status")]
+    key = ("cluster_id", "group", "topic", "partition", "evaluated_at")
+    return sorted(groups + partitions, key=lambda row: [(row[name] is not None, row[name]) for name in key])
+
+
 def seconds_after_noon(time: Any) -> float | None:
     """How long after NOON a time is."""
     return None if time is None else (time - NOON).total_seconds()

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.transform.engine import LocalEngine, Step
 from kafka_groups.pipeline.transform.facts import FactFile
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
-from tests.pipeline.transform.builds import build_here, built, of, read
+from tests.pipeline.transform.builds import build_here, built, of, read, read_statuses
 
 DAY: Final = 86_400
 HOUR: Final = 3_600
@@ -253,9 +253,7 @@ def test_samples_alone_give_lag_and_verdicts_and_there_are_sentences_about_what_
 
     done = build_here(storage)
 
-    rows = sorted(
-        (row for row in read(storage, "group_status") if row["topic"] is None), key=lambda row: row["evaluated_at"]
-    )
+    rows = sorted((row for row in read_statuses(storage) if row["topic"] is None), key=lambda row: row["evaluated_at"])
     assert [row["rule"] for row in rows] == ["no_lag", *["incomplete"] * 4]
     assert [row["lag"] for row in rows] == [0, 5, 15, 25, 35]
     assert [sentence.split(":")[0] for sentence in done.missing] == [

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import Row, commit, ends
-from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
+from tests.pipeline.transform.builds import built, of, read, read_statuses, seconds_after_noon
 from tests.pipeline.transform.kernels.stories import DAY, epoch, generation, joined, placed, removed, stable
 
 HOUR: Final = 3_600
@@ -42,7 +42,7 @@ def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at
     """A group that moved is not dead; what its state is between the two records was known before, or is not."""
     states = {
         (row["cluster_id"], seconds_after_noon(row["evaluated_at"])): row["state"]
-        for row in read(storage, "group_status")
+        for row in read_statuses(storage)
         if row["topic"] is None and not row["cluster_id"].startswith("reached")
     }
 

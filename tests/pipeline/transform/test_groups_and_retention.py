@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends
-from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
+from tests.pipeline.transform.builds import built, of, read, read_statuses, seconds_after_noon
 
 HOUR: Final = 3_600
 # Partition, seconds, log end.
@@ -89,7 +89,7 @@ def days(storage: Storage) -> dict[str, Row]:
 def test_each_partition_counts_as_it_was_last_observed(storage: Storage) -> None:
     rows = [
         (seconds_after_noon(row["evaluated_at"]), row["lag"], row["verdict"])
-        for row in read(storage, "group_status")
+        for row in read_statuses(storage)
         if (row["cluster_id"], row["topic"]) == ("different times", None)
     ]
 

@@ -21,7 +21,7 @@ from kafka_groups.pipeline.transform.state_tables import PARTITION_STATE, StateT
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
-from tests.pipeline.transform.builds import build_here, built, read
+from tests.pipeline.transform.builds import build_here, built, read, read_statuses
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 LOOKBACK: Final = 3
@@ -147,7 +147,7 @@ def test_records_of_the_day_before_count_though_samples_had_missed_the_commit_th
     storage = built_by_date(tmp_path, facts, lookback_days=LOOKBACK)
 
     tomorrow = NOON.date() + timedelta(days=1)
-    complete = [row["complete"] for row in read(storage, "group_status") if row["topic"] and row["date"] == tomorrow]
+    complete = [row["complete"] for row in read_statuses(storage) if row["topic"] and row["date"] == tomorrow]
     assert complete == [1.0, 1.0]
     consumed = {row["date"]: row["messages_consumed"] for row in read(storage, "group_daily")}
     assert consumed[tomorrow] == 11
@@ -169,7 +169,7 @@ def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_pa
     commits = [commit(0, 5), commit(DAY, None, source=1), commit(2 * DAY, 5)]
     facts = {"offset_commits": commits, "partition_offsets": [ends(1, 9), ends(2 * DAY + 1, 9)]}
 
-    rows = read(built_by_date(tmp_path, facts, lookback_days=LOOKBACK), "group_status")
+    rows = read_statuses(built_by_date(tmp_path, facts, lookback_days=LOOKBACK))
 
     assert [(row["date"].day, row["rule"], row["complete"]) for row in rows if row["topic"]] == [
         (20, "incomplete", 0.1),
@@ -217,7 +217,7 @@ def test_a_slot_that_begins_before_midnight_goes_on_after_it(tmp_path: Path, min
     facts = {"offset_commits": commits, "partition_offsets": [ends(hour * HOUR, 5_000) for hour in range(-11, 1)]}
     rules = Rules(min_distance_ms=min_distance_ms)
 
-    rows = read(built_by_date(tmp_path, facts, rules=rules, lookback_days=LOOKBACK), "group_status")
+    rows = read_statuses(built_by_date(tmp_path, facts, rules=rules, lookback_days=LOOKBACK))
 
     noon_ms = int(NOON.timestamp()) * 1_000
     every = [Commit(number, noon_ms + seconds * 1_000) for number, seconds in enumerate(times)]

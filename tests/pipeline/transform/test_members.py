@@ -12,7 +12,7 @@ from kafka_groups.pipeline.compacting import LEAST_KEEP, compact
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
-from tests.pipeline.transform.builds import build_here, built, of, read, seconds_after_noon
+from tests.pipeline.transform.builds import build_here, built, of, read, read_statuses, seconds_after_noon
 from tests.pipeline.transform.kernels.stories import (
     DAY,
     TODAY,
@@ -178,7 +178,7 @@ def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_ep
 def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hold(storage: Storage, name: str) -> None:
     rows = {
         seconds_after_noon(row["evaluated_at"]): (row["state"], row["members"])
-        for row in read(storage, "group_status")
+        for row in read_statuses(storage)
         if (row["cluster_id"], row["group"], row["topic"]) == (name, "g", None)
     }
 
@@ -216,7 +216,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates(tmp_path: 
     build_here(cut)
 
     assert of_today(cut) == of_today(whole)
-    assert [row["members"] for row in read(cut, "group_status") if row["topic"] is None] == [4, 5]
+    assert [row["members"] for row in read_statuses(cut) if row["topic"] is None] == [4, 5]
 
 
 @pytest.mark.parametrize("replayed", [False, True])

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import Row, at, commit, ends
-from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
+from tests.pipeline.transform.builds import built, of, read, read_statuses, seconds_after_noon
 from tests.pipeline.transform.kernels.stories import epoch, generation, joined, left, placed, removed
 
 Moves = Callable[[str], dict[tuple[str, int], Row]]
@@ -96,7 +96,7 @@ def test_members_are_those_of_the_last_record_of_a_batch(storage: Storage) -> No
     """The state of the classic group is not that of the KIP-848 group that it became."""
     rows = {
         seconds_after_noon(row["evaluated_at"]): (row["state"], row["members"])
-        for row in read(storage, "group_status")
+        for row in read_statuses(storage)
         if row["topic"] is None
     }
 

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.pipeline.fact_rows import Row, commit, ends, event
-from tests.pipeline.transform.builds import built, of, read
+from tests.pipeline.transform.builds import built, of, read, read_statuses
 
 MINUTE: Final = 60
 DAY: Final = 86_400
@@ -85,7 +85,7 @@ def facts() -> dict[str, list[Row]]:
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     storage = built(tmp_path_factory.mktemp("tables"), facts())
-    return {name: read(storage, name) for name in ("group_daily", "topic_daily", "group_status")}
+    return {name: read(storage, name) for name in ("group_daily", "topic_daily", "lag_history")}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_the_last_lag_is_that_of_the_newest_time_and_the_largest_of_any(groups: 
 def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
     groups: Days, tables: dict[str, list[Row]]
 ) -> None:
-    of_partitions = [row for row in tables["group_status"] if row["cluster_id"] == "two partitions" and row["topic"]]
+    of_partitions = [row for row in tables["lag_history"] if row["cluster_id"] == "two partitions"]
     verdicts: dict[int, set[str]] = {0: set(), 1: set()}
     for row in of_partitions:
         verdicts[row["partition"]].add(row["verdict"])
@@ -114,7 +114,7 @@ def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
     assert verdicts[0] == {"OK"}
     assert "STOP" in verdicts[1]
     # The last one is another.
-    assert max(of_partitions, key=lambda row: (row["evaluated_at"], row["partition"]))["verdict"] != "STOP"
+    assert max(of_partitions, key=lambda row: (row["observed_at"], row["partition"]))["verdict"] != "STOP"
     assert groups["two partitions", "g", TODAY]["worst_verdict"] == "STOP"
 
 
@@ -194,7 +194,7 @@ def test_the_worst_verdict_is_also_that_of_a_partition_that_was_last_observed_be
 
     storage = built(tmp_path, facts)
 
-    rows = [row for row in read(storage, "group_status") if row["date"] > TODAY]
+    rows = [row for row in read_statuses(storage) if row["date"] > TODAY]
     assert [row["verdict"] for row in rows if row["topic"] is None] == ["STOP", "OK"]
     assert {row["verdict"] for row in rows if row["topic"] is not None} == {"OK"}
     assert [row["worst_verdict"] for row in read(storage, "group_daily")] == ["STOP", "STOP"]

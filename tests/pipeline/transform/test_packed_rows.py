@@ -76,11 +76,11 @@ def test_rows_of_several_tasks_come_back_whole_and_in_order(facts: dict[str, Any
 
 def status(group: str, at: int, **others: Any) -> dict[str, Any]:
     row = {"cluster_id": "c", "name": group, "kind": STATUS, "day": 3, "topic": "t", "partition": 0, "at_us": at}
-    return dict.fromkeys(GROUP_INPUT.names) | row | {"complete": 0.3} | others
+    return dict.fromkeys(GROUP_INPUT.names) | row | {"consume": 0.3} | others
 
 
 def test_a_status_keeps_its_share_its_numbers_and_what_is_null() -> None:
-    rows = [status("g", 5, rank=2, complete=1 / 3, lag=-7), status("g", 4, complete=1.0, lag=2**62), status("h", 1)]
+    rows = [status("g", 5, rank=2, consume=1 / 3, lag=-7), status("g", 4, consume=None, lag=2**62), status("h", 1)]
     found = unpacked(GROUP_LAYOUT, pa.Table.from_pylist(rows, schema=GROUP_INPUT))
     assert found == [rows[1], rows[0], rows[2]]
 

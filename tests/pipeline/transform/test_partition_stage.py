@@ -36,7 +36,7 @@ def results(table: pa.Table, days: Sequence[int], context: Context, *, most_rows
         with_logs[0], before = first != before, last
         one = None
         for one in transform_days(batch, Settings(days, Rules(), 7), context):
-            found["lag_history"] += lag_history_rows(names, one.logs, one.keys).to_pylist()
+            found["lag_history"] += lag_history_rows(names, one.logs, one.keys, one.verdicts).to_pylist()
             every = pa.array(with_logs).to_numpy(zero_copy_only=False)
             for rows in rows_for_groups(names, one, is_read=every | True, with_logs=every):
                 found["for_groups"] += rows.to_pylist()

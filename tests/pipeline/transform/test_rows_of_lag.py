@@ -128,9 +128,9 @@ def test_a_window_goes_from_its_first_commit_to_its_last_and_a_groups_over_all_o
     tables: dict[str, list[Row]],
 ) -> None:
     windows = {
-        row["partition"]: (row["window_start"], row["window_end"])
-        for row in tables["group_status"]
-        if row["cluster_id"] == "windows" and row["evaluated_at"] == MINUTE
+        row.get("partition"): (row["window_start"], row["window_end"])
+        for row in (*tables["lag_history"], *tables["group_status"])
+        if row["cluster_id"] == "windows" and MINUTE in {row.get("observed_at"), row.get("evaluated_at")}
     }
 
     assert windows == {0: (5, 55), 1: (15, 35), None: (5, 55)}

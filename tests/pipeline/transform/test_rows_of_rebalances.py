@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import Row, commit, ends
-from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
+from tests.pipeline.transform.builds import built, of, read, read_statuses, seconds_after_noon
 from tests.pipeline.transform.kernels.stories import (
     epoch,
     generation,
@@ -162,7 +162,7 @@ def test_a_group_that_is_created_again_counts_from_the_beginning(rebalances: lis
 def test_a_group_that_is_sampled_without_members_has_none(storage: Storage, state: str) -> None:
     rows = {
         seconds_after_noon(row["evaluated_at"]): (row["state"], row["members"])
-        for row in read(storage, "group_status")
+        for row in read_statuses(storage)
         if (row["cluster_id"], row["topic"]) == (state, None)
     }
 

@@ -67,12 +67,8 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> RulesAt:
             *of("ended", ends_of_ended),
         ],
     }
-    rows = read(built(tmp_path_factory.mktemp("sampled"), facts), "group_status")
-    return {
-        (row["cluster_id"], (seconds_after_noon(row["evaluated_at"]) or 0) / MINUTE): row["rule"]
-        for row in rows
-        if row["topic"] is not None
-    }
+    rows = read(built(tmp_path_factory.mktemp("sampled"), facts), "lag_history")
+    return {(row["cluster_id"], (seconds_after_noon(row["observed_at"]) or 0) / MINUTE): row["rule"] for row in rows}
 
 
 def rules_of(rules: RulesAt, cluster: str) -> list[str]:

@@ -27,14 +27,14 @@ from kafka_groups.verdicts import (
     thin,
 )
 from tests.pipeline.fact_rows import NOON, Row, commit, ends
-from tests.pipeline.transform.builds import built, read
+from tests.pipeline.transform.builds import built, read_statuses
 
 NOON_MS = int(NOON.timestamp() * 1_000)
 Verdicts = dict[tuple[int | None, int], Verdict]
 
 
 def statuses(directory: Path, facts: Mapping[str, Sequence[Row]], **options: Any) -> list[Row]:
-    rows = read(built(directory, facts, **options), "group_status")
+    rows = read_statuses(built(directory, facts, **options))
     return sorted(rows, key=lambda row: (row["evaluated_at"], row["topic"] or ""))
 
 
@@ -179,3 +179,41 @@ def test_windows_cut_from_a_history_get_the_verdicts_of_the_rules(tmp_path: Path
     }
     assert found == judged_one_by_one(facts, rows, rules)
     assert len({verdict.rule for verdict in found.values()}) >= 4
+
+
+def known(values: Iterator[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def added_up(rows: Sequence[Row]) -> Row:
+    """What the rows of a group's partitions at one time are together."""
+    worst = ("exact", "interpolated", "lower_bound", "unknown", "data_loss")
+    rates = {name: known(row[name] for row in rows) for name in ("consume_rate", "produce_rate")}
+    falls = all(row["catch_up_ms"] is not None for row in rows if row["lag"] > 0)
+    return {
+        "partitions": len(rows),
+        "lag": sum(max(0, row["lag"]) for row in rows),
+        "time_lag_ms": max(known(row["time_lag_ms"] for row in rows), default=None),
+        "time_lag_quality": max((row["time_lag_quality"] for row in rows), key=worst.index),
+        **{name: pytest.approx(sum(found)) if len(found) == len(rows) else None for name, found in rates.items()},
+        "catch_up_ms": max(known(row["catch_up_ms"] for row in rows), default=None) if falls else None,
+    }
+
+
+def test_a_row_of_a_group_adds_up_those_of_its_partitions(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    facts: dict[str, list[Row]] = {"offset_commits": [], "partition_offsets": []}
+    for partition in range(12):
+        for name, row in a_partition(chance, partition):
+            facts[name].append(row | ({"group": f"g{partition % 8}"} if name == "offset_commits" else {}))
+
+    found = statuses(tmp_path, facts)
+
+    groups = {(row["group"], row["evaluated_at"]): row for row in found if row["topic"] is None}
+    for (group, at), row in groups.items():
+        own = [each for each in found if each["topic"] and each["group"] == group and each["evaluated_at"] == at]
+        expected = added_up(own)
+        assert {name: row[name] for name in expected} == expected
+    assert {row["time_lag_quality"] for row in groups.values()} >= {"unknown", "lower_bound"}
+    assert {row["consume_rate"] is None for row in groups.values()} == {True, False}
+    assert {row["catch_up_ms"] is None for row in groups.values()} == {True, False}

@@ -11,8 +11,6 @@ from kafka_groups.commands.options import output_options, selector_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
-from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
-from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import Cut, History
@@ -51,7 +49,6 @@ _MATCHES_NOTHING = "(?!)"
     metavar="FILE",
     help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",
 )
-@spark_options
 @output_options()
 def report(
     *,
@@ -60,7 +57,6 @@ def report(
     since: float,
     top: int | None,
     html: Path | None,
-    spark_choice: SparkChoice,
     output_format: str,
     colour: str,
 ) -> None:
@@ -74,8 +70,7 @@ def report(
     A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster, but tables of build in --data-dir, the extra spark, and Java 17 or newer (--fetch-java downloads
-    one).
+    Needs no cluster and no Java, but tables of build in --data-dir, and the extra spark.
 
     \b
     Examples:
@@ -83,7 +78,7 @@ def report(
       kafka-groups pipeline report --data-dir history --format json | jq '.groups[] | {group, lag}'
     """
     with start_run("report", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.reporting import report as read_history
+        from kafka_groups.pipeline.report import report as read_history
         from kafka_groups.pipeline.storage import open_storage
 
         if html is not None and not html.absolute().parent.is_dir():
@@ -95,21 +90,17 @@ def report(
         until_ms = now_ms()
         named, match, exclude = apply_exclude(selectors)
         shown, on_page = cuts(top, named, output_format)
-        run.bar.begin(STARTING_SPARK)
-        with open_spark_session(spark_choice, brief=True) as spark:
-            run.bar(STARTING_SPARK, 1, 1)
-            history = read_history(
-                spark,
-                storage,
-                since_ms=until_ms - round(since * _MS),
-                until_ms=until_ms,
-                groups=named,
-                match=match,
-                exclude=exclude,
-                shown=shown,
-                drawn=_cut_with_points(shown, on_page if html is not None else None, output_format),
-                progress=run.bar,
-            )
+        history = read_history(
+            storage,
+            since_ms=until_ms - round(since * _MS),
+            until_ms=until_ms,
+            groups=named,
+            match=match,
+            exclude=exclude,
+            shown=shown,
+            drawn=_cut_with_points(shown, on_page if html is not None else None, output_format),
+            progress=run.bar,
+        )
         run.bar.stop()
         # An earlier page is not replaced by one without any group.
         is_page_wanted = html is not None and (history.groups or not history.unknown)

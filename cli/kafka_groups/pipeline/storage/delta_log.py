@@ -58,10 +58,10 @@ class DeltaLog:
     @cached_property
     def files(self) -> list[DataFile]:
         """The files that are the table, by date and path."""
-        if self._opened is None:
+        if self.opened is None:
             return []
-        with self._told("read"):
-            rows = pa.table(self._opened.get_add_actions(flatten=True)).select(_WANTED)
+        with self.as_storage_error("read"):
+            rows = pa.table(self.opened.get_add_actions(flatten=True)).select(_WANTED)
             dates = pc.strftime(rows["partition.date"], format="%Y-%m-%d").to_pylist()
         columns = [rows[name].to_pylist() for name in ("path", "size_bytes", "num_records")]
         found = [
@@ -76,13 +76,13 @@ class DeltaLog:
 
     def version_of(self, application: str) -> int | None:
         """Return the version of an application's last transaction; None if it has committed none."""
-        return None if self._opened is None else self._opened.transaction_version(application)
+        return None if self.opened is None else self.opened.transaction_version(application)
 
     def versions_of(self, applications: Sequence[str]) -> dict[str, int]:
         """Return the versions of those of the applications that have committed transactions."""
         every = None
-        if self._opened is not None and len(applications) > _FEW:
-            every = read_transactions(self._place, self._root, self._opened.version())
+        if self.opened is not None and len(applications) > _FEW:
+            every = read_transactions(self._place, self._root, self.opened.version())
         if every is None:
             every = {each: version for each in applications if (version := self.version_of(each)) is not None}
         return {each: every[each] for each in applications if each in every}
@@ -114,7 +114,7 @@ class DeltaLog:
             self._prepare()
             self._check_versions(expected)
             self._check_files(remove)
-            with self._told("change"):
+            with self.as_storage_error("change"):
                 if self._has_committed(actions, transactions, is_checked=is_checked, is_last=attempt == attempts):
                     return
             self._reopen()
@@ -124,18 +124,18 @@ class DeltaLog:
         from deltalake.exceptions import CommitFailedError
 
         for _ in range(_ATTEMPTS):
-            if self._opened is not None and not self._lacking(self._opened):
+            if self.opened is not None and not self._lacking(self.opened):
                 return
             # What others did meanwhile has to be seen: nothing is committed on what these two leave open.
-            with self._told("change"), suppress(CommitFailedError):
-                if self._opened is None:
+            with self.as_storage_error("change"), suppress(CommitFailedError):
+                if self.opened is None:
                     self._create()
                 else:
-                    self._opened.alter.add_columns(self._lacking(self._opened))
+                    self.opened.alter.add_columns(self._lacking(self.opened))
             self._reopen()
 
     def _reopen(self) -> None:
-        for name in ("_opened", "files"):
+        for name in ("opened", "files"):
             self.__dict__.pop(name, None)
 
     def _has_committed(
@@ -145,7 +145,7 @@ class DeltaLog:
         from deltalake.exceptions import CommitFailedError
         from deltalake.transaction import CommitProperties, Transaction
 
-        table = self._opened
+        table = self.opened
         assert table is not None
         known = [Transaction(application, version) for application, version in transactions.items()]
         properties = CommitProperties(app_transactions=known or None, max_commit_retries=0 if is_checked else None)
@@ -180,21 +180,22 @@ class DeltaLog:
 
     def vacuum(self) -> None:
         """Delete files that are not in the table, and have not been for a day."""
-        if self._opened is None:
+        if self.opened is None:
             return
-        with self._told("clean"):
+        with self.as_storage_error("clean"):
             wanted: dict[str, Any] = {"retention_hours": _KEPT_H, "enforce_retention_duration": False, "full": True}
             # Each cleaning is two versions of its own, so there has to be something to clean.
-            if self._opened.vacuum(dry_run=True, **wanted):
-                self._opened.vacuum(dry_run=False, **wanted)
+            if self.opened.vacuum(dry_run=True, **wanted):
+                self.opened.vacuum(dry_run=False, **wanted)
 
     @cached_property
-    def _opened(self) -> DeltaTable | None:
+    def opened(self) -> DeltaTable | None:
+        """The table as delta-rs has it; None if it has no version."""
         from deltalake import DeltaTable
 
         if self._place.info(f"{self._root}/_delta_log").type != FileType.Directory:
             return None
-        with self._told("read"):
+        with self.as_storage_error("read"):
             if not DeltaTable.is_deltatable(self._address, self._place.options):  # killed before its first version
                 return None
             table = DeltaTable(self._address, storage_options=self._place.options)
@@ -256,7 +257,8 @@ class DeltaLog:
         return path.removeprefix(f"{self._root}/")
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def as_storage_error(self, what: str) -> Iterator[None]:
+        """Turn errors inside into StorageError: `what` was not possible with the table."""
         from deltalake.exceptions import DeltaError
 
         try:

@@ -24,6 +24,7 @@ from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from deltalake import DeltaTable
     from pyspark.sql import DataFrame, SparkSession
 
 Versions = Mapping[str, int | None]  # by application
@@ -163,10 +164,8 @@ class Storage:
         for table in STORED.values():
             if table == SAMPLE_RUNS:
                 continue
-            log = self._log(table)
-            whole = {file.path for file in self._whole(log.files)}
-            if old := [file for file in log.files if file.path not in whole and file.batch < before]:
-                log.commit(remove=old)
+            if old := [file for file in self.lost_files(table) if file.batch < before]:
+                self._log(table).commit(remove=old)
 
     def discard(self, files: Sequence[NewFile]) -> None:
         """Delete new files that no commit has made part of a table."""
@@ -190,6 +189,20 @@ class Storage:
     def rows(self, table: Table, dates: Collection[str] | None = None) -> int:
         """Return how many rows the table has of those dates, or of all, as its log says. Needs no Spark."""
         return sum(file.rows for file in self.files(table, dates))
+
+    def lost_files(self, table: Table) -> list[DataFile]:
+        """Return the files of samples that were not finished: their rows do not count."""
+        found = self._log(table).files
+        whole = {file.path for file in self._whole(found)}
+        return [file for file in found if table != SAMPLE_RUNS and file.path not in whole]
+
+    def open_table(self, table: Table) -> DeltaTable | None:
+        """Return the newest version of a table, with the rows of unfinished samples; None if it has no version."""
+        return self._log(table).opened
+
+    def as_storage_error(self, table: Table) -> AbstractContextManager[None]:
+        """Turn errors of reading the table inside into StorageError."""
+        return self._log(table).as_storage_error("read")
 
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
         """Return the documented columns, then date, of the newest version; later commits do not disturb it."""

@@ -22,7 +22,7 @@ from kafka_groups.pipeline.tables.shape import (
 
 LAG_HISTORY: Final = Table(
     "lag_history",
-    "Lag of a group on a partition at each time that the partition's log end is known for.",
+    "Lag and verdict of a group on a partition at each time that the partition's log end is known for.",
     ("cluster_id", "group", "topic", "partition", "observed_at"),
     "observed_at",
     (
@@ -53,29 +53,41 @@ LAG_HISTORY: Final = Table(
             LONG,
             "committed offset minus log start offset: records until data is lost; negative: data was lost",
         ),
+        Column("verdict", TEXT, "OK, UNKNOWN, WARN, STOP, STALL or REWIND, from a window of commits"),
+        Column("rule", TEXT, "the rule that gave it, see kafka_groups.verdicts"),
+        Column("complete", REAL, "filled share of the window"),
+        Column("window_start", TIME, "the first commit of the window; of samples, when its offset was first seen"),
+        Column("window_end", TIME, "the last commit of the window; of samples as above"),
     ),
     derived=True,
 )
 
 GROUP_STATUS: Final = Table(
     "group_status",
-    "Verdicts on windows of commits, for partitions, and for groups (topic and partition null): the worst of them.",
-    ("cluster_id", "group", "topic", "partition", "evaluated_at"),
+    "Verdict, lag and state of a group at each time that lag_history has a row of it; partitions count as last seen "
+    "within ten minutes.",
+    ("cluster_id", "group", "evaluated_at"),
     "evaluated_at",
     (
         CLUSTER,
         GROUP,
-        TOPIC,
-        PARTITION,
-        Column("evaluated_at", TIME, "the time that the verdict is for"),
-        Column("verdict", TEXT, "OK, UNKNOWN, WARN, STOP, STALL or REWIND; of a group the worst of its partitions"),
+        Column("evaluated_at", TIME, "the time of the values in this row"),
+        Column("verdict", TEXT, "the worst of its partitions: OK, UNKNOWN, WARN, STOP, STALL or REWIND"),
         Column("rule", TEXT, "the rule that gave it, see kafka_groups.verdicts"),
-        Column("complete", REAL, "filled share of the window; of a group: share of complete partitions"),
-        Column("window_start", TIME, "the first commit of the window; of samples, when its offset was first seen"),
-        Column("window_end", TIME, "the last commit of the window; of samples as above"),
+        Column("complete", REAL, "share of partitions whose windows are complete"),
+        Column("window_start", TIME, "the first commit of the windows"),
+        Column("window_end", TIME, "the last commit of the windows"),
+        Column("partitions", INT, "number of partitions in this row: with a commit and a known log end"),
+        Column("lag", LONG, "sum of the lags above 0"),
+        Column("time_lag_ms", LONG, "longest known time lag of a partition"),
         Column(
-            "lag", LONG, "lag at that time; of a group: the sum of those above 0, each as last seen within ten minutes"
+            "time_lag_quality",
+            TEXT,
+            "the least certain of its partitions: data_loss, unknown, lower_bound, interpolated or exact",
         ),
+        Column("consume_rate", REAL, "sum of the partitions' rates; null if one is unknown"),
+        Column("produce_rate", REAL, "sum of the partitions' rates; null if one is unknown"),
+        Column("catch_up_ms", LONG, "longest of the partitions; null if lag of one does not fall, or there is no lag"),
         Column("state", TEXT, "state of the group, where known"),
         Column("members", INT, "number of members, where known"),
     ),

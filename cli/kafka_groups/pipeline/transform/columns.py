@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, first_rows
 
 
@@ -53,6 +54,21 @@ def nullable(values: Ints, kind: Any = None) -> Any:
     """Return numbers as an Arrow column; NULL is null."""
     found = pa.array(values, pa.int64(), mask=values == NULL)
     return found if kind is None else found.cast(kind) if not pa.types.is_timestamp(kind) else found.view(kind)
+
+
+def times_of(values: Ints) -> Any:
+    """Return microseconds as an Arrow column; NULL is null."""
+    return nullable(values).view(TIME)
+
+
+def millis_of(values: Ints) -> Any:
+    """Return milliseconds as an Arrow column of microseconds; NULL is null."""
+    return times_of(np.where(values == NULL, NULL, np.where(values == NULL, 0, values) * 1_000))
+
+
+def reals_of(values: npt.NDArray[np.float64]) -> Any:
+    """Return real numbers as an Arrow column; NaN is null."""
+    return pa.array(values, mask=np.isnan(values))
 
 
 def texts_of(codes: Ints, texts: Sequence[str]) -> Any:

@@ -18,6 +18,7 @@ from kafka_groups.pipeline.transform.partition_batch import Names
 from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 from kafka_groups.pipeline.transform.partition_rows import name_columns
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay
+from kafka_groups.pipeline.transform.state import KeyStatuses
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row and of a TOPIC row, in the order of their payload.
@@ -25,8 +26,14 @@ KEY_NUMBERS: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", 
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
 KEY_WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
-# `name` is a group, or a topic where the row is of a topic. The numbers are of STATUS rows; without a rank the commit
-# was removed. The payload is packed numbers, a state as JSON, or a file as JSON.
+# Of a STATUS row, without a rank if it is the removal of a commit.
+STATUS_NUMBERS: Final = (
+    *("at_us", "rank", "is_complete", "window_start_ms", "window_end_ms", "lag"),
+    *("time_lag_ms", "quality", "consume", "produce", "catch_up_ms"),
+)
+_REALS: Final = ("consume", "produce")
+# `name` is a group, or a topic where the row is of a topic. The payload is packed numbers, a state as JSON, or a file
+# as JSON.
 OUTPUT: Final = pa.schema(
     [
         ("cluster_id", pa.string()),
@@ -35,12 +42,7 @@ OUTPUT: Final = pa.schema(
         ("day", pa.int32()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        ("at_us", pa.int64()),
-        ("rank", pa.int64()),
-        ("complete", pa.float64()),
-        ("window_start_ms", pa.int64()),
-        ("window_end_ms", pa.int64()),
-        ("lag", pa.int64()),
+        *((name, pa.float64() if name in _REALS else pa.int64()) for name in STATUS_NUMBERS),
         ("payload", pa.binary()),
     ]
 )
@@ -115,30 +117,18 @@ def _batch(columns: dict[str, Any]) -> Any:
 
 def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
     """Return verdicts of the day, the last ones of the day before, and removals."""
-    rows, verdicts, carried, removed = found.keys.lags, found.verdicts, found.carried, found.keys.removals
-    keys = np.concatenate([carried.key, rows.key, removed.key])
-    nothing = np.full(len(removed), NULL)
-
-    def joined(before: Ints, own: Ints) -> Any:
-        return nullable(np.concatenate([before, own, nothing]))
-
-    complete = np.concatenate([carried.is_complete.astype(np.float64), verdicts.complete, np.zeros(len(removed))])
-    named = name_columns(names, keys)
-    at = np.concatenate([carried.at_us, rows.at_us, removed.at_us])
-    return {
-        "cluster_id": named["cluster_id"],
-        "name": named["group"],
-        "topic": named["topic"],
-        "partition": named["partition"],
-        "kind": pa.array(np.full(len(keys), STATUS, np.int8)),
-        "day": pa.array(np.full(len(keys), found.day, np.int32)),
-        "at_us": pa.array(at),
-        "rank": joined(carried.rank, verdicts.rank),
-        "complete": pa.array(complete),
-        "window_start_ms": joined(carried.window_start_ms, verdicts.window_start_ms),
-        "window_end_ms": joined(carried.window_end_ms, verdicts.window_end_ms),
-        "lag": joined(carried.lag, rows.lag),
-    }
+    rows, removed = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
+    keys = np.concatenate([rows.key, removed.key])
+    columns = name_columns(names, keys)
+    columns["name"] = columns.pop("group")
+    columns["kind"] = pa.array(np.full(len(keys), STATUS, np.int8))
+    columns["day"] = pa.array(np.full(len(keys), found.day, np.int32))
+    for name in STATUS_NUMBERS:
+        values = getattr(rows, name)
+        missing = np.full(len(removed), np.nan if name in _REALS else NULL)
+        whole = np.concatenate([values, removed.at_us if name == "at_us" else missing])
+        columns[name] = pa.array(whole, mask=np.isnan(whole)) if name in _REALS else nullable(whole)
+    return columns
 
 
 def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:

@@ -10,20 +10,21 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.records.columns import TIME
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS
-from kafka_groups.pipeline.transform.columns import nullable, to_lists
-from kafka_groups.pipeline.transform.kernels.group_status import GroupStatuses, Statuses
+from kafka_groups.pipeline.transform.columns import millis_of, nullable, reals_of, times_of, to_lists
+from kafka_groups.pipeline.transform.kernels.group_status import GroupStatuses
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
     NULL,
     Flags,
-    Floats,
     Ints,
     first_rows,
     last_rows,
     reduce,
 )
+from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
+from kafka_groups.pipeline.transform.partition_rows import verdict_columns
 from kafka_groups.verdicts import VERDICTS
 
 # Of a day that has just begun nobody can say more.
@@ -51,49 +52,28 @@ class MemberDays:
     rebalance_ms: Ints
 
 
-def status_rows(names: Any, partitions: Any, rows: Statuses, complete: Floats, states: StateColumns) -> Any:
-    """Return the rows of group_status of partitions; `partitions` are their (topic, partition) columns."""
-    columns = {
-        "cluster_id": names[0].take(pa.array(rows.group)),
-        "group": names[1].take(pa.array(rows.group)),
-        "topic": partitions[0],
-        "partition": partitions[1],
-        "complete": pa.array(complete),
-    }
-    return _status_batch(columns, rows, states)
-
-
 def group_status_rows(names: Any, rows: GroupStatuses, states: StateColumns) -> Any:
-    """Return the rows of group_status of groups."""
-    size = len(rows.at_us)
+    """Return the rows of group_status."""
     columns = {
         "cluster_id": names[0].take(pa.array(rows.group)),
         "group": names[1].take(pa.array(rows.group)),
-        "topic": pa.nulls(size, pa.string()),
-        "partition": pa.nulls(size, pa.int32()),
+        "evaluated_at": times_of(rows.at_us),
+        **verdict_columns(rows.rank),
         "complete": pa.array(rows.complete),
-    }
-    return _status_batch(columns, rows, states)
-
-
-def _status_batch(columns: dict[str, Any], rows: Any, states: StateColumns) -> Any:
-    place = pa.array(rows.rank)
-    columns |= {
-        "evaluated_at": nullable(rows.at_us).view(TIME),
-        "verdict": pa.array([VERDICTS[rule] for rule in RULES]).take(place),
-        "rule": pa.array(RULES).take(place),
-        "window_start": _millis(rows.window_start_ms),
-        "window_end": _millis(rows.window_end_ms),
+        "window_start": millis_of(rows.window_start_ms),
+        "window_end": millis_of(rows.window_end_ms),
+        "partitions": pa.array(rows.partitions.astype(np.int32)),
         "lag": nullable(rows.lag),
+        "time_lag_ms": nullable(rows.time_lag_ms),
+        "time_lag_quality": pa.array(QUALITIES).take(pa.array(rows.quality)),
+        "consume_rate": reals_of(rows.consume),
+        "produce_rate": reals_of(rows.produce),
+        "catch_up_ms": nullable(rows.catch_up_ms),
         "state": states.state,
         "members": states.members,
     }
     schema = GROUP_STATUS.arrow()
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
-
-
-def _millis(values: Ints) -> Any:
-    return nullable(np.where(values == NULL, NULL, np.where(values == NULL, 0, values) * 1_000)).view(TIME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.tables import REBALANCES
-from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_ints
+from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_floats, to_ints
 from kafka_groups.pipeline.transform.group_input import (
     EVENT,
     KEY,
@@ -21,6 +21,7 @@ from kafka_groups.pipeline.transform.group_input import (
     KEY_WORST,
     STATE,
     STATUS,
+    STATUS_NUMBERS,
     TOPIC,
     TOPIC_NUMBERS,
     events_of,
@@ -31,7 +32,6 @@ from kafka_groups.pipeline.transform.group_rows import (
     group_daily_rows,
     group_status_rows,
     lags_of,
-    status_rows,
 )
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState
@@ -94,7 +94,7 @@ class GroupResult:
     """A day of a batch of groups: record batches of the derived tables, rows of topics, and states as text."""
 
     day: int
-    group_status: Sequence[Any]
+    group_status: Any
     group_daily: Any
     rebalances: Any
     topics: Mapping[tuple[str, str], tuple[int, int]]  # groups that read it, groups that have a commit on it
@@ -109,7 +109,7 @@ def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summar
         found = members.get(day, {})
         rebalances = _rebalance_rows(batch, found)
         if day in settings.days_before:
-            yield GroupResult(day, (), None, rebalances, {}, frozenset(), ())
+            yield GroupResult(day, None, None, rebalances, {}, frozenset(), ())
             continue
         yield _transform_day(batch, day, found, rebalances, summary)
 
@@ -150,16 +150,9 @@ def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
 def _transform_day(
     batch: GroupBatch, day: int, found: Mapping[int, GroupDay], rebalances: Any, summary: Summary
 ) -> GroupResult:
-    statuses, complete, place = _statuses(batch, day)
-    whole = combine(statuses, day * DAY_US)
-    own = np.flatnonzero((statuses.rank != NULL) & (statuses.at_us >= day * DAY_US))
-    parts = statuses.where(own)
+    whole = combine(_statuses(batch, day), day * DAY_US)
     names = (batch.cluster_id, batch.name)
-    of_parts = [batch.take(name, place[own]) for name in ("topic", "partition")]
-    batches = [
-        status_rows(names, of_parts, parts, complete[own], _states_at(found, parts.group, parts.at_us)),
-        group_status_rows(names, whole, _states_at(found, whole.group, whole.at_us)),
-    ]
+    status = group_status_rows(names, whole, _states_at(found, whole.group, whole.at_us))
     keys, topics, texts = _key_rows(batch, day, summary)
     days = add_up(keys)
     clusters = batch.cluster_id.take(pa.array(days.group)).to_pylist()
@@ -178,28 +171,19 @@ def _transform_day(
         for group, one in found.items()
     ]
     named = frozenset((batch.cluster_id[group].as_py(), topic) for group, one in found.items() for topic in one.topics)
-    return GroupResult(day, batches, daily, rebalances, _readers(batch, keys, topics, texts), named, states)
+    return GroupResult(day, status, daily, rebalances, _readers(batch, keys, topics, texts), named, states)
 
 
-def _statuses(batch: GroupBatch, day: int) -> tuple[Statuses, Any, Ints]:
+def _statuses(batch: GroupBatch, day: int) -> Statuses:
     rows = batch.rows(STATUS, day)
-    numbers = {name: to_ints(batch.take(name, rows)) for name in ("rank", "window_start_ms", "window_end_ms", "lag")}
-    complete = np.asarray(batch.take("complete", rows))
     (topic,), _ = to_codes(batch.take("topic", rows))
-    partition = to_ints(batch.take("partition", rows))
-    code = np.cumsum(first_rows(batch.group[rows], topic, partition), dtype=np.int64)
-    at_us = to_ints(batch.take("at_us", rows))
-    found = Statuses(
-        batch.group[rows],
-        code,
-        at_us,
-        numbers["rank"],
-        complete >= 1,
-        numbers["window_start_ms"],
-        numbers["window_end_ms"],
-        numbers["lag"],
-    )
-    return found, complete, rows
+    code = np.cumsum(first_rows(batch.group[rows], topic, to_ints(batch.take("partition", rows))), dtype=np.int64)
+    numbers: dict[str, Any] = {}
+    for name in STATUS_NUMBERS:
+        column = batch.take(name, rows)
+        numbers[name] = to_floats(column) if pa.types.is_floating(column.type) else to_ints(column)
+    numbers["is_complete"] = numbers["is_complete"] == 1
+    return Statuses(group=batch.group[rows], partition=code, **numbers)
 
 
 def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> StateColumns:

@@ -15,8 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.columns import gather_keys, nullable, sort_rows, to_floats, to_ints, to_keys
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, STATUS
+from kafka_groups.pipeline.transform.columns import (
+    gather_keys,
+    nullable,
+    reals_of,
+    sort_rows,
+    to_floats,
+    to_ints,
+    to_keys,
+)
+from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 
@@ -124,7 +132,7 @@ def _unpack_numbers(packed: Any, names: Sequence[str], schema: Any) -> tuple[Int
     columns = {}
     for at, name in enumerate(names):
         kind, values = schema.field(name).type, np.ascontiguousarray(numbers[:, at])
-        columns[name] = pa.array(values.view(np.float64)) if pa.types.is_floating(kind) else nullable(values, kind)
+        columns[name] = reals_of(values.view(np.float64)) if pa.types.is_floating(kind) else nullable(values, kind)
     return np.repeat(np.arange(len(whole)), lengths), columns
 
 
@@ -166,6 +174,6 @@ GROUP_LAYOUT: Final = Layout(
     ("cluster_id", "name"),
     (*_GROUP_COMMON, "at_us"),
     "payload",
-    {STATUS: ("at_us", "rank", "complete", "window_start_ms", "window_end_ms", "lag")},
+    {STATUS: STATUS_NUMBERS},
     {EVENT: tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})},
 )

@@ -46,7 +46,7 @@ from kafka_groups.pipeline.transform.partition_day import (
 )
 from kafka_groups.pipeline.transform.state import (
     KeyState,
-    LastStatus,
+    KeyStatuses,
     LogState,
     without_stale_keys,
     without_stale_logs,
@@ -82,7 +82,8 @@ class PartitionDay:
     logs: LogDay
     keys: KeyDay
     verdicts: Verdicts
-    carried: LastStatus
+    statuses: KeyStatuses
+    carried: KeyStatuses
     log_state: LogState
     key_state: KeyState
 
@@ -110,6 +111,7 @@ def _transform_day(
     keys, life = transform_keys(batch, key_state, logs, logs_after, commits, day, clusters)
     judged = _judge(batch, before, (logs, logs_after), (commits, life), keys, day, settings.rules)
     verdicts, records, samples, of_records, of_samples = judged
+    statuses = _statuses(keys, verdicts)
     own = np.unique(batch.commits.key[batch.committed_on == day])
     totals = key_totals(key_state, commits, day, own)
     current = logs_after.logs.log[batch.names.partition_of]
@@ -123,9 +125,9 @@ def _transform_day(
         record_points=last_points(of_records, totals.life, current, COMMIT_POINTS),
         sample_points=last_points(of_samples, totals.life, current, SAMPLE_POINTS),
         recent=last_recent(key_state.recent, keys.lags, day),
-        status=_last_status(keys, verdicts, day),
+        status=_last_status(statuses, keys, day),
     )
-    return PartitionDay(day, logs, keys, verdicts, key_state.status, logs_after, key_after)
+    return PartitionDay(day, logs, keys, verdicts, statuses, key_state.status, logs_after, key_after)
 
 
 def _forget(absence: Absence, commits: Commits) -> Absence:
@@ -173,22 +175,31 @@ def _ends_before(state: LogState) -> KnownEnds:
     return KnownEnds(last.partition, last.at_us, last.log_end, state.logs.log[last.partition])
 
 
-def _last_status(keys: KeyDay, verdicts: Verdicts, day: int) -> LastStatus:
+def _statuses(keys: KeyDay, verdicts: Verdicts) -> KeyStatuses:
+    """Return the day's verdicts, with what groups add up."""
+    rows, ages, rates = keys.lags, keys.time_lags, keys.rates
+    return KeyStatuses(
+        rows.key,
+        rows.at_us,
+        verdicts.rank,
+        verdicts.complete >= 1,
+        verdicts.window_start_ms,
+        verdicts.window_end_ms,
+        rows.lag,
+        ages.time_lag_ms,
+        ages.quality,
+        rates.consume,
+        rates.produce,
+        rates.catch_up_ms,
+    )
+
+
+def _last_status(rows: KeyStatuses, keys: KeyDay, day: int) -> KeyStatuses:
     """Return each key's last verdict of the day's last ten minutes, unless its commit was removed since."""
-    rows = keys.lags
     removed = np.full(len(keys.lives), NULL)
     removed[keys.removals.key] = keys.removals.at_us
     is_near = rows.at_us >= (day + 1) * DAY_US - _FRESH_US
-    chosen = np.flatnonzero(last_rows(rows.key) & is_near & (rows.at_us >= removed[rows.key]))
-    return LastStatus(
-        rows.key[chosen],
-        rows.at_us[chosen],
-        verdicts.rank[chosen],
-        verdicts.complete[chosen] >= 1,
-        verdicts.window_start_ms[chosen],
-        verdicts.window_end_ms[chosen],
-        rows.lag[chosen],
-    )
+    return rows.where(np.flatnonzero(last_rows(rows.key) & is_near & (rows.at_us >= removed[rows.key])))
 
 
 def _group_days(batch: PartitionBatch, day: int, context: Context) -> GroupDays:

@@ -17,7 +17,7 @@ from kafka_groups.pipeline.transform.kernels.lag_points import LagPoints
 from kafka_groups.pipeline.transform.kernels.log_ends import LogStates
 from kafka_groups.pipeline.transform.kernels.rates import Recent
 from kafka_groups.pipeline.transform.kernels.rows import Rows
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints
 from kafka_groups.pipeline.transform.kernels.time_lag import Points
 from kafka_groups.pipeline.transform.kernels.windows import Entries
 from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
@@ -62,8 +62,8 @@ class KeyTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class LastStatus(Rows):
-    """The last verdict of each key, if it is of the last ten minutes."""
+class KeyStatuses(Rows):
+    """Verdicts by key and time, with what a group adds up. In a state, the last one of the last ten minutes."""
 
     key: Ints
     at_us: Ints
@@ -72,6 +72,11 @@ class LastStatus(Rows):
     window_start_ms: Ints
     window_end_ms: Ints
     lag: Ints
+    time_lag_ms: Ints
+    quality: Ints
+    consume: Floats
+    produce: Floats
+    catch_up_ms: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class KeyState:
     record_points: LagPoints
     sample_points: LagPoints
     recent: Recent
-    status: LastStatus
+    status: KeyStatuses
 
 
 _LOG_SCALARS: Final = (("logs", LogStates), ("totals", LogTotals))
@@ -101,9 +106,12 @@ _KEY_LISTS: Final = (
     ("record_points", LagPoints, "key"),
     ("sample_points", LagPoints, "key"),
     ("recent", Recent, "key"),
-    ("status", LastStatus, "key"),
+    ("status", KeyStatuses, "key"),
 )
 _FLAGS: Final = frozenset({"is_told", "has_records", "is_record", "is_removal", "is_carried", "is_complete"})
+
+
+_REALS: Final = frozenset({"consume", "produce"})
 
 
 def _defaults(kind: Any, size: int) -> Any:
@@ -144,6 +152,8 @@ def _read(column: Any, owner: Ints, size: int, scalars: Any, lists: Any) -> dict
 
 
 def _typed(name: str, values: Ints) -> Any:
+    if name in _REALS:
+        return values.view(np.float64)
     return values.astype(np.bool_) if name in _FLAGS else values
 
 
@@ -162,9 +172,13 @@ def _write(state: Any, scalars: Any, lists: Any) -> Any:
     rows = []
     for name, kind, owner in lists:
         found = getattr(state, name)
-        columns = [getattr(found, field.name) for field in fields(kind) if field.name != owner]
+        columns = [_numbers(getattr(found, field.name)) for field in fields(kind) if field.name != owner]
         rows.append((getattr(found, owner), columns))
     return pack(numbers, rows, len(state.totals.fact_day))
+
+
+def _numbers(values: Any) -> Any:
+    return values.view(np.int64) if values.dtype == np.float64 else values
 
 
 def without_stale_logs(state: LogState, oldest_day: int) -> LogState:

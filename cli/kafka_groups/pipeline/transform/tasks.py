@@ -88,7 +88,7 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             with_logs[0] = first != before
             before = last
             for found in transform_days(batch, task.settings, task.summary.context):
-                writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys))
+                writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys, found.verdicts))
                 if found.day in task.state_days():
                     for rows in _partition_states(batch, found, with_logs):
                         writer.write(PARTITION_STATE, rows)
@@ -130,10 +130,9 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
 def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Iterator[Any]:
     for found in transform_groups(batch, task.groups, task.summary):
         writer.write(REBALANCES, found.rebalances)
-        for rows in found.group_status:
-            writer.write(GROUP_STATUS, rows)
         if found.group_daily is None:
             continue
+        writer.write(GROUP_STATUS, found.group_status)
         writer.write(GROUP_DAILY, found.group_daily)
         if found.day in task.state_days():
             writer.write(GROUP_STATE, _group_states(found))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
@@ -123,7 +123,7 @@ def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
         (row["source_offset"] + 1, end - 1, end - 1 - row["source_offset"])
     ]
     now = time.time_ns() // 1_000_000
-    told = report(spark, storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
+    told = report(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
     assert (
         f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['from_offset']} to {end - 1} were "
         "deleted before they were read."

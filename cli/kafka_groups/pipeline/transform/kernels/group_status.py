@@ -22,6 +22,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     reduce,
     saturated_sum,
 )
+from kafka_groups.pipeline.transform.kernels.time_lag import DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND, UNKNOWN
 
 # A partition that was not observed for longer is not known to be as it was.
 FRESH_MS: Final = 600_000
@@ -29,9 +30,16 @@ _LARGEST: Final = int(np.iinfo(np.int64).max)
 _TIME_BITS: Final = 38
 
 
+# Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
+_CERTAINTY: Final = np.array([EXACT, INTERPOLATED, LOWER_BOUND, UNKNOWN, DATA_LOSS])
+
+
 @dataclass(frozen=True, slots=True)
 class Statuses(Rows):
-    """Verdicts on partitions, and removals of commits (rank NULL), by group (a number), partition (one, too), time."""
+    """Verdicts on partitions, and removals of commits (rank NULL), by group (a number), partition (one, too), time.
+
+    Rates are records a second, NaN if unknown.
+    """
 
     group: Ints
     partition: Ints
@@ -41,11 +49,19 @@ class Statuses(Rows):
     window_start_ms: Ints
     window_end_ms: Ints
     lag: Ints
+    time_lag_ms: Ints
+    quality: Ints
+    consume: Floats
+    produce: Floats
+    catch_up_ms: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStatuses(Rows):
-    """A row for each group and time; `complete` is the share of partitions whose windows are complete."""
+    """A row for each group and time; `complete` is the share of partitions whose windows are complete.
+
+    `partitions` is the number of partitions that count; the rates are NaN if that of one is unknown.
+    """
 
     group: Ints
     at_us: Ints
@@ -53,7 +69,13 @@ class GroupStatuses(Rows):
     complete: Floats
     window_start_ms: Ints
     window_end_ms: Ints
+    partitions: Ints
     lag: Ints
+    time_lag_ms: Ints
+    quality: Ints
+    consume: Floats
+    produce: Floats
+    catch_up_ms: Ints
 
 
 def combine(rows: Statuses, base_us: int) -> GroupStatuses:
@@ -98,7 +120,8 @@ def _added_up(rows: Statuses, which: Ints, at: Ints, moments: tuple[Ints, Ints],
     begins = first_rows(at) if len(at) else np.zeros(0, np.bool_)
     start = np.where(rows.window_start_ms == NULL, _LARGEST, rows.window_start_ms)[which]
     least = reduce(np.minimum, start, begins)
-    size = reduce(np.add, np.ones(len(which)), begins)
+    size = reduce(np.add, np.ones(len(which), np.int64), begins)
+    never = (rows.lag[which] > 0) & (rows.catch_up_ms[which] == NULL)
     found = GroupStatuses(
         group=moments[0][at[begins]],
         at_us=moments[1][at[begins]],
@@ -106,7 +129,15 @@ def _added_up(rows: Statuses, which: Ints, at: Ints, moments: tuple[Ints, Ints],
         complete=reduce(np.add, rows.is_complete[which].astype(np.float64), begins) / size,
         window_start_ms=np.where(least == _LARGEST, NULL, least),
         window_end_ms=reduce(np.maximum, rows.window_end_ms[which], begins),
+        partitions=size,
         lag=saturated_sum(np.maximum(rows.lag[which], 0), begins),
+        time_lag_ms=reduce(np.maximum, rows.time_lag_ms[which], begins),
+        quality=_CERTAINTY[reduce(np.maximum, _CERTAINTY[rows.quality[which]], begins)],
+        consume=reduce(np.add, rows.consume[which], begins),
+        produce=reduce(np.add, rows.produce[which], begins),
+        catch_up_ms=np.where(
+            reduce(np.logical_or, never, begins), NULL, reduce(np.maximum, rows.catch_up_ms[which], begins)
+        ),
     )
     mine = found.at_us >= base_us
     return found.where(mine)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE: Final = 60
 ROUNDS: Final = range(0, 60 * MINUTE, MINUTE)
@@ -125,8 +121,8 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, storage: Storage) -> History:
-    return report(spark, storage, since_ms=START, until_ms=END, now_ms=5)
+def told(storage: Storage) -> History:
+    return report(storage, since_ms=START, until_ms=END, now_ms=5)
 
 
 def named(history: History, cluster: str, name: str = "g") -> GroupHistory:
@@ -143,8 +139,8 @@ def test_a_group_whose_commits_were_all_removed_is_not_judged(told: History) -> 
     assert judged == sorted(judged, reverse=True)
 
 
-def test_before_its_commits_were_removed_it_was_judged(spark: SparkSession, storage: Storage) -> None:
-    before = named(report(spark, storage, since_ms=START, until_ms=START + 280_000), "expired")
+def test_before_its_commits_were_removed_it_was_judged(storage: Storage) -> None:
+    before = named(report(storage, since_ms=START, until_ms=START + 280_000), "expired")
     assert (before.verdict, before.lag, before.evaluated_ms) == ("UNKNOWN", 40, START + 240_000)
 
 
@@ -189,9 +185,9 @@ def test_rounds_in_which_a_coordinator_did_not_list_its_groups_remove_nobody(tol
     assert named(told, "coordinator away").removed_ms is None
 
 
-def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, spark: SparkSession, storage: Storage) -> None:
+def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, storage: Storage) -> None:
     assert named(told, "sampled", "hiccup").removed_ms is None
-    during = report(spark, storage, since_ms=START, until_ms=START + 680_000)
+    during = report(storage, since_ms=START, until_ms=START + 680_000)
     assert named(during, "sampled", "hiccup").removed_ms is None
 
 

@@ -2,65 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 
 from kafka_groups.history import History
-from kafka_groups.pipeline.reporting import report
-from kafka_groups.pipeline.reporting.gone import Gone
-from kafka_groups.pipeline.reporting.standing import Standing
+from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.report.deleted_groups import Deletion
+from kafka_groups.pipeline.report.group_summary import GroupSummary
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 START: Final = int(NOON.timestamp() * 1_000)
 DAY: Final = 86_400
 ROUNDS: Final = range(0, 301, 60)
 
 
+def summary(name: str, *, deletion: Deletion | None = None, **status: Any) -> GroupSummary:
+    empty = dict.fromkeys(("rule", "lag", "partitions", "time_lag_ms", "time_lag_quality"))
+    return GroupSummary(key=("c", name), evaluated_ms=1 if status else None, status=empty | status, deletion=deletion)
+
+
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
     rules = ("rewound", "stalled", "stopped", "falling_behind", "incomplete", "keeping_up")
-    judged = [Standing(key=("c", rule), evaluated_ms=1, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
-    others = [
-        Standing(key=("c", "not judged")),
-        Standing(key=("c", "removed"), evaluated_ms=1, gone=Gone(at_ms=2, is_bound=False)),
-    ]
+    judged = [summary(rule, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
+    others = [summary("not judged"), summary("deleted", rule="stopped", deletion=Deletion(at_ms=2, is_bound=False))]
 
-    told = sorted([*reversed(others), *reversed(judged)], key=Standing.badness)
+    found = sorted([*reversed(others), *reversed(judged)], key=GroupSummary.badness)
 
-    assert [one.key[1] for one in told] == [*rules, "not judged", "removed"]
+    assert [one.group for one in found] == [*rules, "not judged", "deleted"]
 
 
 def test_of_one_verdict_the_largest_lag_comes_first() -> None:
-    lags = [Standing(key=("c", str(lag)), evaluated_ms=1, rule="stopped", lag=lag) for lag in (5, 70, 6)]
+    lags = [summary(str(lag), rule="stopped", lag=lag) for lag in (5, 70, 6)]
 
-    assert [one.lag for one in sorted(lags, key=Standing.badness)] == [70, 6, 5]
+    assert [one.lag for one in sorted(lags, key=GroupSummary.badness)] == [70, 6, 5]
 
 
 @pytest.mark.parametrize(
-    ("qualities", "known_ms", "told"),
+    ("quality", "longest_ms", "committed", "expected"),
     [
-        (["exact", "interpolated"], 5, (5, "interpolated")),
-        (["exact", "lower_bound"], 5, (5, "lower_bound")),
-        (["exact", "unknown"], 5, (5, "lower_bound")),
-        (["exact", "unknown"], 0, (None, "unknown")),
-        (["unknown"], None, (None, "unknown")),
-        (["data_loss", "unknown"], 5, (5, "data_loss")),
+        ("interpolated", 5, 2, (5, "interpolated")),
+        ("lower_bound", 5, 2, (5, "lower_bound")),
+        ("unknown", 5, 2, (5, "lower_bound")),
+        ("unknown", 0, 2, (None, "unknown")),
+        ("unknown", None, 2, (None, "unknown")),
+        ("data_loss", 5, 2, (5, "data_loss")),
+        ("exact", 5, 3, (5, "lower_bound")),
+        ("exact", 0, 3, (None, "unknown")),
+        ("data_loss", 5, 3, (5, "data_loss")),
     ],
 )
-def test_where_the_time_lag_of_a_partition_is_unknown_that_of_the_others_is_a_lower_bound(
-    qualities: list[str], known_ms: int | None, told: tuple[int | None, str]
+def test_if_the_time_lag_of_a_partition_is_unknown_that_of_the_others_is_a_lower_bound(
+    quality: str, longest_ms: int | None, committed: int, expected: tuple[int | None, str]
 ) -> None:
-    one = Standing(key=("c", "g"), last={"time_lag_ms": known_ms, "qualities": qualities})
+    one = summary("g", rule="stopped", lag=1, partitions=2, time_lag_ms=longest_ms, time_lag_quality=quality)
 
-    assert one.time_lag() == told
+    assert replace(one, committed=committed).time_lag() == expected
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> History:
+def told(tmp_path_factory: pytest.TempPathFactory) -> History:
     """Of three groups that are named, and not of `also idle`."""
     storage = new_storage(tmp_path_factory.mktemp("order"))
     gap = {"cluster_id": "c", "from_offset": 0, "reason": "deleted", "found_at": NOON}
@@ -87,10 +90,9 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Histo
     )
     build_here(storage)
     names = ("closes up", "in part", "idle")
-    return report(spark, storage, since_ms=START, until_ms=START + ROUNDS[-1] * 1_000, groups=names)
+    return report(storage, since_ms=START, until_ms=START + ROUNDS[-1] * 1_000, groups=names)
 
 
-@pytest.mark.spark
 def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(told: History) -> None:
     caught_up_ms = {group.group: group.catch_up_ms for group in told.groups}
 
@@ -98,11 +100,9 @@ def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(told: Histor
     assert (caught_up_ms["closes up"], caught_up_ms["in part"]) == (700_000, None)
 
 
-@pytest.mark.spark
 def test_there_are_findings_of_the_selected_groups_alone(told: History) -> None:
     assert [(finding.kind, finding.group) for finding in told.findings] == [("idle_group", "idle")]
 
 
-@pytest.mark.spark
 def test_the_largest_gap_is_told_first(told: History) -> None:
     assert [sentence.partition(" of ")[0] for sentence in told.gaps] == ["Partition 2", "Partition 3", "Partition 1"]

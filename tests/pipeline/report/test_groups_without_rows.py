@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
-
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from tests.pipeline.fact_rows import NOON, commit
 from tests.pipeline.transform.builds import built, of
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 DAY = 86_400
 
 
-def test_groups_without_rows_are_named_if_the_period_ends_with_the_last_date(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_groups_without_rows_are_named_if_the_period_ends_with_the_last_date(tmp_path: Path) -> None:
     """Cluster `away` was not read since: nothing is known of its groups."""
     same = commit(-9 * DAY, 1, source=1, group="same")
     facts = [*of("away", [same])]
@@ -30,7 +22,7 @@ def test_groups_without_rows_are_named_if_the_period_ends_with_the_last_date(
 
     def sentences(until: float, **wanted: Any) -> list[str]:
         until_ms = int((NOON.timestamp() + until) * 1_000)
-        history = report(spark, storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
+        history = report(storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
         return [sentence for sentence in history.missing if "no row since then" in sentence]
 
     assert sentences(0) == [

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from kafka_groups.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE: Final = 60
 ROUNDS: Final = range(0, 10 * MINUTE + 1, MINUTE)
@@ -72,9 +68,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, storage: Storage) -> History:
+def told(storage: Storage) -> History:
     """The 25 hours before the last round."""
-    return report(spark, storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
+    return report(storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
 
 
 def named(history: History, name: str) -> GroupHistory:
@@ -99,8 +95,8 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(told: Hist
     assert [finding for finding in told.findings if finding.group == "deleted"] == []
 
 
-def test_however_few_are_asked_for_those_that_were_removed_are_told(spark: SparkSession, storage: Storage) -> None:
-    few = report(spark, storage, since_ms=START, until_ms=END, shown=Cut(1))
+def test_however_few_are_asked_for_those_that_were_removed_are_told(storage: Storage) -> None:
+    few = report(storage, since_ms=START, until_ms=END, shown=Cut(1))
     assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
 
 
@@ -110,9 +106,9 @@ def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(told: Hi
     assert (alive.removed_ms, alive.lag) == (None, 40)
 
 
-def test_a_removal_before_the_period_is_no_part_of_it(told: History, spark: SparkSession, storage: Storage) -> None:
+def test_a_removal_before_the_period_is_no_part_of_it(told: History, storage: Storage) -> None:
     assert [group for group in told.groups if group.group == "deleted earlier"] == []
-    later = report(spark, storage, since_ms=END - 60_000, until_ms=END, groups=["deleted", "late"])
+    later = report(storage, since_ms=END - 60_000, until_ms=END, groups=["deleted", "late"])
     assert ([group.group for group in later.groups], later.unknown) == (["late"], ("deleted",))
 
 
@@ -126,9 +122,9 @@ def test_every_group_says_as_of_when_it_is_told(told: History) -> None:
     assert named(told, "away").evaluated_ms == START - 20 * MINUTE * 1_000
 
 
-def test_where_sampling_ended_the_report_says_since_when(spark: SparkSession, storage: Storage) -> None:
+def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> None:
     def ended(until_ms: int) -> list[str]:
-        missing = report(spark, storage, since_ms=START, until_ms=until_ms, groups=["late"]).missing
+        missing = report(storage, since_ms=START, until_ms=until_ms, groups=["late"]).missing
         return [sentence for sentence in missing if sentence.startswith("Nothing was sampled since")]
 
     assert ended(END + 600_000) == []
@@ -138,17 +134,17 @@ def test_where_sampling_ended_the_report_says_since_when(spark: SparkSession, st
 
 
 def test_since_when_is_the_first_time_after_it_had_no_lag_however_points_are_thinned(
-    told: History, spark: SparkSession, storage: Storage
+    told: History, storage: Storage
 ) -> None:
-    week = report(spark, storage, since_ms=END - 7 * 86_400_000, until_ms=END, groups=["late"])
+    week = report(storage, since_ms=END - 7 * 86_400_000, until_ms=END, groups=["late"])
     assert len(named(week, "late").points) < len(named(told, "late").points)
     for history in (told, week):
         late = named(history, "late")
         assert (late.lagging_since_ms, late.lagging_since_is_bound) == (START + 3 * MINUTE * 1_000, False)
 
 
-def test_since_when_is_a_bound_if_the_period_begins_with_a_lag(spark: SparkSession, storage: Storage) -> None:
-    short = named(report(spark, storage, since_ms=END - 60_000, until_ms=END, groups=["late"]), "late")
+def test_since_when_is_a_bound_if_the_period_begins_with_a_lag(storage: Storage) -> None:
+    short = named(report(storage, since_ms=END - 60_000, until_ms=END, groups=["late"]), "late")
     assert (short.lagging_since_ms, short.lagging_since_is_bound) == (END - 60_000, True)
 
 
@@ -170,17 +166,15 @@ def test_a_partition_below_zero_does_not_hide_that_another_is_behind(told: Histo
     assert stalled == ["mixed"]
 
 
-def test_names_that_no_table_tells_of_are_told_apart(spark: SparkSession, storage: Storage) -> None:
+def test_names_that_no_table_tells_of_are_told_apart(storage: Storage) -> None:
     done: list[tuple[str, int, int]] = []
     asked = report(
-        spark, storage, since_ms=START, until_ms=END, groups=["nosuch", "late"], progress=lambda *at: done.append(at)
+        storage, since_ms=START, until_ms=END, groups=["nosuch", "late"], progress=lambda *at: done.append(at)
     )
     assert ([group.group for group in asked.groups], asked.unknown) == (["late"], ("nosuch",))
     assert done == [("reading the tables", part, 8) for part in range(9)]
 
 
-def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(
-    spark: SparkSession, storage: Storage
-) -> None:
-    asked = report(spark, storage, since_ms=START, until_ms=END, groups=["sharing"])
+def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(storage: Storage) -> None:
+    asked = report(storage, since_ms=START, until_ms=END, groups=["sharing"])
     assert asked.missing == ("No lag is known of the selected groups in this period.",)

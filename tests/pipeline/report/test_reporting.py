@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.history import Cut, History
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 START = int(NOON.timestamp() * 1_000)
 HOUR = 3_600_000
 
@@ -58,8 +53,8 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, storage: Storage) -> History:
-    return report(spark, storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
+def told(storage: Storage) -> History:
+    return report(storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
 
 
 def test_the_worst_group_comes_first(told: History) -> None:
@@ -94,38 +89,41 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
     )
     assert told.missing == (
         "Nothing was sampled since 2026-11-20T12:04Z, or build has not run since: lag and verdicts are as of then.",
-        "The time lag of 2 observations is unknown: no log end offset is known before them.",
+        (
+            "The time lag of 2 groups is unknown for a part of the period, because no log end offset is known from "
+            "before their commits: single, slow."
+        ),
     )
 
 
-def test_only_the_groups_asked_for_are_told(spark: SparkSession, storage: Storage) -> None:
-    chosen = report(spark, storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
+def test_only_the_groups_asked_for_are_told(storage: Storage) -> None:
+    chosen = report(storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
 
     assert [group.group for group in chosen.groups] == ["slow"]
     assert chosen.groups_in_all == 3
 
 
-def test_groups_that_nobody_draws_are_told_without_points(spark: SparkSession, storage: Storage) -> None:
-    told = report(spark, storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
+def test_groups_that_nobody_draws_are_told_without_points(storage: Storage) -> None:
+    told = report(storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
 
     assert [bool(group.points) for group in told.groups] == [True, *[False] * (len(told.groups) - 1)]
     assert any(group.lagging_since_ms is not None for group in told.groups[1:])
 
 
-def test_named_groups_are_all_shown_however_few_others_are(spark: SparkSession, storage: Storage) -> None:
+def test_named_groups_are_all_shown_however_few_others_are(storage: Storage) -> None:
     spared = Cut(1, frozenset({"fine", "slow"}))
-    told = report(spark, storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
+    told = report(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
 
     assert [group.group for group in told.groups] == ["slow", "single", "fine"]
 
 
-def test_a_period_without_rows_says_what_to_do(spark: SparkSession, storage: Storage) -> None:
-    empty = report(spark, storage, since_ms=0, until_ms=HOUR)
+def test_a_period_without_rows_says_what_to_do(storage: Storage) -> None:
+    empty = report(storage, since_ms=0, until_ms=HOUR)
 
     assert (empty.groups, empty.findings, len(empty.missing)) == ((), (), 1)
 
 
-def test_samples_after_commits_that_were_read_do_not_hide_them(spark: SparkSession, tmp_path: Path) -> None:
+def test_samples_after_commits_that_were_read_do_not_hide_them(tmp_path: Path) -> None:
     made = new_storage(tmp_path)
     put_all(made, "read", {"offset_commits": [commit(30, 10, source=1)]})
     sampled = [commit(60 * step, 10) for step in range(1, 4)]
@@ -133,7 +131,7 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(spark: SparkSessi
     build_here(made)
 
     def told() -> str:
-        return " ".join(report(spark, made, since_ms=START, until_ms=START + HOUR).missing)
+        return " ".join(report(made, since_ms=START, until_ms=START + HOUR).missing)
 
     assert "No commits were read" not in told()
     (read,) = [file for file in made.files(OFFSET_COMMITS) if file.batch == "read"]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.pipeline.records import partition_of
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE, HOUR = 60, 3_600
 # Nobody samples in the three hours between.
@@ -88,8 +84,8 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def told(spark: SparkSession, storage: Storage) -> History:
-    return report(spark, storage, since_ms=START - HOUR * 1_000, until_ms=START + END * 1_000)
+def told(storage: Storage) -> History:
+    return report(storage, since_ms=START - HOUR * 1_000, until_ms=START + END * 1_000)
 
 
 def group_of(told: History, cluster: str) -> GroupHistory:
@@ -118,10 +114,10 @@ def test_a_rate_that_is_not_known_of_a_partition_is_not_known_of_its_group(told:
 
 
 def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun(
-    spark: SparkSession, storage: Storage, told: History
+    storage: Storage, told: History
 ) -> None:
     assert [turn.generation for turn in group_of(told, "static").rebalances or ()] == [1, 2, 3]
-    late = report(spark, storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
+    late = report(storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
     (turn,) = group_of(late, "static").rebalances or ()
     assert (turn.generation, turn.started_ms) == (3, START + 20 * MINUTE * 1_000)
     assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
@@ -141,9 +137,9 @@ def test_partitions_that_count_nowhere_are_told(told: History) -> None:
     ]
 
 
-def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(spark: SparkSession, storage: Storage) -> None:
+def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(storage: Storage) -> None:
     until = START + (AFTER[5] + 2 * MINUTE) * 1_000
-    told = report(spark, storage, since_ms=START, until_ms=until)
+    told = report(storage, since_ms=START, until_ms=until)
     group = group_of(told, "silent")
     assert ((group.lag or 0) > 900_000, group.lag_quality) == (True, "exact")
     assert [sentence for sentence in told.missing if "do not include" in sentence] == []

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 
 from kafka_groups.commands.pipeline.report import apply_exclude
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.reporting.asking import Wanted, among
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from kafka_groups.pipeline.report.selection import GROUP, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
+from tests.pipeline.fact_rows import commit, put_all
 
 ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name}", "x--y", "100%", "`tick`", '"q"')
 
 
-def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Wanted:
+def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selection:
     """What a command makes of its flags."""
     told = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
-    return Wanted(*apply_exclude(Selectors(named=named, match=told[0], exclude=told[1])))
+    return Selection(*apply_exclude(Selectors(named=named, match=told[0], exclude=told[1])))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def wanted(*named: str, match: str | None = None, exclude: str | None = None) ->
     ],
 )
 def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
-    asked: Wanted, has: list[str], lacks: list[str]
+    asked: Selection, has: list[str], lacks: list[str]
 ) -> None:
     assert [name for name in (*has, *lacks) if asked.has(name)] == has
 
@@ -55,23 +55,29 @@ def test_whoever_leaves_some_out_does_not_ask_for_all() -> None:
     ]
 
 
-@pytest.mark.spark
-def test_groups_are_those_of_their_cluster_whatever_is_in_their_names(spark: SparkSession) -> None:
-    rows = spark.createDataFrame(
-        [(cluster, name) for cluster in ("a", "b") for name in ODD], "cluster_id STRING, `group` STRING"
+def test_groups_are_those_of_their_cluster_whatever_is_in_their_names(storage: Storage) -> None:
+    put_all(
+        storage,
+        "b",
+        {"offset_commits": [commit(0, 1, group=name) | {"cluster_id": cluster} for cluster in "ab" for name in ODD]},
     )
+    tables = Tables(storage, Period(0, 4_000_000_000_000))
+
+    def found(keys: Iterable[Key]) -> list[Key]:
+        rows = tables.select_groups(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}} ORDER BY 1, 2", list(keys))
+        return [key_of(row) for row in rows]
+
     for name in ODD:
-        assert [tuple(row) for row in rows.where(among([("a", name)])).collect()] == [("a", name)]
-    assert {tuple(row) for row in rows.where(among([("b", name) for name in ODD])).collect()} == {
-        ("b", name) for name in ODD
-    }
-    assert rows.where(among([])).count() == 0
+        assert found([("a", name)]) == [("a", name)]
+    assert sorted(found(("b", name) for name in ODD)) == sorted(("b", name) for name in ODD)
+    assert found([]) == []
 
 
-@pytest.mark.spark
-def test_very_many_groups_are_told_to_spark_at_once(spark: SparkSession) -> None:
-    assert spark.version
+def test_very_many_groups_are_selected_in_seconds(storage: Storage) -> None:
+    put_all(storage, "b", {"offset_commits": [commit(0, 1, group=name) for name in ("group-7", "other")]})
+    keys = [("c", f"group-{number}") for number in range(60_000)]
     begun = time.process_time()
-    among([("a", f"group-{number}") for number in range(60_000)])
-    # One by one it took a minute.
+    tables = Tables(storage, Period(0, 4_000_000_000_000))
+    rows = tables.select_groups(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}}", keys)
+    assert [key_of(row) for row in rows] == [("c", "group-7")]
     assert time.process_time() - begun < 5

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.reporting import report
+from kafka_groups.pipeline.report import report
 from kafka_groups.rendering.history import write_page
 from tests.browser import DESK, entries_of, open_at, wait_for
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from selenium.webdriver import Chrome
 
-pytestmark = pytest.mark.spark
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE, HOUR = 60, 3_600
 # Nobody samples in the three hours between.
@@ -34,7 +32,7 @@ return lines.flatMap((line) => line.getAttribute("d").split("M").filter(Boolean)
 
 
 @pytest.fixture(scope="module")
-def page(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("hole")
     storage = new_storage(folder)
     rows = {"offset_commits": [commit(1, 0, source=1)], "partition_offsets": [ends(at, 7 + at) for at in ROUNDS]}
@@ -42,7 +40,7 @@ def page(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     build_here(storage)
     path = folder / "report.html"
     with path.open("w", encoding="utf-8") as out:
-        write_page(report(spark, storage, since_ms=START, until_ms=START + 5 * HOUR * 1_000), out)
+        write_page(report(storage, since_ms=START, until_ms=START + 5 * HOUR * 1_000), out)
     return Path(path).as_uri()
 
 

@@ -1,0 +1,72 @@
+"""SQL on the tables, by the query engine of the library that reads their logs. It needs no JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.storage.storage import Storage
+from kafka_groups.pipeline.tables import Table
+
+if TYPE_CHECKING:
+    from deltalake import QueryBuilder
+
+Row = dict[str, Any]
+_ROWS: Final = "{rows}"
+
+
+class Queries:
+    """Queries on the versions of the tables that were the newest when each table was first used."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._builder: QueryBuilder | None = None
+        self._sources: dict[str, str | None] = {}
+
+    def select(self, table: Table, sql: str) -> list[Row]:
+        """Return what SQL of DataFusion selects from the rows of the table, in which they are named {rows}.
+
+        Times are of `timestamp[us, UTC]`, and `date` is the partition. A table without a version has no rows, and the
+        SQL has to return none then, as aggregates do that are grouped. Raises StorageError.
+        """
+        source = self._source(table)
+        if source is None:
+            return []
+        with self._storage.as_storage_error(table):
+            assert self._builder is not None
+            found: list[Row] = pa.table(self._builder.execute(sql.replace(_ROWS, source)).read_all()).to_pylist()
+            return found
+
+    def _source(self, table: Table) -> str | None:
+        if table.name not in self._sources:
+            self._sources[table.name] = self._register(table)
+        return self._sources[table.name]
+
+    def _register(self, table: Table) -> str | None:
+        from deltalake import QueryBuilder
+
+        opened = self._storage.open_table(table)
+        if opened is None:
+            return None
+        with self._storage.as_storage_error(table):
+            self._builder = (self._builder or QueryBuilder()).register(table.name, opened)
+        conditions = [_is_of_file(self._storage, table, file.path) for file in self._storage.lost_files(table)]
+        return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
+
+
+def _is_of_file(storage: Storage, table: Table, path: str) -> str:
+    """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
+    with storage.as_storage_error(table):
+        rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
+    first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
+    clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
+    span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"
+    return f"(origin = 'sample' AND cluster_id IN ({clusters}) AND {span})"
+
+
+def quote(text: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
