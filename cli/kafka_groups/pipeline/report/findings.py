@@ -15,7 +15,7 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)
 _OF_GROUPS: Final = (
-    *("cluster_id", '"group"', "date", "orphaned_partitions", "is_idle", "last_commit_time", "skew", "last_lag"),
+    *("cluster_id", '"group"', "date", "orphaned_partitions", "is_idle", "skew", "last_lag"),
     *("retention_margin", "last_retention_margin", "retention_left_ms"),
 )
 _OF_TOPICS: Final = ("cluster_id", "topic", "date", "is_unread", "messages_produced", "lookback_days")
@@ -59,7 +59,10 @@ def _read_groups(tables: Tables, newest: Mapping[str, date], midnight: Period) -
     # One day more: a period that begins today may need the forecast of yesterday.
     period = Period(min(midnight.since_ms, midnight.until_ms // DAY_MS * DAY_MS - DAY_MS), midnight.until_ms)
     began = _EPOCH + timedelta(days=midnight.since_ms // DAY_MS)
-    sql = f'SELECT {", ".join(_OF_GROUPS)} FROM {{rows}} ORDER BY cluster_id, "group", date DESC'
+    sql = f"""
+        SELECT {", ".join(_OF_GROUPS)}, CAST(last_commit_time AS DATE) AS last_commit_date
+        FROM {{rows}} ORDER BY cluster_id, "group", date DESC
+    """
     found: dict[Key, list[Row]] = {}
     for row in tables.select(GROUP_DAILY, sql, period):
         last = newest.get(row["cluster_id"])
@@ -67,8 +70,6 @@ def _read_groups(tables: Tables, newest: Mapping[str, date], midnight: Period) -
         has_lost = is_of_period and margin is not None and margin < 0
         forecasts = row["retention_left_ms"] is not None and row["date"] + _DAY == last
         if last is not None and (row["date"] == last or has_lost or forecasts):
-            committed = row["last_commit_time"]
-            row["last_commit_date"] = None if committed is None else committed.astimezone(UTC).date()
             row["retention_margin"] = margin if is_of_period else None
             found.setdefault(key_of(row), []).append(row)
     return found

@@ -164,7 +164,7 @@ def _summarise(key: Key, status: Row | None, event: Row, day: Row, deletion: Del
         return replace(one, evaluated_ms=evaluated_ms, state="Dead", members=0, deletion=deletion)
     if status is None or evaluated_ms is None:
         return replace(one, state=seen["state"], members=seen["members"])
-    last = status["status"]
+    last = {name: status[name] for name in _STATUS}
     newest = seen if seen["at_ms"] > evaluated_ms else last
     return replace(
         one,
@@ -193,13 +193,15 @@ def _has_ended(day: Row | None, newest: Row | None) -> bool:
 
 def _statuses(tables: Tables) -> list[Row]:
     until_ms = tables.period.until_ms
-    columns = ", ".join(f"'{name}', {name}" for name in _STATUS)
     within = f"FILTER (WHERE at_ms <= {until_ms})"
     sql = f"""
-        SELECT {GROUP}, max(at_ms) AS newest_ms, max(at_ms) {within} AS evaluated_ms, min(at_ms) AS first_ms,
-            bool_or(time_lag_quality = 'unknown') {within} AS has_unknown,
-            last_value(named_struct({columns}) ORDER BY at_ms) {within} AS status
-        FROM {{rows}} GROUP BY {GROUP}
+        SELECT times.cluster_id, times."group", newest_ms, evaluated_ms, first_ms, has_unknown, {", ".join(_STATUS)}
+        FROM (
+            SELECT {GROUP}, max(at_ms) AS newest_ms, max(at_ms) {within} AS evaluated_ms, min(at_ms) AS first_ms,
+                max(evaluated_at) {within} AS last_at, bool_or(time_lag_quality = 'unknown') {within} AS has_unknown
+            FROM {{rows}} GROUP BY {GROUP}
+        ) AS times LEFT JOIN {{rows}} AS last ON times.cluster_id = last.cluster_id AND times."group" = last."group"
+            AND times.last_at = last.evaluated_at
     """
     return tables.select(GROUP_STATUS, sql, tables.period.until_midnight())
 
