@@ -214,7 +214,8 @@ def pipeline() -> None:
     Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
     All commands of one history have the same --data-dir. They change nothing on the cluster and join no group.
 
-    Needs the extra spark (in a clone: pip install '.[spark]'). The help of each command names what else it needs.
+    Needs the extra pipeline, and ingest and large builds the extra spark (in a clone: pip install '.[spark]' for both).
+    The help of each command names what else it needs.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -19,6 +19,9 @@ from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 from tests.pipeline.fact_rows import commit, put_all
 from tests.pipeline.storage.disks import make_read_only, small_disk
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 _OLD_JAVA = "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n"
 _AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk")
@@ -138,6 +141,19 @@ def test_an_error_is_one_line_with_a_name_and_exit_code_1_and_changes_no_file(ma
     assert (document["status"], [error["name"] for error in document["errors"]]) == ("failed", [case.name])
     assert f"Error: {document['errors'][0]['message']}\n" == outcome.stderr
     assert _content(Path(machine.data_dir)) == before
+
+
+@pytest.mark.parametrize("command", ["report", "tables", "doctor"])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    data_dir: str, mocker: MockerFixture, command: str
+) -> None:
+    found = mocker.patch("kafka_groups.commands.pipeline.command_run.find_spec")
+    found.side_effect = lambda name: None if name == "pyarrow" else "found"
+    outcome = run("pipeline", command, "--data-dir", data_dir)
+    assert (outcome.exit_code, outcome.stderr) == (
+        1,
+        "Error: the pipeline needs pyarrow, which is not installed; run pip install 'kafka-groups[pipeline]'\n",
+    )
 
 
 @pytest.fixture

@@ -24,14 +24,14 @@ def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pyspark.version", None)
     with pytest.raises(SparkMissingError) as caught:
         check_pyspark()
-    assert str(caught.value) == "pyspark is not installed; try pip install 'kafka-groups[spark]'"
+    assert str(caught.value) == "pyspark is not installed; run pip install 'kafka-groups[spark]'"
 
 
 @pytest.mark.parametrize("version", ["4.1.3", "3.5.0", "4.0"])
 def test_an_old_pyspark_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
     with pytest.raises(
-        SparkMissingError, match=f"pyspark {version} is too old: 4.2 or newer is needed; try pip install"
+        SparkMissingError, match=f"pyspark {version} is too old: 4.2 or newer is needed; run pip install"
     ):
         check_pyspark()
 
@@ -48,7 +48,7 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture)
     )
     with pytest.raises(SparkMissingError) as caught:
         check_connect()
-    told = "--remote needs Spark Connect's packages (grpc missing); try pip install 'kafka-groups[connect]'"
+    told = "--remote needs Spark Connect's packages (grpc missing); run pip install 'kafka-groups[connect]'"
     assert str(caught.value) == told
 
 

@@ -278,5 +278,5 @@ def test_of_very_many_rebalances_the_table_lists_the_last_and_the_chart_has_all(
 
 def test_without_plotly_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "find_spec", lambda _name: None)
-    with pytest.raises(PipelineError, match=r"pip install 'kafka-groups\[spark\]'"):
+    with pytest.raises(PipelineError, match=r"pip install 'kafka-groups\[pipeline\]'"):
         write_page(history(group()), io.StringIO())

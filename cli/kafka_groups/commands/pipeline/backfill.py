@@ -64,7 +64,7 @@ def backfill(
     changed. --timeout limits each request, of up to 20,000 pairs of partition and time. Exit codes: see kafka-groups
     --help.
 
-    Needs Kafka 0.11 or newer, and the extra spark, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic.
+    Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic.
     Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.
 
     \b

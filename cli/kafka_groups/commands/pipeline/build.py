@@ -23,9 +23,9 @@ def build(*, data_dir: str, spark_choice: SparkChoice, output_format: str, colou
     log end offsets, a note on stderr names what is unknown, and the other columns are derived. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster, but tables of ingest or sample in --data-dir, and the extra spark. More than 100,000 facts are
-    derived on Spark, which needs Java 17 or newer (--fetch-java downloads one); fewer in this process, unless --master
-    or --remote says where Spark runs.
+    Needs no cluster, but tables of ingest or sample in --data-dir, and the extra pipeline. More than 100,000 facts are
+    derived on Spark, which needs the extra spark and Java 17 or newer (--fetch-java downloads one); fewer in this
+    process, unless --master or --remote says where Spark runs.
 
     \b
     Examples:

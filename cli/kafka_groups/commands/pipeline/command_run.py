@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any, Final
 
 import click
@@ -30,6 +31,7 @@ from kafka_groups.rendering.stderr import print_failures, print_note
 
 # Commands that write no rows and report numbers of their work.
 _REPORT_NUMBERS: Final = ("compact",)
+_PACKAGES: Final = ("numpy", "pyarrow", "deltalake")
 
 
 @dataclass(kw_only=True)
@@ -111,6 +113,14 @@ class Run:
             write_rows(self.screen, WRITTEN, written, self.output_format)
 
 
+def _require_packages() -> None:
+    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
+        msg = (
+            f"the pipeline needs {', '.join(missing)}, which is not installed; run pip install 'kafka-groups[pipeline]'"
+        )
+        raise PipelineError(msg)
+
+
 @contextmanager
 def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
     """Run a command: write a whole document also if it ends early, and exit with code 143 on SIGTERM."""
@@ -118,6 +128,7 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with raise_on_sigterm():
         try:
+            _require_packages()
             yield run
         except (IncompleteResultError, SettingsError, click.ClickException, click.exceptions.Exit, BrokenPipeError):
             raise

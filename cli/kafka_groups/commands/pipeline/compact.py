@@ -32,7 +32,7 @@ def compact(*, data_dir: str, retention: float | None, output_format: str, colou
     after that deletes the files. If a run fails, no row is lost, and the next run continues. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra spark. Parquet tables
+    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline. Parquet tables
     must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs).
 
     \b

@@ -70,7 +70,7 @@ def report(
     A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
     kafka-groups --help.
 
-    Needs no cluster and no Java, but tables of build in --data-dir, and the extra spark.
+    Needs no cluster and no Java, but tables of build in --data-dir, and the extra pipeline.
 
     \b
     Examples:

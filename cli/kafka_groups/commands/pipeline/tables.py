@@ -25,7 +25,7 @@ def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
     JSON has both. --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields of a STRUCT.
     Exit codes: see kafka-groups --help.
 
-    Needs no cluster and no Java, but the extra spark.
+    Needs no cluster and no Java, but the extra pipeline.
 
     \b
     Examples:

@@ -23,10 +23,10 @@ def check_pyspark() -> str:
     try:
         version = str(import_module("pyspark.version").__version__)
     except ImportError as error:
-        raise SparkMissingError("pyspark is not installed; try pip install 'kafka-groups[spark]'") from error
+        raise SparkMissingError("pyspark is not installed; run pip install 'kafka-groups[spark]'") from error
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if numbers < _LEAST:
-        msg = f"pyspark {version} is too old: 4.2 or newer is needed; try pip install --upgrade 'kafka-groups[spark]'"
+        msg = f"pyspark {version} is too old: 4.2 or newer is needed; run pip install --upgrade 'kafka-groups[spark]'"
         raise SparkMissingError(msg)
     return version
 
@@ -36,7 +36,7 @@ def check_connect() -> None:
     missing = [name for name in _CONNECT if not _is_there(name)]
     if missing:
         told = ", ".join(missing)
-        msg = f"--remote needs Spark Connect's packages ({told} missing); try pip install 'kafka-groups[connect]'"
+        msg = f"--remote needs Spark Connect's packages ({told} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 

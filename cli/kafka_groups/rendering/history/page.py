@@ -151,7 +151,7 @@ def check_charts() -> None:
     """PipelineError if the library that draws the charts is not installed."""
     if find_spec("plotly") is None:
         raise PipelineError(
-            "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[spark]'"
+            "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[pipeline]'"
         )
 
 
