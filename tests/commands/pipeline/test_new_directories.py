@@ -103,10 +103,12 @@ def test_doctor_checks_its_timeout_also_without_a_cluster() -> None:
     assert (outcome.exit_code, outcome.stderr.startswith("Error: KAFKA_GROUPS_TIMEOUT: '5' is not")) == (2, True)
 
 
-def test_a_failed_check_is_an_error_and_the_others_are_results() -> None:
-    outcome = run("pipeline", "doctor", "--format", "json", bootstrap=None, PATH="", JAVA_HOME=None)
+def test_a_failed_check_is_an_error_and_the_others_are_results(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    options = ("--data-dir", str(tmp_path / "file"), "--format", "json")
+    outcome = run("pipeline", "doctor", *options, bootstrap=None, PATH="", JAVA_HOME=None)
     document = json.loads(outcome.stdout)
     assert (outcome.exit_code, document["status"]) == (3, "partial")
     (error,) = document["errors"]
-    assert (error["name"], error["message"].startswith("java: Spark needs a JDK")) == ("PIPELINE_FAILED", True)
+    assert (error["name"], error["message"].startswith("tables: ")) == ("PIPELINE_FAILED", True)
     assert outcome.stderr == "Failed checks: 1.\n"

@@ -99,6 +99,7 @@ def test_few_facts_are_built_on_the_spark_that_the_environment_names(
             ("backfill", "--since", "1m", "--interval", "2m"),
             "--interval is longer than --since; give a shorter --interval or a longer --since",
         ),
+        (("build", "--from", "2026-11-02", "--to", "2026-11-01"), "--from is after --to"),
         (("report", "--match", "("), "--match '(' is not a regular expression"),
         (("report", "--all-groups", "-g", "x"), "--all-groups contradicts named groups: give one or the other"),
         (("report", "--html", "/no/such/page.html"), "--html /no/such/page.html: there is no directory /no/such"),

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from kafka_groups.errors import (
     StorageError,
 )
 from kafka_groups.history import Cut
+from kafka_groups.pipeline.transform.date_range import DateRange
+from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import failure, run
 from tests.rendering.history.stories import group, history
@@ -272,3 +275,27 @@ def test_tables_are_documented_without_a_directory() -> None:
     row = json.loads(run("pipeline", "tables", "--format", "ndjson").stdout.splitlines()[0])
     assert set(row) == {"table", "name", "type", "about"}
     assert {table["rows"] for table in document_of("tables")["tables"]} == {None}
+
+
+def test_build_passes_its_dates_and_settings_and_reports_the_settings(fakes: FakePipeline, data_dir: str) -> None:
+    options = ("--from", "2026-11-01", "--to", "2026-11-03", "--window-commits", "20", "--allowed-lag", "5")
+    document = document_of("build", "--data-dir", data_dir, *options, "--minimum-complete", "0.5", "--full")
+    assert document["settings"] == {"window_commits": 20, "allowed_lag": 5, "minimum_complete": 0.5}
+    arguments = fakes.build.call_args.kwargs
+    assert arguments["rules"] == Rules(intervals=20, allowed_lag=5, minimum_complete=0.5)
+    assert arguments["selection"] == DateRange(date(2026, 11, 1), date(2026, 11, 3))
+    assert arguments["full"]
+    assert fakes.count_facts.call_args.kwargs["selection"] == arguments["selection"]
+
+
+def test_build_says_that_other_settings_derive_all_dates_again(
+    fakes: FakePipeline, data_dir: str, mocker: MockerFixture
+) -> None:
+    mocker.patch("kafka_groups.pipeline.transform.fact_state.read_last_rules", return_value=Rules(intervals=20))
+    outcome = run("pipeline", "build", "--data-dir", data_dir)
+    assert outcome.stderr.startswith(
+        "The last run had other settings (--window-commits 20 --allowed-lag 0 --minimum-complete 0), so all dates are "
+        "derived again.\n"
+    )
+    assert "settings" not in run("pipeline", "build", "--data-dir", data_dir, "--window-commits", "20").stderr
+    assert fakes.build.call_count == 2

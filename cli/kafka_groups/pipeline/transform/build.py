@@ -8,6 +8,7 @@ from datetime import date
 from typing import Final
 
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import (
     dates_to_build,
@@ -40,6 +41,8 @@ def build(
     *,
     rules: Rules | None = None,
     lookback_days: int = LOOKBACK_DAYS,
+    selection: DateRange = ALL_DATES,
+    full: bool = False,
     progress: Progress | None = None,
 ) -> Built:
     """Make the derived tables of all dates that changed since the last build, and of all dates after them.
@@ -47,17 +50,29 @@ def build(
     The rows do not depend on when and in which order the facts came: a date is made from its own facts and from the
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
     rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
-    retention removed, or that are older than what it keeps. `progress` gets a label, the number of finished steps, and
-    their total. Raises StorageError, also if another build is running.
+    retention removed, or that are older than what it keeps. Rows are made only of the selected dates; the others are
+    left to a later build. A full build makes all dates, whether or not they changed. `progress` gets a label, the
+    number of finished steps, and their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        return _build(storage, engine, rules or Rules(), lookback_days, progress)
+        if full:
+            _forget(storage)
+        return _build(storage, engine, rules or Rules(), lookback_days, selection, progress)
 
 
-def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: int = LOOKBACK_DAYS) -> int:
+def count_facts(
+    storage: Storage,
+    *,
+    rules: Rules | None = None,
+    lookback_days: int = LOOKBACK_DAYS,
+    selection: DateRange = ALL_DATES,
+    full: bool = False,
+) -> int:
     """Return how many facts the next build would read."""
     state = read_fact_state(storage, rules or Rules(), lookback_days)
-    dates = dates_to_build(storage, state)
+    if full:
+        return state.count_rows(state.known_dates())
+    dates = selection.up_to_last(dates_to_build(storage, state))
     if not dates:
         return 0
     if has_other_settings(storage, state) or has_old_events(storage, state):
@@ -65,24 +80,39 @@ def count_facts(storage: Storage, *, rules: Rules | None = None, lookback_days: 
     return state.count_rows(dates_to_read(storage, dates, state.known_dates()))
 
 
-def _build(storage: Storage, engine: Engine, rules: Rules, lookback_days: int, progress: Progress | None) -> Built:
+def _forget(storage: Storage) -> None:
+    """Let the next build be one of all dates. If this one is killed, the next one replaces what it wrote."""
+    forget_fact_state(storage)
+    StateTables(storage).clear()
+
+
+def _build(
+    storage: Storage,
+    engine: Engine,
+    rules: Rules,
+    lookback_days: int,
+    selection: DateRange,
+    progress: Progress | None,
+) -> Built:
     state = read_fact_state(storage, rules, lookback_days)
-    dates = dates_to_build(storage, state)
+    changed = dates_to_build(storage, state)
+    # The state at the end of a changed date before the selected ones is made again, its rows are not.
+    dates = selection.up_to_last(changed)
+    wanted = [day for day in dates if day in selection]
     rows: Mapping[str, int] = {}
-    if dates:
+    if wanted:
         if has_other_settings(storage, state):
-            # If this build is killed, the next one replaces what it wrote, whatever its settings are.
-            forget_fact_state(storage)
-            StateTables(storage).clear()
+            _forget(storage)
         done = transform(
             engine,
             storage,
             dates_to_read(storage, dates, state.known_dates()),
             rules=rules,
             lookback_days=lookback_days,
-            scope=Scope(dates[0], state.first_date, has_old_events(storage, state)),
+            scope=Scope(wanted[0], state.first_date, has_old_events(storage, state)),
             progress=progress,
         )
-        dates, rows = list(done.dates), done.rows
-        save_fact_state(storage, state)
-    return Built(tuple(dates), rows, describe_missing(storage, state, dates, lookback_days))
+        rows = done.rows
+        save_fact_state(storage, state, pending=set(changed) - set(wanted))
+        wanted = list(done.dates)
+    return Built(tuple(wanted), rows, describe_missing(storage, state, wanted, lookback_days))

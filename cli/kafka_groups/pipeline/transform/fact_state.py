@@ -24,6 +24,7 @@ from kafka_groups.verdicts import Rules
 _NOTE: Final = "build"
 # All dates are made again if the settings or this number differ from those of the last build.
 _VERSION: Final = 11
+_SETTINGS: Final = 6
 _MICROS: Final = pa.timestamp("us", "UTC")
 _KEYS: Final = ("cluster_id", "origin")
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
@@ -84,10 +85,20 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
     return FactState([*settings, lookback_days], dict(sorted(facts.items())), _first_kept_date(storage), thinned)
 
 
-def save_fact_state(storage: Storage, state: FactState) -> None:
-    """Save the state and the dates of the derived tables for the next build."""
+def save_fact_state(storage: Storage, state: FactState, *, pending: Collection[date] = ()) -> None:
+    """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
     made = {table.name: _dates_of(storage, table) for table in _MADE}
-    storage.save_note(_NOTE, {"settings": state.settings, "facts": state.dates, "made": made})
+    facts = {day: tables for day, tables in state.dates.items() if date.fromisoformat(day) not in pending}
+    storage.save_note(_NOTE, {"settings": state.settings, "facts": facts, "made": made})
+
+
+def read_last_rules(storage: Storage) -> Rules | None:
+    """Return the rules of the last build; None if there was none."""
+    settings = _last_note(storage).get("settings") or []
+    if len(settings) != _SETTINGS or settings[0] != _VERSION:
+        return None
+    _, intervals, allowed_lag, minimum_complete, min_distance_ms, _ = settings
+    return Rules(intervals, allowed_lag, minimum_complete, min_distance_ms)
 
 
 def forget_fact_state(storage: Storage) -> None:

@@ -39,13 +39,14 @@ PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 class Summary:
     """What a command did: rows by table, and numbers of its own (`batches`, `dates`, …; None where not known).
 
-    `missing` are sentences of what could not be told, for commands that have such.
+    `settings` are those that the rows depend on, `missing` sentences on what is unknown, for commands that have such.
     """
 
     cluster_id: str | None = None
     rows: Mapping[str, int]
     numbers: Mapping[str, int | None] = field(default_factory=dict)
     seconds: float
+    settings: Mapping[str, float] | None = None
     missing: Sequence[str] | None = None
 
 
@@ -65,6 +66,7 @@ def summary_content(summary: Summary) -> Document:
         "cluster_id": summary.cluster_id,
         "tables": [{"table": table, "rows": rows} for table, rows in summary.rows.items()],
         **summary.numbers,
+        **({} if summary.settings is None else {"settings": dict(summary.settings)}),
         **({} if summary.missing is None else {"missing": list(summary.missing)}),
         "seconds": round(summary.seconds, 3),
     }

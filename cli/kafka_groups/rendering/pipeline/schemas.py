@@ -30,6 +30,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
         },
         "build": {
             "dates": _count("How many dates were derived again."),
+            "settings": _SETTINGS,
             "missing": _texts("What is unknown because data is missing, a sentence each."),
         },
         "compact": {
@@ -142,6 +143,17 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "cluster_id": _text("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
     "tables": _many("The tables that were written.", _WRITTEN),
     "seconds": {"description": "How long it took.", "type": "number", "minimum": 0},
+}
+_SETTINGS: Final[Schema] = {
+    "description": "The settings of verdicts, as the options give them.",
+    "type": "object",
+    "required": ["window_commits", "allowed_lag", "minimum_complete"],
+    "properties": {
+        "window_commits": {"description": "Commits of a window.", "type": "integer", "minimum": 1},
+        "allowed_lag": {"description": "A lag that is still OK.", "type": "integer", "minimum": 0},
+        "minimum_complete": {"description": "Filled share of a window.", "type": "number", "minimum": 0, "maximum": 1},
+    },
+    "additionalProperties": False,
 }
 _COLUMN: Final[Mapping[str, Schema]] = {
     "name": _text("The column's name."),

@@ -1,0 +1,104 @@
+"""Builds of some dates, builds of all, and what both leave to later ones."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.transform.build import count_facts
+from kafka_groups.pipeline.transform.date_range import DateRange
+from kafka_groups.pipeline.transform.fact_state import read_last_rules
+from kafka_groups.verdicts import Rules
+from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
+from tests.pipeline.proof import DERIVED
+from tests.pipeline.transform.builds import build_here, read
+
+DAY = 86_400
+FIRST, SECOND, THIRD, FOURTH = (date(2026, 11, day) for day in (20, 21, 22, 23))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    """Commits and log ends of four days, not built."""
+    made = new_storage(tmp_path)
+    times = [day * DAY + minute * 60 for day in range(4) for minute in range(12)]
+    commits = [commit(at, 10 + place, source=place) for place, at in enumerate(times)]
+    put_all(made, "b", {"offset_commits": commits, "partition_offsets": [ends(at + 1, 2 * at + 50) for at in times]})
+    return made
+
+
+def built(storage: Storage, first: date = date.min, last: date = date.max, **options: Any) -> tuple[date, ...]:
+    return build_here(storage, selection=DateRange(first, last), **options).dates
+
+
+def rows_of(storage: Storage) -> dict[str, list[Row]]:
+    return {name: read(storage, name) for name in DERIVED}
+
+
+def dates_of(storage: Storage) -> set[date]:
+    return {row["date"] for row in read(storage, "lag_history")}
+
+
+@pytest.fixture
+def whole(storage: Storage, tmp_path: Path) -> dict[str, list[Row]]:
+    """The rows of one build of all dates."""
+    other = new_storage(tmp_path / "whole")
+    for table in ("offset_commits", "partition_offsets"):
+        put_all(other, "b", {table: [{k: v for k, v in row.items() if k != "date"} for row in read(storage, table)]})
+    build_here(other)
+    return rows_of(other)
+
+
+def test_only_the_selected_dates_get_rows_and_the_others_are_left_to_the_next_build(
+    storage: Storage, whole: dict[str, list[Row]]
+) -> None:
+    assert built(storage, SECOND, THIRD) == (SECOND, THIRD)
+    assert dates_of(storage) == {SECOND, THIRD}
+    assert built(storage) == (FIRST, SECOND, THIRD, FOURTH)
+    assert rows_of(storage) == whole
+
+
+def test_pieces_give_the_rows_of_one_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
+    for day in (SECOND, FIRST, FOURTH, THIRD):
+        built(storage, day, day)
+    built(storage)
+    assert rows_of(storage) == whole
+    assert built(storage) == ()
+
+
+def test_the_state_before_the_selected_dates_is_that_of_the_newest_facts(
+    storage: Storage, whole: dict[str, list[Row]]
+) -> None:
+    built(storage)
+    put_all(storage, "late", {"offset_commits": [commit(30, 7_000, source=900)]})
+    assert built(storage, THIRD, FOURTH) == (THIRD, FOURTH)
+    third = [row for row in read(storage, "lag_history") if row["date"] == THIRD]
+    assert [row["date"] for row in whole["lag_history"]].count(THIRD) == len(third)
+    assert built(storage, last=SECOND) == (FIRST, SECOND)
+    # The dates after them depend on those.
+    assert built(storage) == (THIRD, FOURTH)
+
+
+def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
+    built(storage)
+    assert count_facts(storage) == 0
+    assert built(storage, FIRST, FOURTH) == ()
+    assert count_facts(storage, full=True) == 96
+    assert built(storage, full=True) == (FIRST, SECOND, THIRD, FOURTH)
+    assert built(storage, SECOND, SECOND, full=True) == (SECOND,)
+    built(storage)
+    assert rows_of(storage) == whole
+
+
+def test_other_rules_make_all_dates_again_and_are_recorded(storage: Storage) -> None:
+    assert read_last_rules(storage) is None
+    built(storage)
+    assert read_last_rules(storage) == Rules()
+    rules = Rules(intervals=3, allowed_lag=5, minimum_complete=0.5)
+    assert built(storage, rules=rules) == (FIRST, SECOND, THIRD, FOURTH)
+    assert read_last_rules(storage) == rules
+    assert built(storage, rules=rules) == ()
