@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafka_groups.pipeline.compacting import keep_all
+
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
@@ -44,7 +46,7 @@ class FakePipeline:
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
         self.report = self._fake("report", "report")
-        self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8))
+        self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
         self.spark.return_value = nullcontext("spark")

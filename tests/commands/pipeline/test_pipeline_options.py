@@ -99,6 +99,16 @@ def test_few_facts_are_built_on_the_spark_that_the_environment_names(
             ("backfill", "--since", "1m", "--interval", "2m"),
             "--interval is longer than --since; give a shorter --interval or a longer --since",
         ),
+        (
+            ("compact", "--retention", "nosuch=9d"),
+            "--retention nosuch=9d: there is no table 'nosuch' with a retention; tables are offset_commits, ",
+        ),
+        (
+            ("compact", "--retention", "sample_runs=9d"),
+            "--retention sample_runs=9d: there is no table 'sample_runs'",
+        ),
+        (("compact", "--retention", "lag_history=7d"), "--retention must be at least 8d"),
+        (("compact", "--retention", "lag_history="), "--retention: '' is not a duration"),
         (("build", "--from", "2026-11-02", "--to", "2026-11-01"), "--from is after --to"),
         (("report", "--match", "("), "--match '(' is not a regular expression"),
         (("report", "--all-groups", "-g", "x"), "--all-groups contradicts named groups: give one or the other"),

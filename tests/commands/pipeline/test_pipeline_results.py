@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from kafka_groups.errors import (
     StorageError,
 )
 from kafka_groups.history import Cut
+from kafka_groups.pipeline.compacting import keep_all
+from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.pipeline.transform.date_range import DateRange
 from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline
@@ -89,9 +91,13 @@ def test_compact_reports_its_numbers(fakes: FakePipeline, data_dir: str) -> None
     assert outcome.stdout.split() == [
         *("WHAT", "NUMBER", "dates", "1", "files", "before", "9", "files", "after", "2", "removed", "dates", "1")
     ]
-    assert fakes.compact.call_args.kwargs["keep"].days == 90
-    run("pipeline", "compact", "--data-dir", data_dir, "--retention", "3650d")
-    assert fakes.compact.call_args.kwargs["keep"].days == 3_650
+    assert fakes.compact.call_args.kwargs["keep"] == keep_all(timedelta(days=90))
+    run("pipeline", "compact", "--data-dir", data_dir)
+    assert fakes.compact.call_args.kwargs["keep"] == {}
+    options = ("--retention", "lag_history=30d", "--retention", "3650d")
+    run("pipeline", "compact", "--data-dir", data_dir, *options)
+    expected = keep_all(timedelta(days=3_650)) | {LAG_HISTORY: timedelta(days=30)}
+    assert fakes.compact.call_args.kwargs["keep"] == expected
 
 
 @pytest.mark.parametrize("command", ["ingest", "sample", "backfill", "build", "compact", "report", "tables"])

@@ -42,6 +42,9 @@ def test_a_master_contradicts_a_remote(data_dir: str, command: str) -> None:
         ("--remote", "sc://", "--remote 'sc://' is not a Spark Connect URL; "),
         ("--remote", "sc://h:port", "--remote 'sc://h:port' is not a Spark Connect URL; "),
         ("--remote", "sc://[::1", "--remote 'sc://[::1' is not a Spark Connect URL; "),
+        ("--conf", "spark.local.dir", "--conf 'spark.local.dir' is not a property of Spark; write for example "),
+        ("--conf", "local.dir=secret", "--conf 'local.dir' is not a property of Spark; "),
+        ("--conf", "spark.master=local[2]", "--conf spark.master: give --master instead"),
         ("--spark-log", "/no/such/log", "--spark-log /no/such/log: there is no directory /no/such"),
     ],
 )
@@ -133,3 +136,19 @@ def test_the_options_choose_the_spark(fakes: FakePipeline, data_dir: str, tmp_pa
         "fetch": True,
         "brief": True,
     }
+
+
+def test_properties_are_those_of_the_spark_that_is_started(fakes: FakePipeline, data_dir: str) -> None:
+    options = ("--conf", "spark.local.dir=/data/tmp", "--conf", "spark.executor.extraJavaOptions=-Da=b")
+    assert run("pipeline", "build", "--data-dir", data_dir, *options).exit_code == 0
+    expected = {"spark.local.dir": "/data/tmp", "spark.executor.extraJavaOptions": "-Da=b"}
+    assert fakes.spark.call_args.kwargs["conf"] == expected
+
+
+@pytest.mark.usefixtures("fakes")
+def test_properties_of_a_spark_that_runs_already_are_refused(data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("build", "--data-dir", data_dir, "--conf", "spark.local.dir=/data/tmp")
+    message = "--conf has no effect on a Spark that runs already: pass it to spark-submit or to the server"
+    assert refusal(*options, "--remote", "sc://h") == message
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert refusal(*options) == message

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.compacting import compact, keep_all
 from kafka_groups.pipeline.storage import NewFile, Storage, joining
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
@@ -194,9 +194,9 @@ def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
     lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
     append(storage, "build", lags, table=LAG_HISTORY)
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
-    kept = compact(storage, keep=dt.timedelta(days=1), now=day_three + dt.timedelta(hours=23))
+    kept = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=day_three + dt.timedelta(hours=23))
     assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
-    done = compact(storage, keep=dt.timedelta(days=1), now=NOW)
+    done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
     assert done.removed_dates == 2
     assert seen(storage) == Counter([3])

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable, TableFeatures
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.compacting import compact, keep_all
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
@@ -90,7 +90,7 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
 def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
     for day in range(3):
         append(storage, f"w-{day:08}", commits([day], day=day))
-    done = compact(storage, keep=dt.timedelta(days=1), now=NOW)
+    done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
     assert table_of(storage).version() == 5

@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.compacting import compact, keep_all
 from kafka_groups.pipeline.examining.holdings import examine_tables
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import delta_log as log_module
@@ -81,7 +81,7 @@ def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypat
     done = compact(remote, now=NOW)
     assert (done.files_before, done.files_after) == (8, 2)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    assert compact(remote, now=NOW, keep=dt.timedelta(days=1)).removed == (("offset_commits", "2026-11-01"),)
+    assert compact(remote, now=NOW, keep=keep_all(dt.timedelta(days=1))).removed == (("offset_commits", "2026-11-01"),)
     assert offsets_in(remote) == Counter(range(10, 14))
     found = remote.place.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
     assert [info.is_file for info in found] == [True]

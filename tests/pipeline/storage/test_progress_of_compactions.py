@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from kafka_groups.pipeline.compacting import Compacted, compact
+from kafka_groups.pipeline.compacting import KEEP_EVERYTHING, Compacted, compact, keep_all
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import Table
 from tests.pipeline.storage.commits import append, commits, seen
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -36,7 +37,7 @@ def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
 
 
 def interrupted(
-    storage: Storage, progress: Callable[[str, int, int], None], keep: dt.timedelta | None = None
+    storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta] = KEEP_EVERYTHING
 ) -> Compacted:
     """What a compaction that was interrupted says that it did."""
     begun: list[Callable[[], Compacted]] = []
@@ -61,7 +62,7 @@ def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storag
 
 def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
     told: Told = []
-    compact(filled, keep=dt.timedelta(days=17), now=NOW, progress=lambda *at: told.append(at))
+    compact(filled, keep=keep_all(dt.timedelta(days=17)), now=NOW, progress=lambda *at: told.append(at))
 
     removed = [(number, most) for what, number, most in told if what == "removing old dates"]
     assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
@@ -85,6 +86,6 @@ def test_an_interrupted_one_tells_the_dates_that_it_has_joined(filled: Storage, 
 
 
 def test_an_interrupted_one_tells_the_dates_that_it_has_removed(filled: Storage) -> None:
-    done = interrupted(filled, ends_at(1, "removing old dates"), keep=dt.timedelta(days=17))
+    done = interrupted(filled, ends_at(1, "removing old dates"), keep=keep_all(dt.timedelta(days=17)))
 
     assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.compacting import compact
+from kafka_groups.pipeline.compacting import compact, keep_all
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
@@ -42,7 +42,7 @@ def date_of(age: int) -> str:
 
 def thinned(storage: Storage, rows: Sequence[Row]) -> dict[str, list[int]]:
     put(storage, GROUP_EVENTS, "facts", [*rows, of_day(1, 9_000, "group_epoch", EPOCH, group="new", epoch=1)])
-    compact(storage, keep=KEEP, now=NOON)
+    compact(storage, keep=keep_all(KEEP), now=NOON)
     left = offsets_in(storage)
     assert left.pop(date_of(1)) == [9_000]
     return left
@@ -108,7 +108,7 @@ def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage
     assert thinned(
         storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]
     ) == {date_of(20): [1], date_of(5): [2]}
-    done = compact(storage, keep=KEEP, now=NOON + timedelta(days=4))
+    done = compact(storage, keep=keep_all(KEEP), now=NOON + timedelta(days=4))
     assert done.removed == (("group_events", date_of(20)),)
     assert offsets_in(storage) == {date_of(5): [2], date_of(1): [9_000]}
 
@@ -117,5 +117,5 @@ def test_a_second_run_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
     files = storage.files(GROUP_EVENTS)
-    assert compact(storage, keep=KEEP, now=NOON).removed == ()
+    assert compact(storage, keep=keep_all(KEEP), now=NOON).removed == ()
     assert storage.files(GROUP_EVENTS) == files

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.compacting import LEAST_KEEP, compact
+from kafka_groups.pipeline.compacting import LEAST_KEEP, compact, keep_all
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
@@ -210,7 +210,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates(tmp_path: 
     put_all(whole, "all", {"group_events": rows, **offsets})
     put_all(cut, "old", {"group_events": rows[: len(OLD)]})
     put_all(cut, "new", {"group_events": rows[len(OLD) :], **offsets})
-    compact(cut, keep=LEAST_KEEP, now=at(300))
+    compact(cut, keep=keep_all(LEAST_KEEP), now=at(300))
     assert cut.rows(GROUP_EVENTS) < whole.rows(GROUP_EVENTS)
     build_here(whole)
     build_here(cut)

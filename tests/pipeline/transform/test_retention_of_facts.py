@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.compacting import LEAST_KEEP, compact
+from kafka_groups.pipeline.compacting import LEAST_KEEP, compact, keep_all
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.build import build
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
@@ -61,7 +62,7 @@ def days(storage: Storage) -> tuple[Days, Days]:
     """The days of groups and topics as first built, and as built again after facts were removed."""
     build_here(storage)
     before = days_in(storage)
-    done = compact(storage, keep=LEAST_KEEP, now=NOON)
+    done = compact(storage, keep=keep_all(LEAST_KEEP), now=NOON)
     assert done.removed_dates == 4
     put_all(storage, "later", {"partition_offsets": [ends(0, 500), ends(-7 * DAY_S, 500)]})
     assert build_here(storage).dates == tuple(NOON.date() - timedelta(days=age) for age in range(7, -1, -1))
@@ -92,7 +93,7 @@ def test_members_and_readers_whose_last_record_is_older_are_still_known(days: tu
 
 def test_what_is_left_of_an_old_date_causes_no_build(days: tuple[Days, Days], storage: Storage) -> None:
     assert days
-    assert compact(storage, keep=LEAST_KEEP, now=NOON).removed == ()
+    assert compact(storage, keep=keep_all(LEAST_KEEP), now=NOON).removed == ()
     assert build_here(storage).dates == ()
 
 
@@ -128,7 +129,7 @@ def removed_after(tmp_path: Path, keep_days: int) -> Storage:
         ],
     }
     storage = built(tmp_path, facts)
-    assert compact(storage, keep=timedelta(days=keep_days), now=NOON).removed_dates == 4
+    assert compact(storage, keep=keep_all(timedelta(days=keep_days)), now=NOON).removed_dates == 4
     return storage
 
 
@@ -229,7 +230,7 @@ def test_a_random_history_keeps_its_rows_while_retention_removes_dates_and_old_r
             put_all(storage, f"old{number:04}", {"group_events": old})
         build_here(storage, lookback_days=1)
         now = max(time_of(row) for rows in portions[portion].values() for row in rows)
-        compact(storage, keep=timedelta(days=3), now=now)
+        compact(storage, keep=keep_all(timedelta(days=3)), now=now)
         first = storage.note("retention")["first_date"]
 
     whole = built(tmp_path / "whole", facts, lookback_days=1)
@@ -244,3 +245,21 @@ def test_a_random_history_keeps_its_rows_while_retention_removes_dates_and_old_r
 def time_of(row: Row) -> datetime:
     found: datetime = row.get("commit_time") or row.get("observed_at") or row["record_time"]
     return found
+
+
+def test_tables_may_have_a_retention_of_their_own(tmp_path: Path) -> None:
+    made = new_storage(tmp_path)
+    logs = [ends(-age * DAY_S, 500) for age in AGES]
+    put_all(made, "facts", {"offset_commits": COMMITS, "partition_offsets": logs})
+    build_here(made)
+    all_days, every = made.dates(GROUP_DAILY), made.dates(LAG_HISTORY)
+
+    compact(made, keep={LAG_HISTORY: LEAST_KEEP}, now=NOON)
+    assert (made.dates(LAG_HISTORY), made.dates(GROUP_DAILY)) == (every[-8:], all_days)
+    # What is missing by intention is not made again.
+    assert build_here(made).dates == ()
+
+    compact(made, keep={PARTITION_OFFSETS: LEAST_KEEP}, now=NOON)
+    put_all(made, "late", {"offset_commits": [commit(-11 * DAY_S, 1, source=999, group="late")]})
+    # Nor is a date of which facts are missing.
+    assert (build_here(made).dates, made.dates(GROUP_DAILY)) == ((), all_days)

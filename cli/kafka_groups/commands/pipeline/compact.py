@@ -10,56 +10,79 @@ import click
 
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
-from kafka_groups.commands.pipeline.options import data_dir_option, past_option
+from kafka_groups.commands.pipeline.options import data_dir_option, parse_past_duration
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.compacting import Compacted
+    from kafka_groups.pipeline.tables import Table
 
 
 @click.command(short_help="Join small files, remove old dates.")
 @data_dir_option
-@past_option(
-    "--retention", about="Remove dates that are older than this, such as 90d; at least 8d. [default: no limit]"
+@click.option(
+    "--retention",
+    metavar="[TABLE=]DURATION",
+    multiple=True,
+    help="Remove dates that are older than this, such as 90d, from all tables, or from one: lag_history=30d. At least "
+    "8d. Repeatable. [default: no limit]",
 )
 @output_options()
-def compact(*, data_dir: str, retention: float | None, output_format: str, colour: str) -> None:
+def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --retention is given. No reader sees a row twice, or misses one.
 
-    The last record of each group and member is kept, however old it is: it shows which groups and members exist. While
-    Parquet tables are compacted, a running query may fail because a file is missing: run it again (build and report do
-    so themselves). Delta tables keep replaced and removed files for a day, for queries that are running. The next run
-    after that deletes the files. If a run fails, no row is lost, and the next run continues. Exit codes: see
-    kafka-groups --help.
+    The last record of each group and member is kept, however old it is: it shows which groups and members exist. A
+    date of which any facts were removed is not derived again. Replaced and removed files stay for a day, for queries
+    that are running; the next run after that deletes them. If a run fails, no row is lost, and the next run continues.
+    Exit codes: see kafka-groups --help.
 
-    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline. Parquet tables
-    must be on a local file system of Linux (ext4, XFS, Btrfs, tmpfs).
+    Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline.
 
     \b
     Examples:
       kafka-groups pipeline compact --data-dir history
-      kafka-groups pipeline compact --data-dir history --retention 90d
+      kafka-groups pipeline compact --data-dir history --retention 90d --retention lag_history=30d
     """
     with start_run("compact", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.compacting import LEAST_KEEP
         from kafka_groups.pipeline.compacting import compact as compact_tables
         from kafka_groups.pipeline.storage import open_storage
 
-        if retention is not None and retention < LEAST_KEEP.total_seconds():
-            msg = f"--retention must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
-            raise click.UsageError(msg)
+        keep = _parse_retention(retention)
 
         def report_from(count: Callable[[], Compacted]) -> None:
             run.summarize = lambda: _summary(count(), run.seconds())
 
         compacted = compact_tables(
             open_storage(data_dir),
-            keep=None if retention is None else timedelta(seconds=retention),
+            keep=keep,
             now=datetime.now(UTC),
             progress=run.bar,
             begun=report_from,
         )
         run.finish(_summary(compacted, run.seconds()))
+
+
+def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
+    """Return by table how long its dates are kept. Raises UsageError."""
+    from kafka_groups.pipeline.compacting import LEAST_KEEP, keep_all
+
+    known = {table.name: table for table in keep_all(LEAST_KEEP)}
+    general: dict[Table, timedelta] = {}
+    of_tables: dict[Table, timedelta] = {}
+    for value in values:
+        name, is_named, duration = value.rpartition("=")
+        if is_named and name not in known:
+            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {', '.join(known)}"
+            raise click.UsageError(msg)
+        kept = timedelta(seconds=parse_past_duration("--retention", duration))
+        if kept < LEAST_KEEP:
+            msg = f"--retention must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
+            raise click.UsageError(msg)
+        if is_named:
+            of_tables[known[name]] = kept
+        else:
+            general = keep_all(kept)
+    return general | of_tables
 
 
 def _summary(compacted: Compacted, seconds: float) -> Summary:

@@ -42,6 +42,11 @@ def past_option(name: str, *, default: str | None = None, about: str) -> Callabl
     return duration_option(name, default=default, about=about, longest_s=_LONGEST_PAST_S)
 
 
+def parse_past_duration(name: str, value: str) -> float:
+    """Return the seconds of a past period of up to 20 years. Raises UsageError with the option's name."""
+    return _parse(name, value, longest_s=_LONGEST_PAST_S)
+
+
 def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
     return click.option(
         "--data-dir",
@@ -70,14 +75,16 @@ def _required(context: click.Context, parameter: click.Parameter, value: str | N
 def _duration(
     context: click.Context, parameter: click.Parameter, value: str | None, *, longest_s: float
 ) -> float | None:
-    if value is None:
-        return None
+    return None if value is None else _parse(parameter.opts[0], value, longest_s=longest_s, context=context)
+
+
+def _parse(name: str, value: str, *, longest_s: float, context: click.Context | None = None) -> float:
     try:
         seconds = parse_duration(value, longest_s=longest_s)
     except ValueError as error:
-        msg = f"{parameter.opts[0]}: {error}"
+        msg = f"{name}: {error}"
         raise click.UsageError(msg, context) from None
     if seconds <= 0:
-        msg = f"{parameter.opts[0]} must be greater than 0, for example 30s"
+        msg = f"{name} must be greater than 0, for example 30s"
         raise click.UsageError(msg, context)
     return seconds

@@ -22,6 +22,11 @@ _MASTERS: Final = re.compile(
 )
 _MEMORY: Final = re.compile(r"([1-9]\d*)([kmgt])", re.IGNORECASE)  # the sizes of a JVM; others fail after the start
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_OPTIONS_OF: Final = {
+    "spark.master": "--master",
+    "spark.remote": "--remote",
+    "spark.driver.memory": "--driver-memory",
+}
 _LEAST_MEMORY: Final = 450 * _BYTES["m"]  # Spark ends at once with less
 # spark-submit sets this variable for the programs that it runs.
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
@@ -29,13 +34,17 @@ _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
 @dataclass(frozen=True, kw_only=True)
 class SparkChoice:
-    """The values of the Spark options; None for an option that is not given. The URL of `remote` may hold a token."""
+    """The values of the Spark options; None for an option that is not given.
+
+    The URL of `remote` may hold a token, and `conf` may hold passwords.
+    """
 
     master: str | None
     remote: str | None = field(repr=False)
     driver_memory: str | None
     spark_log: Path | None
     fetch_java: bool
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def names_spark(self) -> bool:
         """Return whether an option or the environment says where Spark runs."""
@@ -57,6 +66,12 @@ def spark_options(function: F) -> F:
             help="File for Spark's own messages. [default: a temporary file, kept if Spark fails]",
         ),
         click.option(
+            "--conf",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="A property of the Spark that this command starts, such as spark.local.dir=/data/tmp. Repeatable.",
+        ),
+        click.option(
             "--driver-memory",
             metavar="SIZE",
             help="Memory of Spark's driver on this machine, such as 512m or 4g. [default: 2g]",
@@ -71,24 +86,48 @@ def spark_options(function: F) -> F:
         ),
     ):
         function = option(function)
-    names = ("master", "remote", "driver_memory", "spark_log", "fetch_java")
+    names = ("master", "remote", "driver_memory", "conf", "spark_log", "fetch_java")
     return combine_options(function, "spark_choice", _spark_choice, names)
 
 
 def _spark_choice(**given: Any) -> SparkChoice:
     if given["master"] and given["remote"]:
         raise click.UsageError("--master contradicts --remote: give one or the other")
-    choice = SparkChoice(**given)
+    choice = SparkChoice(**given | {"conf": _parse_conf(given["conf"])})
     if _SUBMITTED in os.environ:
         _check_submitted(choice)
     else:
         _check_urls(choice, os.environ)
+    if choice.conf and _is_elsewhere(choice, os.environ):
+        msg = "--conf has no effect on a Spark that runs already: pass it to spark-submit or to the server"
+        raise click.UsageError(msg)
     if choice.driver_memory is not None:
         _check_memory(choice.driver_memory)
     if choice.spark_log is not None and not choice.spark_log.absolute().parent.is_dir():
         msg = f"--spark-log {choice.spark_log}: there is no directory {choice.spark_log.absolute().parent}"
         raise click.UsageError(msg)
     return choice
+
+
+def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not key.startswith("spark."):
+            # The value may be a password.
+            msg = f"--conf {key!r} is not a property of Spark; write for example spark.local.dir=/data/tmp"
+            raise click.UsageError(msg)
+        if key in _OPTIONS_OF:
+            msg = f"--conf {key}: give {_OPTIONS_OF[key]} instead"
+            raise click.UsageError(msg)
+        found[key] = value
+    return found
+
+
+def _is_elsewhere(choice: SparkChoice, environment: Mapping[str, str]) -> bool:
+    """Return whether the session is one of a server or of spark-submit."""
+    remote = choice.remote or ("" if choice.master else environment.get("SPARK_REMOTE", ""))
+    return _SUBMITTED in environment or remote.startswith("sc://")
 
 
 def _check_submitted(choice: SparkChoice) -> None:

@@ -42,6 +42,7 @@ def open_spark_session(choice: SparkChoice, *, brief: bool) -> Iterator[SparkSes
                 remote=choice.remote,
                 log=log,
                 memory=choice.driver_memory,
+                conf=choice.conf,
                 fetch=choice.fetch_java,
                 brief=brief,
             ) as spark,

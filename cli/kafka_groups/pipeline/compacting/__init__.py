@@ -7,9 +7,10 @@ thinning.py    what is left of group_events when its old dates go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from kafka_groups.pipeline.compacting.progress import Progress, Steps
@@ -26,7 +27,7 @@ from kafka_groups.pipeline.storage.layout import (
     begin_name,
 )
 from kafka_groups.pipeline.storage.sorting import sort_samples
-from kafka_groups.pipeline.tables import TABLES, Table
+from kafka_groups.pipeline.tables import SAMPLE_RUNS, TABLES, Table
 
 # A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
 # fewer, groups that have not committed for some days would be gone from them.
@@ -34,7 +35,13 @@ LEAST_KEEP: Final = timedelta(days=8)
 _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
 # Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
 _SHARE_OF_LATE: Final = 8
+KEEP_EVERYTHING: Final[Mapping[Table, timedelta]] = MappingProxyType({})
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
+
+
+def keep_all(kept: timedelta) -> dict[Table, timedelta]:
+    """Return the same retention for all tables that can have one: samples count only with their rows in sample_runs."""
+    return {table: kept for table in TABLES.values() if table != SAMPLE_RUNS}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,15 +64,16 @@ def compact(
     *,
     min_files: int = 2,
     target_mb: int = 128,
-    keep: timedelta | None = None,
+    keep: Mapping[Table, timedelta] = KEEP_EVERYTHING,
     now: datetime,
     progress: Progress = lambda _what, _done, _total: None,
     begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,
 ) -> Compacted:
-    """Joins small files of facts, date by date, and removes dates that ended more than `keep` ago (`now`: with a zone).
+    """Join small files of facts, date by date, and remove dates of tables that ended longer ago than `keep`.
 
-    With less than LEAST_KEEP (of a build that looks back seven days), what is built later lacks idle groups. Of
-    group_events the last record of each group and member stays, whatever its date: it tells who is there today.
+    `now` has a time zone. With less than LEAST_KEEP, a build would lack facts: it derives a date from those of the
+    seven dates before it, too. The last record of each group and member in group_events stays, whatever its date: it
+    shows which groups and members exist.
     No row changes. The samples of a date are sorted when it is over, because the offsets of a partition take a few bits
     each where they follow one another. Files of a backfill, one a day, are not joined; left alone is the newest date of
     each table by `keep`. Readers see each row once at every moment; a query goes on with the files that it listed.
@@ -76,8 +84,7 @@ def compact(
     work = _Work(storage, progress)
     begun(work.done)
     with storage.lock("compact"):
-        if keep is not None:
-            work.remove_old(keep, now)
+        work.remove_old(keep, now)
         storage.remove_lost_samples(before=begin_name(SAMPLE, now - _LOST_SAMPLES))
         work.join_all(max(min_files, 2), target_mb * 1024 * 1024)
         work.sort_samples(before=now.astimezone(UTC).date().isoformat())
@@ -103,8 +110,8 @@ class _Work:
             removed=tuple(self._removed),
         )
 
-    def remove_old(self, keep: timedelta, now: datetime) -> None:
-        """Dates that ended longer ago go from all tables."""
+    def remove_old(self, keep: Mapping[Table, timedelta], now: datetime) -> None:
+        """Remove the dates that ended longer ago."""
         old = old_dates(self._storage, keep, now)
         step = Steps(self._progress, "removing old dates", sum(map(len, old.values())))
         for table, dates in old.items():

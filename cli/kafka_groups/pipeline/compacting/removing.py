@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from datetime import date as day_of
 
 from kafka_groups.pipeline.compacting.thinning import thin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.notes import RETENTION
-from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, TABLES, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, Table
 
 
-def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, list[str]]:
-    """Return those that go, by table. From now on, a build makes nothing anew for their being gone."""
-    first = (now - keep).astimezone(UTC).date()
-    # What went stays gone, however much the next run keeps.
-    known = str(storage.note(RETENTION).get("first_date", ""))
-    storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
-    return {
-        table: [date for date in storage.dates(table)[:-1] if day_of.fromisoformat(date) < first]
-        for table in TABLES.values()
-        # Without its row there, what is left of a sample would not count.
-        if table != SAMPLE_RUNS
-    }
+def old_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime) -> dict[Table, list[str]]:
+    """Return the dates to remove, by table. From now on, a build does not make them again because they are missing."""
+    first = {table: (now - kept).astimezone(UTC).date().isoformat() for table, kept in keep.items()}
+    if first:
+        _save_first_dates(storage, first)
+    return {table: [date for date in storage.dates(table)[:-1] if date < begin] for table, begin in first.items()}
+
+
+def _save_first_dates(storage: Storage, first: Mapping[Table, str]) -> None:
+    """Save the first dates that are kept. What was removed stays so, however much the next run keeps."""
+    note = storage.note(RETENTION)
+    derived = dict(note.get("derived", {}))
+    for table, begin in first.items():
+        if table.derived:
+            derived[table.name] = max(begin, str(derived.get(table.name, "")))
+    facts = [begin for table, begin in first.items() if not table.derived]
+    # A date is derived from all facts of it.
+    begin = max([str(note.get("first_date", "")), *facts])
+    storage.save_note(RETENTION, {"first_date": begin, "derived": derived})
 
 
 def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:

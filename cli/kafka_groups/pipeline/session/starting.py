@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from kafka_groups.errors import KafkaGroupsError, PipelineError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MEMORY: Final = "2g"
+NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
 _LOCAL: Final = "local[*]"
 _SHUFFLES_A_CORE: Final = 2
 _LIGHTLY: Final = "-XX:TieredStopAtLevel=1"
@@ -37,6 +39,7 @@ def start_session(
     remote: str | None = None,
     log: Path,
     memory: str | None = None,
+    conf: Mapping[str, str] = NO_CONF,
     fetch: bool = False,
     brief: bool = False,
     environment: Mapping[str, str] | None = None,
@@ -45,7 +48,7 @@ def start_session(
 
     If neither is named, the environment's SPARK_REMOTE or MASTER says where, and else it is local[*].
     Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
-    `log`, nothing to our streams. `memory` is the driver's (2g). With `fetch`, a missing JDK is downloaded. With
+    `log`, nothing to our streams. `memory` is the driver's (2g), `conf` are properties of a Spark that is started here. With `fetch`, a missing JDK is downloaded. With
     `brief`, a JVM of this machine compiles lightly: right where it lives for seconds, or Python has the work.
     SparkMissingError: no pyspark, too old a one, no Java. PipelineError: Spark failed, here or in the body.
     """
@@ -63,6 +66,7 @@ def start_session(
         if is_ours:
             java = find_java(known, fetch=fetch_java if fetch else None)
             options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief)
+            options |= conf
             changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
             check_master(options["spark.master"])
         if remote is not None:

@@ -10,7 +10,8 @@ from kafka_groups.pipeline.storage.layout import checked_name
 from kafka_groups.pipeline.storage.places import Place
 
 NOTES: Final = ".notes"
-RETENTION: Final = "retention"  # {"first_date": …}: what is older was removed, or may be at any time
+# {"first_date": …, "derived": {table: …}}: older dates, of facts and of derived tables, were removed, or will be.
+RETENTION: Final = "retention"
 
 
 def read_note(place: Place, name: str, *, helps: str = "delete it, and run the command again") -> dict[str, Any]:

@@ -137,7 +137,8 @@ def lost_dates(storage: Storage, tables: Collection[Table] = _MADE) -> set[str]:
     for table in tables:
         had = made.get(table.name)
         if isinstance(had, list):
-            lost.update({str(day) for day in had} - {*_dates_of(storage, table)})
+            first = _first_kept_date(storage, table)
+            lost.update({str(day) for day in had if str(day) >= first} - {*_dates_of(storage, table)})
     return lost
 
 
@@ -168,8 +169,12 @@ def _is_description(facts: Mapping[str, Any]) -> bool:
     return all(isinstance(facts.get(name), kind) for name, kind in kinds.items())
 
 
-def _first_kept_date(storage: Storage) -> str:
-    first = str(storage.note(RETENTION).get("first_date", ""))
+def _first_kept_date(storage: Storage, table: Table | None = None) -> str:
+    """Return the first date that retention keeps of the facts, or of a derived table."""
+    note = storage.note(RETENTION)
+    derived = note.get("derived", {})
+    kept = note if table is None else {"first_date": derived.get(table.name, "")} if isinstance(derived, dict) else {}
+    first = str(kept.get("first_date", ""))
     try:
         return date.fromisoformat(first).isoformat()
     except ValueError:
