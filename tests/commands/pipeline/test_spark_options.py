@@ -133,6 +133,7 @@ def test_the_options_choose_the_spark(fakes: FakePipeline, data_dir: str, tmp_pa
         "remote": None,
         "log": log,
         "memory": "4g",
+        "conf": {},
         "fetch": True,
         "brief": True,
     }

@@ -33,7 +33,7 @@ _NO_JVM: Final = "Error: Could not create the Java Virtual Machine"  # the line 
 
 
 @contextmanager
-def start_session(
+def start_session(  # noqa: PLR0913 - what the options choose
     *,
     master: str | None = None,
     remote: str | None = None,
@@ -44,13 +44,13 @@ def start_session(
     brief: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session on `master`, or on the Spark Connect server `remote`.
+    """Yield a session on `master`, or on the Spark Connect server `remote`.
 
-    If neither is named, the environment's SPARK_REMOTE or MASTER says where, and else it is local[*].
-    Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
-    `log`, nothing to our streams. `memory` is the driver's (2g), `conf` are properties of a Spark that is started here. With `fetch`, a missing JDK is downloaded. With
-    `brief`, a JVM of this machine compiles lightly: right where it lives for seconds, or Python has the work.
-    SparkMissingError: no pyspark, too old a one, no Java. PipelineError: Spark failed, here or in the body.
+    Without both, the environment's SPARK_REMOTE or MASTER decides, and else it is local[*]. Under spark-submit it is
+    the session that spark-submit prepared. Output of its JVM and of its Python workers goes to `log`, nothing to our
+    streams. `memory` is the driver's (2g), `conf` are properties of a Spark that is started here. With `fetch`, a
+    missing JDK is downloaded. With `brief`, a JVM of this machine compiles lightly, for sessions of seconds. Raises
+    SparkMissingError without pyspark or Java, or if one is too old, and PipelineError if Spark fails.
     """
     known = os.environ if environment is None else environment
     check_pyspark()
