@@ -67,6 +67,7 @@ _PIPELINE_COMMANDS: Final = {
     "build": LazyCommand(f"{_PIPELINE}.build:build", "Derive lag, verdicts and rebalances."),
     "report": LazyCommand(f"{_PIPELINE}.report:report", "Show lag, verdicts and rebalances of groups."),
     "tables": LazyCommand(f"{_PIPELINE}.tables:tables", "Show tables, columns and sizes."),
+    "export": LazyCommand(f"{_PIPELINE}.export:export", "Write the tables as Parquet or CSV files."),
     "compact": LazyCommand(f"{_PIPELINE}.compact:compact", "Join small files, remove old dates."),
     "doctor": LazyCommand(f"{_PIPELINE}.doctor:doctor", "Check Python, Spark, Java, the brokers and the tables."),
 }

@@ -1,23 +1,39 @@
-"""The history of groups in tables: `__consumer_offsets` and samples in, Parquet out, on Spark.
+"""The history of groups in tables: records of `__consumer_offsets` and samples in, lag, verdicts and rebalances out.
 
-`KafkaGroupsSource` is the topic as a data source of Spark: spark.dataSource.register(KafkaGroupsSource).
+    from kafka_groups.pipeline import build, ingest, read_table, report, sample
+
+`KafkaGroupsSource` is the topic as a data source of Spark: spark.dataSource.register(KafkaGroupsSource). Names are
+imported when they are used, so that a program without Spark needs none.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from kafka_groups.pipeline.api import backfill, build, export, ingest, read_table, report, sample
     from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
+    from kafka_groups.verdicts import Rules
 
-__all__ = ["KafkaGroupsSource"]
+__all__ = [
+    "KafkaGroupsSource",
+    "Rules",
+    "backfill",
+    "build",
+    "export",
+    "ingest",
+    "read_table",
+    "report",
+    "sample",
+]
+_MODULES: Final = {
+    "KafkaGroupsSource": "kafka_groups.pipeline.source.datasource",
+    "Rules": "kafka_groups.verdicts",
+}
 
 
-def __getattr__(name: str) -> object:
-    """Load Spark when it is asked for: what decodes records needs none."""
-    if name == "KafkaGroupsSource":
-        from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
-
-        return KafkaGroupsSource
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing its module."""
+    if name not in __all__:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_MODULES.get(name, "kafka_groups.pipeline.api")), name)

@@ -45,7 +45,7 @@ class FakePipeline:
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
-        self.report = self._fake("report", "report")
+        self.report = self._fake("reports", "report")
         self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")

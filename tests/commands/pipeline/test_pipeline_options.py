@@ -9,7 +9,7 @@ import pytest
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 
-COMMANDS = ("ingest", "sample", "backfill", "build", "report", "tables", "compact", "doctor")
+COMMANDS = ("ingest", "sample", "backfill", "build", "report", "tables", "export", "compact", "doctor")
 WITH_SPARK = ("ingest", "build")
 NEEDS_TABLES = ("ingest", "sample", "backfill", "build", "report", "compact")
 CONNECTS = ("ingest", "sample", "backfill", "doctor")

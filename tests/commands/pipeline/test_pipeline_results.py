@@ -25,11 +25,13 @@ from kafka_groups.errors import (
 )
 from kafka_groups.history import Cut
 from kafka_groups.pipeline.compacting import keep_all
+from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.pipeline.transform.date_range import DateRange
 from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import failure, run
+from tests.pipeline.fact_rows import commit, put_all
 from tests.rendering.history.stories import group, history
 
 if TYPE_CHECKING:
@@ -305,3 +307,31 @@ def test_build_says_that_other_settings_derive_all_dates_again(
     )
     assert "settings" not in run("pipeline", "build", "--data-dir", data_dir, "--window-commits", "20").stderr
     assert fakes.build.call_count == 2
+
+
+def test_export_writes_files_and_reports_the_rows_of_each_table(data_dir: str, tmp_path: Path) -> None:
+    put_all(open_storage(data_dir), "b", {"offset_commits": [commit(0, 1, source=1)]})
+    output = tmp_path / "plain"
+    options = ("--as", "csv", "--output", str(output), "--table", "offset_commits", "--table", "rebalances")
+    document = document_of("export", "--data-dir", data_dir, *options)
+    assert document["tables"] == [{"table": "offset_commits", "rows": 1}, {"table": "rebalances", "rows": 0}]
+    assert [path.name for path in output.iterdir()] == ["offset_commits.csv"]
+    again = run("pipeline", "export", "--data-dir", data_dir, *options)
+    assert (again.exit_code, again.stderr) == (1, f"Error: {output} is not empty; name a new directory\n")
+    other = ("--as", "csv", "--output", str(tmp_path / "other"), "--table", "nosuch")
+    outcome = run("pipeline", "export", "--data-dir", data_dir, *other)
+    assert (outcome.exit_code, "Error: --table nosuch: there is no such table; " in outcome.stderr) == (2, True)
+
+
+def test_ddl_has_a_statement_for_each_table_with_a_version(data_dir: str) -> None:
+    put_all(open_storage(data_dir), "b", {"offset_commits": [commit(0, 1, source=1)]})
+    outcome = run("pipeline", "tables", "--data-dir", data_dir, "--ddl")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("CREATE TABLE IF NOT EXISTS offset_commits (\n  `cluster_id` STRING,\n")
+    assert outcome.stdout.endswith(
+        f"  `date` DATE\n)\nUSING DELTA\nPARTITIONED BY (`date`)\nLOCATION '{data_dir}/offset_commits';\n"
+    )
+    assert outcome.stdout.count("CREATE TABLE") == 1
+    assert "--ddl needs --data-dir; see" in run("pipeline", "tables", "--ddl").stderr
+    with_format = run("pipeline", "tables", "--data-dir", data_dir, "--ddl", "--format", "json")
+    assert "--ddl prints SQL: it contradicts --format json; see" in with_format.stderr

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.pipeline.ingesting import ingest
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from kafka_groups.rendering.history import history_document

@@ -10,20 +10,17 @@ from kafka_groups.commands.pipeline.spark_options import SparkChoice
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from kafka_groups.pipeline.transform.engine import Engine
     from kafka_groups.rendering.progress import ProgressBar
 
 # This process builds as many in less time than Spark takes to start.
 _FEW_FACTS: Final = 100_000
-_FACTS_PER_TASK: Final = 250_000
 
 
 @contextmanager
 def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
     """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
-    from kafka_groups.pipeline.transform.engine import LocalEngine
+    from kafka_groups.pipeline.transform.engine import LocalEngine, spark_engine
 
     if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
         yield LocalEngine()
@@ -32,10 +29,3 @@ def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterato
     with open_spark_session(choice, brief=True) as spark:
         bar(STARTING_SPARK, 1, 1)
         yield spark_engine(spark, facts)
-
-
-def spark_engine(spark: SparkSession, facts: int) -> Engine:
-    """Return the engine for that many facts on a session."""
-    from kafka_groups.pipeline.transform.engine import SparkEngine
-
-    return SparkEngine(spark, tasks=2 + facts // _FACTS_PER_TASK)

@@ -78,7 +78,7 @@ def report(
       kafka-groups pipeline report --data-dir history --format json | jq '.groups[] | {group, lag}'
     """
     with start_run("report", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.report import report as read_history
+        from kafka_groups.pipeline.reports import report as read_history
         from kafka_groups.pipeline.storage import open_storage
 
         if html is not None and not html.absolute().parent.is_dir():

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show tables, columns and sizes.")
 @optional_data_dir_option
+@click.option(
+    "--ddl",
+    is_flag=True,
+    help="Print CREATE TABLE statements for a catalog of Spark (Unity Catalog, Glue, Hive); needs --data-dir.",
+)
 @output_options()
-def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
+def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) -> None:
     """Show every table and column with its type and meaning; with --data-dir, the size of each table.
 
     JSON has both. --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields of a STRUCT.
@@ -31,10 +36,19 @@ def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
     Examples:
       kafka-groups pipeline tables
       kafka-groups pipeline tables --data-dir history
+      kafka-groups pipeline tables --data-dir s3://my-bucket/history --ddl
     """
+    if ddl and (data_dir is None or output_format != "table"):
+        problem = "needs --data-dir" if data_dir is None else f"prints SQL: it contradicts --format {output_format}"
+        msg = f"--ddl {problem}"
+        raise click.UsageError(msg)
     with start_run("tables", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
 
+        if ddl and data_dir is not None:
+            run.bar.stop()
+            click.echo("\n\n".join(_statements(data_dir)))
+            return
         sizes = {} if data_dir is None else _sizes(data_dir)
         if output_format == "json":
             documents = [_document(table, sizes.get(table.name)) for table in TABLES.values()]
@@ -43,6 +57,19 @@ def tables(*, data_dir: str | None, output_format: str, colour: str) -> None:
             write_rows(run.screen, COLUMNS, _column_rows(is_short=output_format == "table"), output_format)
         else:
             write_rows(run.screen, SIZES, sizes.values(), output_format)
+
+
+def _statements(data_dir: str) -> list[str]:
+    """Return a statement for each table that has a version. Raises StorageError."""
+    from kafka_groups.pipeline.storage import open_storage
+    from kafka_groups.pipeline.tables import TABLES, create_statement
+
+    storage = open_storage(data_dir)
+    return [
+        create_statement(table, storage.place.address(storage.place.join(table.name)))
+        for table in TABLES.values()
+        if storage.open_table(table) is not None
+    ]
 
 
 def _column_rows(*, is_short: bool) -> list[ColumnRow]:

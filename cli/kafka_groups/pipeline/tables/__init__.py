@@ -19,7 +19,7 @@ from kafka_groups.pipeline.tables.facts import (
     SAMPLE_RUNS,
     UNKNOWN_RECORDS,
 )
-from kafka_groups.pipeline.tables.shape import Column, Table, spell_type
+from kafka_groups.pipeline.tables.shape import Column, Table, create_statement, spell_type
 from kafka_groups.pipeline.tables.states import GROUP_STATE, PARTITION_STATE, STATES
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "UNKNOWN_RECORDS",
     "Column",
     "Table",
+    "create_statement",
     "spell_type",
 ]
 

@@ -41,6 +41,17 @@ class Table:
         return f"{columns}, `date` DATE"
 
 
+def create_statement(table: Table, location: str) -> str:
+    """Return the statement by which a catalog of Spark (Unity, Glue, Hive) learns of a table at its location."""
+    columns = [f"  `{column.name}` {spell_type(column.type)}" for column in table.columns]
+    quoted = location.replace("'", "\\'")
+    return (
+        f"CREATE TABLE IF NOT EXISTS {table.name} (\n"
+        + ",\n".join([*columns, "  `date` DATE"])
+        + f"\n)\nUSING DELTA\nPARTITIONED BY (`date`)\nLOCATION '{quoted}';"
+    )
+
+
 def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
     """An Arrow type as Spark writes it; a short one leaves out what a struct consists of."""
     if pa.types.is_struct(kind):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PARTITION: Final = ("cluster_id", "topic", "partition")
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BATCH_ROWS: Final = 256
+_FACTS_PER_TASK: Final = 250_000
 Step = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -134,3 +135,8 @@ def spark_schema(schema: Any) -> str:
     from pyspark.sql.pandas.types import from_arrow_type
 
     return ", ".join(f"`{field.name}` {from_arrow_type(field.type).simpleString()}" for field in schema)
+
+
+def spark_engine(spark: SparkSession, facts: int) -> SparkEngine:
+    """Return the engine for that many facts on a session."""
+    return SparkEngine(spark, tasks=2 + facts // _FACTS_PER_TASK)

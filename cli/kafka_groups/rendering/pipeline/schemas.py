@@ -33,6 +33,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "settings": _SETTINGS,
             "missing": _texts("What is unknown because data is missing, a sentence each."),
         },
+        "export": {},
         "compact": {
             "dates": _count("How many dates had files joined, in any table."),
             "files_before": _count("How many files were joined."),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS

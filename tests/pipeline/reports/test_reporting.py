@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.history import Cut, History
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all

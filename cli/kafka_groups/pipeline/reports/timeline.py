@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from kafka_groups.history import LagPoint, Rebalance
-from kafka_groups.pipeline.report.selection import FRESH_MS, GROUP, Key, Tables, key_of
+from kafka_groups.pipeline.reports.selection import FRESH_MS, GROUP, Key, Tables, key_of
 from kafka_groups.pipeline.tables import GROUP_STATUS, REBALANCES
 
 _POINTS: Final = 1_000

@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 
 from kafka_groups.history import Cut, GroupHistory, History, LagPoint, Rebalance
 from kafka_groups.pipeline.reached import Reach
-from kafka_groups.pipeline.report.data_gaps import describe_gaps, describe_missing_data, describe_stale_groups
-from kafka_groups.pipeline.report.findings import find_findings
-from kafka_groups.pipeline.report.group_summary import GroupSummary, Summaries, summarise_groups
-from kafka_groups.pipeline.report.selection import Key, Period, Selection, Tables
-from kafka_groups.pipeline.report.stale_data import describe_stale_data, mark_outdated
-from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
+from kafka_groups.pipeline.reports.data_gaps import describe_gaps, describe_missing_data, describe_stale_groups
+from kafka_groups.pipeline.reports.findings import find_findings
+from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries, summarise_groups
+from kafka_groups.pipeline.reports.selection import Key, Period, Selection, Tables
+from kafka_groups.pipeline.reports.stale_data import describe_stale_data, mark_outdated
+from kafka_groups.pipeline.reports.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.storage import Storage
 
 Progress = Callable[[str, int, int], None]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.report.daily_findings import KINDS, group_findings, topic_findings
+from kafka_groups.pipeline.reports.daily_findings import KINDS, group_findings, topic_findings
 
 HOUR = 3_600_000
 QUIET = {

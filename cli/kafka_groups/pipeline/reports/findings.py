@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from kafka_groups.history import Finding
-from kafka_groups.pipeline.report.daily_findings import KINDS, group_findings, topic_findings
-from kafka_groups.pipeline.report.selection import DAY_MS, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.reports.daily_findings import KINDS, group_findings, topic_findings
+from kafka_groups.pipeline.reports.selection import DAY_MS, Key, Period, Selection, Tables, key_of
 from kafka_groups.pipeline.storage.queries import Row
 from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 

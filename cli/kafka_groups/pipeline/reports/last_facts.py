@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from kafka_groups.pipeline.reached import TIMES, Reach
-from kafka_groups.pipeline.report.selection import Tables
+from kafka_groups.pipeline.reports.selection import Tables
 from kafka_groups.pipeline.storage.queries import quote
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.reached import Reach
 from kafka_groups.pipeline.records import partition_of
-from kafka_groups.pipeline.report.group_summary import GroupSummary, Summaries
-from kafka_groups.pipeline.report.selection import FRESH_MS, Period, Tables
+from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries
+from kafka_groups.pipeline.reports.selection import FRESH_MS, Period, Tables
 from kafka_groups.pipeline.sentences import few, of_cluster
 from kafka_groups.pipeline.storage.queries import quote
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS

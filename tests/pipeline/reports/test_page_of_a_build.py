@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from kafka_groups.rendering.history import write_page
 from tests.browser import DESK, entries_of, open_at, wait_for
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all

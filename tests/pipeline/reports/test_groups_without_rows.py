@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from tests.pipeline.fact_rows import NOON, commit
 from tests.pipeline.transform.builds import built, of
 

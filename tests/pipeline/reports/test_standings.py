@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from kafka_groups.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.report import report
+from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.pipeline.reached import Reach
-from kafka_groups.pipeline.report.selection import FRESH_MS, Key, Period, Tables
+from kafka_groups.pipeline.reports.selection import FRESH_MS, Key, Period, Tables
 from kafka_groups.pipeline.storage.queries import Row, quote
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kafka_groups.pipeline.reached import Reach
-from kafka_groups.pipeline.report.deleted_groups import Deletion, find_deleted
-from kafka_groups.pipeline.report.last_facts import find_last_facts
-from kafka_groups.pipeline.report.selection import DAY_MS, GROUP, Key, Tables, key_of
-from kafka_groups.pipeline.report.timeline import rebalanced_groups
+from kafka_groups.pipeline.reports.deleted_groups import Deletion, find_deleted
+from kafka_groups.pipeline.reports.last_facts import find_last_facts
+from kafka_groups.pipeline.reports.selection import DAY_MS, GROUP, Key, Tables, key_of
+from kafka_groups.pipeline.reports.timeline import rebalanced_groups
 from kafka_groups.pipeline.storage.queries import Row
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 from kafka_groups.verdicts import VERDICTS

@@ -8,8 +8,8 @@ from typing import Final
 
 from kafka_groups.pipeline.left_out import left_out
 from kafka_groups.pipeline.reached import behind, commits_missing
-from kafka_groups.pipeline.report.group_summary import GroupSummary, Summaries
-from kafka_groups.pipeline.report.selection import FRESH_MS, Selection, Tables
+from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries
+from kafka_groups.pipeline.reports.selection import FRESH_MS, Selection, Tables
 from kafka_groups.pipeline.sentences import capital, few, of_cluster, spell
 from kafka_groups.pipeline.storage.queries import Row
 from kafka_groups.pipeline.tables import INGEST_GAPS, TOPIC_DAILY

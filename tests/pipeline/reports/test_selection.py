@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.commands.pipeline.report import apply_exclude
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.report.selection import GROUP, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.reports.selection import GROUP, Key, Period, Selection, Tables, key_of
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import commit, put_all

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 from kafka_groups.history import History
-from kafka_groups.pipeline.report import report
-from kafka_groups.pipeline.report.deleted_groups import Deletion
-from kafka_groups.pipeline.report.group_summary import GroupSummary
+from kafka_groups.pipeline.reports import report
+from kafka_groups.pipeline.reports.deleted_groups import Deletion
+from kafka_groups.pipeline.reports.group_summary import GroupSummary
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 

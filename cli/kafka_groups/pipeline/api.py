@@ -1,0 +1,170 @@
+"""The pipeline's functions for Python programs: notebooks, Airflow, cron.
+
+`settings` are properties with Java's or librdkafka's names, as of `GroupAdmin`; `data_dir` is a path or a URI. All
+functions raise errors of `kafka_groups.errors`: StorageError for the tables, AdminError and SourceError for brokers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.history import Cut, History
+from kafka_groups.pipeline.backfilling import Backfilled
+from kafka_groups.pipeline.backfilling import backfill as backfill_storage
+from kafka_groups.pipeline.backfilling.compacted import find_compacted
+from kafka_groups.pipeline.ingesting import Ingested
+from kafka_groups.pipeline.ingesting import ingest as ingest_storage
+from kafka_groups.pipeline.plain_files import write_plain_files
+from kafka_groups.pipeline.reports import report as report_storage
+from kafka_groups.pipeline.sampling import Sampled
+from kafka_groups.pipeline.sampling import sample as sample_storage
+from kafka_groups.pipeline.storage import check_storage, open_storage
+from kafka_groups.pipeline.tables import TABLES
+from kafka_groups.pipeline.transform.build import Built, count_facts
+from kafka_groups.pipeline.transform.build import build as build_storage
+from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
+from kafka_groups.pipeline.transform.engine import LocalEngine, spark_engine
+from kafka_groups.settings import settings_from
+from kafka_groups.settings.librdkafka import client_properties
+from kafka_groups.verdicts import Rules
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Settings = Mapping[str, str]
+_TIMEOUT_S: Final = 30.0
+_DAY: Final = timedelta(days=1)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def ingest(
+    spark: SparkSession,
+    settings: Settings,
+    data_dir: str,
+    *,
+    records_per_batch: int | None = None,
+    timeout_s: float = _TIMEOUT_S,
+) -> Ingested:
+    """Read the new records of `__consumer_offsets` into the tables, and return how many of each table."""
+    storage = check_storage(data_dir)
+    properties = client_properties(settings_from(settings))
+    return ingest_storage(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
+
+
+def sample(settings: Settings, data_dir: str) -> Sampled:
+    """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
+    storage = check_storage(data_dir)
+    with GroupAdmin(settings) as admin:
+        cluster_id = admin.cluster_id()
+        storage.make()
+        return sample_storage(admin, storage, cluster_id=cluster_id, now_ms=_now_ms)
+
+
+def backfill(
+    settings: Settings,
+    data_dir: str,
+    *,
+    since: timedelta = _DAY,
+    interval: timedelta = _MINUTE,
+    topics: Collection[str] | None = None,
+    timeout_s: float = _TIMEOUT_S,
+) -> Backfilled:
+    """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
+    storage = check_storage(data_dir)
+    step_ms, until_ms = _milliseconds(interval), _now_ms()
+    properties = client_properties(settings_from(settings))
+    with GroupAdmin(settings) as admin:
+        cluster_id = admin.cluster_id()
+        storage.make()
+        return backfill_storage(
+            admin,
+            storage,
+            cluster_id=cluster_id,
+            # Multiples of the step, so that a later run finds these times in the tables.
+            since_ms=-(-(until_ms - _milliseconds(since)) // step_ms) * step_ms,
+            until_ms=until_ms,
+            now_ms=until_ms,
+            step_ms=step_ms,
+            topics=topics,
+            left_out=lambda names: find_compacted(properties, timeout_s, names).compacted,
+        )
+
+
+def build(
+    data_dir: str,
+    *,
+    spark: SparkSession | None = None,
+    rules: Rules | None = None,
+    first: date = ALL_DATES.first,
+    last: date = ALL_DATES.last,
+    full: bool = False,
+) -> Built:
+    """Derive the tables of the dates that changed, from `first` to `last` (UTC), and return dates, rows and notes.
+
+    Without a session it runs in this process, which suits some 100,000 facts. A full build makes all dates.
+    """
+    storage, dates, known = open_storage(data_dir), DateRange(first, last), rules or Rules()
+    facts = 0 if spark is None else count_facts(storage, rules=known, selection=dates, full=full)
+    engine = LocalEngine() if spark is None else spark_engine(spark, facts)
+    return build_storage(storage, engine, rules=known, selection=dates, full=full)
+
+
+def report(
+    data_dir: str,
+    *,
+    since: timedelta = _DAY,
+    until: datetime | None = None,
+    groups: Collection[str] = (),
+    match: str | None = None,
+    exclude: str | None = None,
+    top: int | None = None,
+) -> History:
+    """Return the history of groups in a period, the worst first: `groups` by id, those that match, or all.
+
+    `match` and `exclude` are regular expressions for whole ids; `until` has a time zone, and is now by default.
+    """
+    until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
+    cut = Cut(top, frozenset(groups))
+    return report_storage(
+        open_storage(data_dir),
+        since_ms=until_ms - _milliseconds(since),
+        until_ms=until_ms,
+        groups=groups,
+        match=match,
+        exclude=exclude,
+        shown=cut,
+        drawn=cut,
+    )
+
+
+def read_table(spark: SparkSession, data_dir: str, name: str) -> DataFrame:
+    """Return the newest version of a table: its documented columns, then `date`. Raises ValueError for other names.
+
+    Rows of unfinished samples are not in it. Files of this machine are read by Spark, those of an object store by
+    Python workers with the library and the credentials of the tables, so no jar is needed.
+    """
+    if name not in TABLES:
+        msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"
+        raise ValueError(msg)
+    return open_storage(data_dir).read(spark, TABLES[name])
+
+
+def export(
+    data_dir: str, output: str | Path, *, kind: Literal["parquet", "csv"], tables: Collection[str] | None = None
+) -> Mapping[str, int]:
+    """Write the tables as plain files into an empty or new directory, and return the number of rows of each."""
+    chosen = TABLES.values() if tables is None else [TABLES[name] for name in tables]
+    return write_plain_files(open_storage(data_dir), Path(output), kind, chosen)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _milliseconds(period: timedelta) -> int:
+    return round(period.total_seconds() * 1_000)
