@@ -44,6 +44,7 @@ class GroupHistory:
     - `verdict` is OK, WARN, STOP, STALL or REWIND, and `rule` the rule that gave it. Without commits to judge, the
       verdict is OK by the rule `no_commits`. Both are None without a lag: no log end offset of a committed partition is
       known, or all commits were removed.
+    - `is_unused`: the group is empty, and has committed nothing for a day. Such groups come after the others.
     - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
       the commits are older) or unknown (no lag).
     - `evaluated_ms` is the time of lag and verdict, None without them.
@@ -64,6 +65,7 @@ class GroupHistory:
     evaluated_ms: int | None
     removed_ms: int | None
     removed_is_bound: bool
+    is_unused: bool = False
     lag: int | None
     lag_quality: str
     time_lag_ms: int | None

@@ -79,7 +79,7 @@ def test_a_page_has_20_groups_beside_any_format(data_dir: str, tmp_path: Path, o
     page = tmp_path / "page.html"
     outcome = report(data_dir, output_format, "--html", str(page))
     text = page.read_text(encoding="utf-8")
-    assert "20 groups of 34, the worst first; 14 left out." in text
+    assert "20 groups of 34; 14 omitted. Order: by verdict" in text
     assert (IDS[19] in text, IDS[20] in text) == (True, False)
     lacks_more = output_format != "table"
     assert len(ids_in(outcome, output_format)) == (34 if lacks_more else 20)

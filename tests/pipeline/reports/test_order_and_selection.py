@@ -34,6 +34,16 @@ def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
     assert [one.group for one in found] == [*rules, "not judged", "deleted"]
 
 
+def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
+    late, no_verdict = summary("late", rule="falling_behind", lag=3), summary("no verdict")
+    unused = replace(summary("unused", rule="stopped", lag=900), is_idle=True, state="Empty")
+    busy = replace(summary("busy", rule="keeping_up", lag=900), is_idle=True, state="Stable")
+    deleted = summary("deleted", deletion=Deletion(at_ms=2, is_bound=False))
+    found = sorted([deleted, unused, no_verdict, busy, late], key=GroupSummary.badness)
+    assert [one.group for one in found] == ["late", "busy", "no verdict", "unused", "deleted"]
+    assert [one.is_unused for one in found] == [False, False, False, True, False]
+
+
 def test_of_one_verdict_the_largest_lag_comes_first() -> None:
     lags = [summary(str(lag), rule="stopped", lag=lag) for lag in (5, 70, 6)]
 

@@ -71,6 +71,7 @@ def test_a_small_history_key_by_key() -> None:
         "evaluated_at": "2026-11-20T23:58:00.000Z",
         "removed_at": None,
         "removed_at_is_bound": False,
+        "is_unused": False,
         "lag": 3,
         "lag_quality": "exact",
         "time_lag_ms": None,

@@ -112,7 +112,7 @@ def test_ids_are_unique_and_every_link_inside_leads_somewhere() -> None:
 def test_only_so_many_groups_have_a_chart_and_the_others_are_counted() -> None:
     page = page_of(eventful(many=8), shown=3)
     assert len(page.all("figure")) == 3
-    assert "3 groups of 70, the worst first; 67 left out." in page.text
+    assert "3 groups of 70; 67 omitted. Order: by verdict" in page.text
 
 
 def test_findings_gaps_and_what_is_missing_are_told() -> None:

@@ -137,6 +137,7 @@ def _build_history(
         rule=one.rule,
         evaluated_ms=one.evaluated_ms if one.is_judged else None,
         removed_ms=one.removed_ms,
+        is_unused=one.is_unused,
         removed_is_bound=one.deletion is not None and one.deletion.is_bound,
         lag=one.lag,
         lag_quality=one.lag_quality,

@@ -38,6 +38,7 @@ class GroupSummary:
     - `shows_rebalances`: the records of the group show its rebalances (not those of share and streams groups).
     - `has_unknown_time_lag`: some row of the period has an unknown time lag. `first_ms` is the time of its first row.
     - `is_outdated`: its coordinator did not respond to the last samples.
+    - `is_idle`: no commit in the last 24 hours, and no member on its last day.
     """
 
     key: Key
@@ -52,6 +53,7 @@ class GroupSummary:
     shows_rebalances: bool = True
     committed: int | None = None
     is_outdated: bool = False
+    is_idle: bool = False
 
     @property
     def group(self) -> str:
@@ -84,6 +86,11 @@ class GroupSummary:
         return self.status["lag"] if self.is_judged else None
 
     @property
+    def is_unused(self) -> bool:
+        """Whether nobody reads with it: it is empty, and has committed nothing for a day."""
+        return self.is_idle and self.state == "Empty"
+
+    @property
     def unknown_partitions(self) -> int:
         """The number of partitions with a commit and without a known log end offset, which lag and verdict lack."""
         counted = self.status["partitions"] if self.is_judged else None
@@ -110,10 +117,10 @@ class GroupSummary:
         return (longest_ms, "lower_bound") if longest_ms else (None, quality)
 
     def badness(self) -> tuple[Any, ...]:
-        """Sort by verdict, lag and time lag, the worst first; then groups without a verdict; then deleted groups."""
+        """Return a key that sorts the worst group first; then groups without a verdict, unused ones, deleted ones."""
         rank = _BADNESS.get(self.verdict or "", 0)
         time_lag_ms = self.status["time_lag_ms"] if self.is_judged else None
-        return (self.deletion is not None, -rank, -(self.lag or 0), -(time_lag_ms or 0), *self.key)
+        return (self.deletion is not None, self.is_unused, -rank, -(self.lag or 0), -(time_lag_ms or 0), *self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,12 @@ def _by_group(rows: Iterable[Row]) -> dict[Key, Row]:
 
 def _summarise(key: Key, status: Row | None, event: Row, day: Row, deletion: Deletion | None) -> GroupSummary:
     seen = event.get("seen") or {"at_ms": -1, "state": None, "members": None}
-    one = GroupSummary(key=key, status=_NO_STATUS, shows_rebalances=not event.get("has_no_rebalances"))
+    one = GroupSummary(
+        key=key,
+        status=_NO_STATUS,
+        shows_rebalances=not event.get("has_no_rebalances"),
+        is_idle=bool(day.get("is_idle")),
+    )
     evaluated_ms = None if status is None else status["evaluated_ms"]
     if deletion is not None:
         return replace(one, evaluated_ms=evaluated_ms, state="Dead", members=0, deletion=deletion)
@@ -228,7 +240,7 @@ def _days(tables: Tables) -> list[Row]:
     """Return by group its last commit and its last day with a commit, whether or not its lag is known."""
     sql = f"""
         SELECT {GROUP}, max(at_ms) AS day_ms, max(CAST(last_commit_time AS BIGINT) / 1000) AS committed_ms,
-            last_value(partitions ORDER BY at_ms) AS partitions,
+            last_value(partitions ORDER BY at_ms) AS partitions, last_value(is_idle ORDER BY at_ms) AS is_idle,
             last_value(partitions - orphaned_partitions ORDER BY at_ms) AS committed
         FROM {{rows}} GROUP BY {GROUP}
     """

@@ -54,6 +54,7 @@ def _group(group: GroupHistory) -> Document:
         "evaluated_at": _instant(group.evaluated_ms),
         "removed_at": _instant(group.removed_ms),
         "removed_at_is_bound": group.removed_is_bound,
+        "is_unused": group.is_unused,
         "lag": group.lag,
         "lag_quality": group.lag_quality,
         "time_lag_ms": group.time_lag_ms,

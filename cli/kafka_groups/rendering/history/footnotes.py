@@ -1,4 +1,4 @@
-"""What stands below the table of a history, on stderr: what signs mean, what was left out, what is missing."""
+"""Lines on stderr around the table of a history: its order, the meaning of signs, what is omitted or missing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ _MOST_NOTES: Final = 20
 # Of a kind.
 MOST_FINDINGS: Final = 50
 _LAG_LEGEND: Final = {
-    "≥": "≥ is at least: the log ends of some partitions are not known",
-    "?": "? is outdated: the coordinator did not answer, and the commits are from before",
+    "≥": "≥ means at least, because the log end offsets of some partitions are unknown",
+    "?": "? means outdated: the coordinator of the group did not respond, so its commits are older",
 }
 _TIME_LAG_LEGEND: Final = {
-    "~": "~ is interpolated between sampled times",
-    "≥": "≥ is at least: older times were not sampled",
-    "!": "! is after data loss: records were deleted before they were read",
+    "~": "~ means about: the time is interpolated between two samples",
+    "≥": "≥ means at least: the oldest unread record is older than the first sample",
+    "!": "! means data loss: records were deleted before the group read them",
 }
+
+
+ORDER: Final = (
+    "Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
+    "groups without a verdict, unused groups and deleted groups follow"
+)
 
 
 def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
@@ -39,12 +45,15 @@ def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> It
         yield from _of_signs("TIME-LAG", _TIME_LAG_LEGEND, signs, is_unicode=is_unicode)
     if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
         sign = "≤" if is_unicode else "<="
-        yield f"SINCE: {sign} is at or before: it had a lag when what is known of it begins, or goes on after a hole."
+        yield f"SINCE: {sign} means at or before: there was lag already in the first sample, or after a data gap."
     if "LONGEST" in shown:
         yield from _of_longest(history, is_unicode=is_unicode)
     left = len(history.findings) - len(few_findings(history.findings, MOST_FINDINGS))
     if left:
         yield f"{counted(left, 'more finding')}; --format json has them all."
+    if unused := sum(group.is_unused for group in history.groups):
+        verb = "is" if unused == 1 else "are"
+        yield f"{counted(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
     yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
     yield from _as_far_as_few(history.missing, "Missing", "things are missing")
@@ -62,9 +71,9 @@ def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
     longest = (longest_rebalance(group) for group in history.groups)
     qualities = {found.duration_quality for found in longest if found is not None and found.duration_ms is not None}
     if "bound" in qualities:
-        yield f"LONGEST: {'≤' if is_unicode else '<='} is at most: it is not known when exactly it began or ended."
+        yield f"LONGEST: {'≤' if is_unicode else '<='} means at most: the records do not show when exactly it began."
     if "overtaken" in qualities:
-        yield f"LONGEST: {'≥' if is_unicode else '>='} is at least: the next one came before all members had got there."
+        yield f"LONGEST: {'≥' if is_unicode else '>='} means at least: the next one began before all had joined."
 
 
 def _removed(history: History, at_most: str) -> Iterator[str]:

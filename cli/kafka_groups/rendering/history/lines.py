@@ -33,6 +33,7 @@ COLUMNS: Final = (
     Column("SINCE-IS-BOUND", "lagging_since_is_bound"),
     Column("REMOVED", "removed_at"),
     Column("REMOVED-IS-BOUND", "removed_at_is_bound"),
+    Column("IS-UNUSED", "is_unused"),
     Column("REBALANCES", "rebalances"),
     Column("LONGEST-MS", "longest_ms"),
 )

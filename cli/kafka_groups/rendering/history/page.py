@@ -14,9 +14,11 @@ from kafka_groups import __version__
 from kafka_groups.errors import PipelineError
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
+from kafka_groups.rendering.history.footnotes import ORDER
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
 from kafka_groups.rendering.history.summary import summary_table
 from kafka_groups.rendering.history.units import counted, few_findings, spell_minute
+from kafka_groups.rendering.history.verdict_list import verdict_list
 
 # Of a kind.
 _MOST_FINDINGS: Final = 200
@@ -74,7 +76,9 @@ def _contents(history: History) -> str:
 
 
 def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
-    yield section("summary", "Summary", _left_out(history, len(groups)), summary_table(history, groups))
+    yield section(
+        "summary", "Summary", _left_out(history, len(groups)), summary_table(history, groups), verdict_list(groups)
+    )
     yield section("findings", "Findings", _findings(history))
     keys = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
@@ -103,9 +107,8 @@ def _absent(history: History) -> tuple[str, ...]:
 def _left_out(history: History, drawn: int) -> str:
     left = history.groups_in_all - drawn
     if left <= 0:
-        return "" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    told = f"{counted(drawn, 'group')} of {history.groups_in_all:,}, the worst first; {left:,} left out."
-    return f"<p>{told}</p>"
+        return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
+    return f"<p>{counted(drawn, 'group')} of {history.groups_in_all:,}; {left:,} omitted. {ORDER}.</p>"
 
 
 def _findings(history: History) -> str:

@@ -111,6 +111,10 @@ _GROUP: Final = {
         "description": "Whether it was removed then or before: of then is the first sample that missed it.",
         "type": "boolean",
     },
+    "is_unused": {
+        "description": "Whether the group is empty and has committed nothing for a day.",
+        "type": "boolean",
+    },
     "lag": _LAG,
     "lag_quality": _choice(
         "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not answer, the "

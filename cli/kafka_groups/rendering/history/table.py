@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.durations import format_duration
-from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, remarks
+from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, ORDER, remarks
 from kafka_groups.rendering.history.peaks import peaks_of
 from kafka_groups.rendering.history.units import (
     counted,
@@ -100,6 +100,8 @@ def draw_history(screen: Screen, history: History) -> None:
     On a terminal, columns that find no room are left out, and stderr names them. A pipe gets all of them.
     """
     print_note(screen, _heading(history))
+    if len(history.groups) > 1:
+        print_note(screen, f"{ORDER}.")
     is_unicode = _takes_blocks(screen)
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
     several = len(history.clusters) > 1
