@@ -43,7 +43,7 @@ def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
 
 
 def lacking(reach: Mapping[str, Reach], told: str, *facts: tuple[Table, str]) -> Iterator[str]:
-    """The sentence `told`, once if no cluster has any such facts, of a table and an origin, else of each without."""
+    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
     without = [
         cluster
         for cluster, each in sorted(reach.items())

@@ -10,12 +10,12 @@ _MOST_NAMED: Final = 5
 
 
 def of_cluster(told: str, cluster: str, clusters: Collection[str]) -> str:
-    """The sentence, with the cluster that it is about where there are several."""
+    """Return the sentence, with the cluster that it is about where there are several."""
     return f"Cluster {cluster}: {told}" if len(clusters) > 1 else capital(told)
 
 
 def capital(told: str) -> str:
-    """A sentence that stands alone."""
+    """Return a sentence that stands alone."""
     return told[:1].upper() + told[1:]
 
 
@@ -25,5 +25,5 @@ def spell(ms: int) -> str:
 
 
 def few(names: Sequence[str]) -> str:
-    """The first five, with a sign if there are more: sentences are not for lists."""
+    """Return the first five, with a sign if there are more: sentences are not for lists."""
     return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")

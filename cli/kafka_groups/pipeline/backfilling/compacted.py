@@ -56,7 +56,7 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
 
 
 def _answers(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> Iterator[tuple[str, Future[Any]]]:
-    """An answer a topic. Those that were not asked about any more have none."""
+    """Yield a response for each topic. Topics that were not requested any more have none."""
     goes_on = True
     for at in range(0, len(names), _AT_ONCE):
         some = names[at : at + _AT_ONCE]

@@ -75,7 +75,7 @@ class _Places:
         self._sorted = codes[self._order]
 
     def of(self, rows: pa.RecordBatch) -> Numbers:
-        """A place a row; -1 where its partition is not in the list."""
+        """Return a place for each row; -1 where its partition is not in the list."""
         topics = rows["topic"].dictionary_encode()
         known = np.array([self._topics.get(name, -1) for name in topics.dictionary.to_pylist()], np.int64)
         codes = known[topics.indices.to_numpy()] * _PARTITIONS + rows["partition"].to_numpy()

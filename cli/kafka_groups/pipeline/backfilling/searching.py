@@ -49,11 +49,11 @@ class Search:
         self._narrow(_Gap(covered, last, len(times), self._end))
 
     def wanted_times(self) -> list[int]:
-        """Times to ask about now."""
+        """Return the times to look up now."""
         return [self._times[index] for index in self._wanted]
 
     def take(self, index: int, point: OffsetAndTimestamp | None) -> None:
-        """The answer for a wanted time."""
+        """Take the response for a wanted time."""
         gap = self._wanted.pop(index)
         found = point or self._end
         until = max(index + 1, min(gap.until, bisect_right(self._times, found.time_ms)))
@@ -62,7 +62,7 @@ class Search:
         self._narrow(_Gap(until, found, gap.until, gap.after))
 
     def last(self) -> OffsetAndTimestamp:
-        """The answer for the grid's last time."""
+        """Return the response for the grid's last time."""
         return OffsetAndTimestamp(int(self.offsets[-1]), int(self.points[-1]))
 
     def _narrow(self, gap: _Gap) -> None:

@@ -13,9 +13,9 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, TABLES, Tabl
 
 
 def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, list[str]]:
-    """Return those that go, by table. From now on, a build makes nothing anew for their being gone."""
+    """Return the dates to delete, by table. From now on, no build writes a date again because they are missing."""
     first = (now - keep).astimezone(UTC).date()
-    # What went stays gone, however much the next run keeps.
+    # What was deleted stays deleted, however much the next run keeps.
     known = str(storage.note(RETENTION).get("first_date", ""))
     storage.save_note(RETENTION, {"first_date": max(known, first.isoformat())})
     return {
@@ -27,7 +27,7 @@ def old_dates(storage: Storage, keep: timedelta, now: datetime) -> dict[Table, l
 
 
 def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
-    """Yield those that are gone, as they go."""
+    """Yield the dates that were deleted, one by one."""
     if table == GROUP_EVENTS:
         yield from thin(storage, old)
         return

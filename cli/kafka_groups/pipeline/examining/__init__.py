@@ -34,7 +34,7 @@ def examine(
 ) -> list[Check]:
     """All checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
-    With `client`, brokers are asked, each question within its `timeout_s`, with `wire` also what `sample` asks them;
+    With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`;
     with `into`, tables are looked at.
     Nothing is changed anywhere.
     """

@@ -1,4 +1,4 @@
-"""What `sample` and `backfill` ask of the brokers: versions, and whether groups, commits and log ends are told."""
+"""The requests of `sample` and `backfill`: versions, and whether groups, commits and log ends are returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
 
 _METADATA: Final = "metadata.version"
-# The last level of each release (MetadataVersion of Kafka 4.4.0); brokers tell levels and not their release.
+# The last level of each release (MetadataVersion of Kafka 4.4.0); brokers return levels and not their release.
 _LEVELS: Final = {
     "3.0": 1,
     "3.1": 2,
@@ -33,13 +33,13 @@ _LEVELS: Final = {
     "4.4": 33,
 }
 _NEWER: Final = "newer than 4.4"
-# Of other kinds of group `sample` tells what the list tells.
+# Of other kinds of group, `sample` reads only what the list returns.
 _TYPES: Final = ("Classic", "Consumer", None)
 _PROTOCOLS: Final = ("consumer", "")
 
 
 def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
-    """Checks, each question within the settings' timeout; `settings` may raise SettingsError. Raises nothing."""
+    """Return checks, each request within the settings' timeout; `settings` may raise SettingsError. Raises nothing."""
     try:
         with GroupAdmin(settings()) as admin:
             checks = [_versions(admin)]
@@ -52,7 +52,10 @@ def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
 
 
 def _versions(admin: GroupAdmin) -> Check:
-    """A broker's highest level says which Kafka it is; the cluster's level may be an older one's."""
+    """Check the versions.
+
+    A broker's highest level says which Kafka it is; the cluster's level may be an older one's.
+    """
     name = "versions of the brokers"
     answers = admin.describe_features()
     if not answers.succeeded:
@@ -79,7 +82,7 @@ def _list(listed: Results[str, GroupListing]) -> Check:
 
 
 def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
-    """A group's state and commits, of the first one that has both."""
+    """Check the state and commits of the first group that has both."""
     fitting = (name for name, group in found.items() if group.type in _TYPES and group.protocol_type in _PROTOCOLS)
     group = next(fitting, None)
     if group is None:

@@ -1,4 +1,4 @@
-"""The brokers: whether they answer, what they let us read, and how long they keep it."""
+"""The brokers: whether they respond, what they let us read, and how long they keep it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, 
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _POLL_S: Final = 0.2
-# Of the topic; what is told of the brokers stands in _BROKER_SETTINGS.
+# Settings of the topic; those of the brokers are in _BROKER_SETTINGS.
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 
 
 def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], Cluster | None]:
-    """Checks, and the cluster if it was reached. Each question has the timeout."""
+    """Return the checks, and the cluster if it was reached. Each request has the timeout."""
     try:
         brokers = Brokers(client, timeout_s)
         admin = AdminClient({**client, **_SILENT})
@@ -99,7 +99,7 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
     )
 
 
-# What a removal says is gone with its record.
+# What a removal says is deleted with its record.
 _HOW_OFTEN: Final = "tombstones are kept for delete.retention.ms; run ingest more often than that"
 
 
@@ -147,7 +147,7 @@ def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
     """Status and detail, of so many partitions with records."""
     if late := filled - len(tails):
         return WARNING, f"{late} of {filled} partitions with records did not respond in time; give a longer --timeout"
-    # A log that begins with 0 and has no hole has lost nothing.
+    # A log that begins with 0 and has no data gap has lost nothing.
     begun = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
     if not begun:
         return OK, "every record so far is retained, according to a search in some places of the log"
@@ -163,7 +163,7 @@ def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
 def _asker(
     admin: AdminClient, client: Mapping[str, str], timeout_s: float
 ) -> Callable[[ConfigResource], dict[str, str] | str]:
-    """What asks for settings: by name, or why they cannot be told."""
+    """Return a function that requests settings: it returns them by name, or why they are not known."""
 
     def ask(resource: ConfigResource) -> dict[str, str] | str:
         (answer,) = admin.describe_configs([resource], request_timeout=timeout_s).values()

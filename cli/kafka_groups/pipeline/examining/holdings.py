@@ -39,7 +39,7 @@ def measure(storage: Storage) -> dict[str, Size]:
 
 
 def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
-    """Checks of a directory; `cluster` is the one that was asked, if one could be."""
+    """Return the checks of a directory; `cluster` is the one that was connected to, if one was."""
     from kafka_groups.pipeline.storage import open_storage
 
     try:
@@ -107,8 +107,8 @@ def _unknown(rows: pa.Table) -> Check:
 
 def _gaps(rows: pa.Table) -> Check:
     lost: Counter[str] = Counter()
-    # Ranges without what others of their reason told before: a topic that is read anew is cut otherwise. One that was
-    # made anew is not told apart: an offset that both its logs lack counts once.
+    # Ranges exclude what others of their reason covered before: a topic that is read again is cut otherwise. A topic
+    # that was recreated is not distinguished: an offset that both its logs lack counts once.
     told_until: dict[tuple[str, int, str], int] = {}
     order = [(name, "ascending") for name in _RANGE[:3]] + [("until_offset", "descending")]
     columns = rows.sort_by(order).select([*_RANGE, "reason", "missing"]).columns
@@ -122,7 +122,7 @@ def _gaps(rows: pa.Table) -> Check:
 
 
 def _behind(storage: Storage, cluster: Cluster | None) -> Check:
-    """How many offsets there are beyond what ingest has read, of the cluster that was asked."""
+    """Return how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
     try:
         return _any_ingest(storage) if cluster is None else _ingest_of(storage, cluster)
     except (SourceError, StorageError) as error:

@@ -67,11 +67,11 @@ def find_tails(
     timeout_s: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[int, Tail]:
-    """The tail of each partition, by its number; `ranges` are their first offsets and log ends.
+    """Return the tail of each partition, by its number; `ranges` are their first offsets and log ends.
 
-    Those that did not answer a single look are left out. When the time is over, what is known is told: a tail begins
-    there or earlier. `consumer` is used for nothing else; it tells the ends of partitions (`enable.partition.eof`).
-    KafkaException: what brokers refuse.
+    Those without a response to a single look are excluded. When the time is over, what is known is returned: a tail
+    begins there or earlier. `consumer` is used for nothing else; it reports the ends of partitions
+    (`enable.partition.eof`). KafkaException: what brokers refuse.
     """
     until = clock() + timeout_s
     searches = {part: _Search.begun(start, end) for part, (start, end) in ranges.items() if end > start}
@@ -95,7 +95,10 @@ def _look(
     until: float,
     clock: Callable[[], float],
 ) -> dict[int, _Place]:
-    """What lies at each partition's offset, as far as its log end; partitions that the time ends for are left out."""
+    """Return what lies at each partition's offset, as far as its log end.
+
+    Partitions that the time ends for are excluded.
+    """
     consumer.assign([TopicPartition(topic, part, at) for part, (at, _) in wanted.items()])
     seen: dict[int, list[tuple[int, int]]] = {part: [] for part in wanted}
     places: dict[int, _Place] = {}

@@ -66,7 +66,7 @@ def _nothing(*_: object) -> None:
 
 
 def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **how: Any) -> Ingested:
-    """`prepared` and `Ingestion.run` at once, for who has a session already: `timeout_s`, and what `run` takes."""
+    """Call `prepared` and `Ingestion.run` at once, with an existing session: `timeout_s`, and what `run` takes."""
     with prepared(storage, client, timeout_s=how.pop("timeout_s", TIMEOUT_S)) as ingestion:
         return ingestion.run(spark, **how)
 
@@ -150,10 +150,10 @@ class Ingestion:
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
-        Without `records_per_batch` the backlog decides. `progress` is told how many offsets were read, and how many
-        there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on where it
-        was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were committed
-        stay, and the next run goes on there.
+        Without `records_per_batch` the backlog decides. `progress` is called with how many offsets were read, and how
+        many there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on
+        where it was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were
+        committed stay, and the next run goes on there.
         """
         retry_until(spark, stop)
         reader = BatchReader(spark, self._client, data_dir=self._storage.address, timeout_s=self._timeout_s)

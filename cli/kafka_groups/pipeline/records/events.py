@@ -23,7 +23,7 @@ _NEW_STATE: Final = "UNKNOWN"
 
 
 def event_of(type_id: int, key: Key, value: Struct | None) -> dict[str, Any]:
-    """The event that a record tells of, from its key and its value (None for a tombstone)."""
+    """Return the event of a record, from its key and its value (None for a tombstone)."""
     said = {} if value is None else dict(value)
     # A column of its own for one type of key would be empty everywhere else.
     if key.regular_expression is not None:

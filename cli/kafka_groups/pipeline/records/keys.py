@@ -52,12 +52,12 @@ class KeyColumns:
         return self.columns[name].take(pa.array(self.which))
 
     def key(self, row: int) -> Key:
-        """The key of one record."""
+        """Return the key of one record."""
         return read_key(self._packed[int(self.which[row])].as_py())
 
 
 def read_keys(keys: Any) -> KeyColumns:
-    """The keys of a chunk, a large_binary Arrow column; none is too odd to be read."""
+    """Read the keys of a chunk, a large_binary Arrow column; none is too odd to be read."""
     encoded = keys.dictionary_encode(null_encoding="encode")
     distinct = pack(encoded.dictionary)
     is_commit, columns = _commit_keys(distinct)

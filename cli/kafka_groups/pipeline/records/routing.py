@@ -9,7 +9,7 @@ _INT32_MIN: Final = -(2**31)
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets`, out of so many, that all records of this group are in.
+    """Return the partition of `__consumer_offsets`, out of so many, that all records of this group are in.
 
     As in GroupCoordinatorService.partitionFor: Utils.abs(group.hashCode()) % partitions.
     """

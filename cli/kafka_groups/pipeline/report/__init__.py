@@ -78,7 +78,7 @@ class _Steps:
         self.after(None)
 
     def after(self, answer: T) -> T:
-        """The answer, which is there."""
+        """Count a part as completed, and return its result."""
         self._done += 1
         if self._progress is not None:
             self._progress("reading the tables", self._done, _PARTS)

@@ -15,7 +15,7 @@ from kafka_groups.history import Finding
 _SKEWED: Final = 3.0
 # Time enough to do something about it.
 _SOON_MS: Final = 86_400_000
-# Rates of a day are told after an hour of it, and its first observation may be some minutes late.
+# Rates of a day are reported after an hour of it, and its first observation may be some minutes late.
 _YOUNG_MS: Final = 4_200_000
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
 
@@ -97,7 +97,7 @@ def _lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]]) 
             yield f"it is {-last:,} {_records(-last)} below the log start: {_they_are(-last)} lost to it."
         elif least < 0:
             yield _lost_on(today)
-    # What lay below for days is told once.
+    # What lay below for days is reported once.
     worst = min(before, key=lambda day: day["retention_margin"] or 0, default=None)
     if worst is not None and (worst["retention_margin"] or 0) < told:
         yield _lost_on(worst)

@@ -81,10 +81,10 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
 
 
 def _known(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
-    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now.
+    """Return the partitions that exist: those in Metadata, and those with commits of topics that are not in it now.
 
-    Of internal topics those that groups read, and the coordinators' own: one without a leader has groups that nobody
-    listed.
+    Included are the internal topics that groups read, and the coordinators' own: one without a leader has groups that
+    nobody listed.
     """
     read: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -99,7 +99,7 @@ def _known(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> 
 
 
 def _unknown_coordinators(known: Iterable[TopicPartition], *, is_whole: bool) -> Iterator[TopicPartition]:
-    """One that stands for all, where groups may be missing and brokers do not tell of the coordinators' topic."""
+    """Yield one that stands for all, where groups may be missing and brokers do not return the coordinators' topic."""
     if not is_whole and all(key.topic != OFFSETS_TOPIC for key in known):
         yield TopicPartition(OFFSETS_TOPIC, 0)
 

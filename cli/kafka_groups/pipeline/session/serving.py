@@ -23,10 +23,10 @@ _SERVING: Final = {
 
 
 def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
-    """The session that serves, to be stopped in the end, and the URL where it does.
+    """Return the session that serves, to be stopped in the end, and the URL where it does.
 
-    The token that it wants is left in the environment, where clients and workers look for it: whoever calls this
-    restores the environment.
+    The token that it wants is left in the environment, where clients and workers look for it: the caller restores the
+    environment.
     """
     from pyspark.sql import SparkSession
 

@@ -41,7 +41,7 @@ def start_session(
     brief: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session on `master`, or on the Spark Connect server `remote`.
+    """Yield a session on `master`, or on the Spark Connect server `remote`.
 
     If neither is named, the environment's SPARK_REMOTE or MASTER says where, and else it is local[*].
     Under spark-submit it is the one that spark-submit prepared. What its JVM and its Python workers say goes to
@@ -62,7 +62,9 @@ def start_session(
         options = {} if remote is not None else _everywhere()
         if is_ours:
             java = find_java(known, fetch=fetch_java if fetch else None)
-            options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief)
+            options = _local_options(
+                remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief
+            )
             changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
             check_master(options["spark.master"])
         if remote is not None:
@@ -127,8 +129,8 @@ def _connected(url: str) -> SparkSession:
     return cast("SparkSession", Connected.builder.remote(url).getOrCreate())
 
 
-def _of_ours(master: str, memory: str, *, brief: bool) -> dict[str, str]:
-    """What a session gets whose JVM is started here."""
+def _local_options(master: str, memory: str, *, brief: bool) -> dict[str, str]:
+    """Return the options of a session whose JVM is started here."""
     options = {"spark.master": master, "spark.driver.memory": memory, **_everywhere()}
     if master.startswith("local"):
         # Nobody but this machine has to reach the driver.
@@ -200,7 +202,7 @@ def _said_by_java(log: Path, before: int) -> str | None:
 
 
 def _explained(error: Exception, what: str, log: Path, *, said: str | None = None) -> PipelineError:
-    """The first line that says anything, if nothing was `said`; the rest is in the log or in --debug."""
+    """Return an error with the first line that says anything, or `said`; the rest is in the log or in --debug."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
     if _FULL in str(error):
         said = (

@@ -1,4 +1,4 @@
-"""Whether anybody listens where brokers should be. librdkafka tries until the deadline, whatever it is told."""
+"""Whether anybody listens where brokers should be. librdkafka tries until the deadline, whatever its options are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE_S: Final = 5.0
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
     """Why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
 
-    None if one takes a connection, and if that cannot be told soon: then librdkafka is to find out.
+    None if one takes a connection, and if that cannot be determined soon: then librdkafka is to find out.
     """
     found = [_ADDRESS.fullmatch(part.strip()) for part in servers.split(",") if part.strip()]
     wait_s = min(timeout_s, _PATIENCE_S)

@@ -1,4 +1,4 @@
-"""What is asked of the brokers about `__consumer_offsets`, and their errors as sentences that hold no secret."""
+"""Requests to the brokers about `__consumer_offsets`, and their errors as sentences that hold no secret."""
 
 from __future__ import annotations
 
@@ -118,11 +118,11 @@ class Brokers:
         return str(described.cluster_id)
 
     def partitions(self) -> list[int]:
-        """The partitions of the topic; none if no group has ever been on the cluster."""
+        """Return the partitions of the topic; none if no group has ever been on the cluster."""
         return self.topic().partitions
 
     def topic(self) -> Topic:
-        """The topic as it is now; without an id and partitions if no group has ever been on the cluster."""
+        """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
         asked = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
         try:
             described = self._result(asked[OFFSETS_TOPIC])
@@ -137,7 +137,7 @@ class Brokers:
         )
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """The first offset of each partition that can still be read."""
+        """Return the first offset of each partition that can still be read."""
         return _plain(self._offsets(partitions, OffsetSpec.earliest()))
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -150,7 +150,7 @@ class Brokers:
         return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
 
     def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
-        """What `latest` tells, with the epochs of the leaders that told it."""
+        """Return the offsets of `latest`, with the epochs of the leaders that returned them."""
         found = self._offsets(partitions, OffsetSpec.latest())
         epochs = {number: told.leader_epoch for number, told in found.items() if told.leader_epoch is not None}
         return Log(topic_id, _plain(found), epochs)
@@ -177,7 +177,7 @@ class Brokers:
             raise self._error(error.args[0]) from None
 
     def _result(self, asked: Future[Any]) -> Any:
-        """What was answered. librdkafka tries refused credentials again and again: that is not waited for."""
+        """Return the response. librdkafka tries refused credentials again and again: that is not waited for."""
         self._said = None
         until = time.monotonic() + self._timeout_s + 1
         while not asked.done() and time.monotonic() < until:
@@ -189,7 +189,7 @@ class Brokers:
         return asked.result()
 
     def _listen(self, error: KafkaError) -> None:
-        """What librdkafka says beside the answers: a refusal counts most, else its first words say which and why."""
+        """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
         if self._said is None or self._said.code() in _VAGUE or error.code() in _REFUSED:
             self._said = error
 
@@ -202,9 +202,10 @@ class Brokers:
 
 
 def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_little: bool = False) -> Consumer:
-    """A consumer that reads what it is assigned, and nothing else; records of open transactions only if it is told.
+    """Return a consumer that reads what it is assigned, and nothing else.
 
-    With `takes_little`, a few records of each partition are wanted.
+    It reads records of open transactions only with `takes_open`. With `takes_little`, a few records of each partition
+    are wanted.
     """
     isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
     size = {"fetch.message.max.bytes": _LITTLE_BYTES} if takes_little else {}
@@ -213,14 +214,14 @@ def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_l
 
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
-    """What a broker or librdkafka said, as one sentence."""
+    """Return what a broker or librdkafka said, as one sentence."""
     said = _REFUSED.get(error.code()) or hidden(error.str(), client)
     kind = UnreachableError if error.code() in _NOT_NOW else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 
 def hidden(text: str, client: Mapping[str, str]) -> str:
-    """The text without any value of the properties that may be secret."""
+    """Return the text without any value of the properties that may be secret."""
     for name, value in client.items():
         if name not in _PLAIN and len(value) >= _LEAST_SECRET:
             text = text.replace(value, "(hidden)")
@@ -241,7 +242,7 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
 
 
 def _silent() -> dict[str, Any]:
-    """It writes to stderr unless told otherwise; what is wrong is told by errors."""
+    """Return settings for silence: librdkafka writes to stderr by default; errors are raised instead."""
     return {"log_level": 0, "error_cb": _ignore}
 
 

@@ -1,4 +1,4 @@
-"""The classes that Spark calls. They hold options only; the brokers are asked where Spark runs them."""
+"""The classes that Spark calls. They hold options only; requests are sent where Spark runs them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class KafkaGroupsSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What Spark knows it by."""
+        """Return the name that Spark knows it by."""
         return "kafka_groups"
 
     def schema(self) -> str:
@@ -63,7 +63,7 @@ class KafkaGroupsSource(DataSource):
         return _BatchReader(read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """What has come since the checkpoint. SourceError with endingOffsets, for a stream has no end."""
+        """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
         options = read_options(self.options)
         if options.ending is not None:
             raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
@@ -100,11 +100,11 @@ class _Reading:
         return Brokers(self.options.client, self.options.timeout_s)
 
     def partitions_there(self, brokers: Brokers) -> list[int]:
-        """The partitions to be read."""
+        """Return the partitions to be read."""
         return self._wanted(brokers.partitions())
 
     def log(self, brokers: Brokers) -> Log:
-        """What is there of them."""
+        """Return what is there of them."""
         topic = brokers.topic()
         return brokers.log(self._wanted(topic.partitions), topic.id)
 
@@ -116,7 +116,7 @@ class _Reading:
 
 class _BatchReader(_Reading, DataSourceReader):
     def partitions(self) -> list[_Task]:
-        """What is to be read, in tasks."""
+        """Return what is to be read, in tasks."""
         brokers = self.brokers()
         cluster_id = brokers.cluster_id()
         options = self.options
@@ -157,7 +157,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """What comes after this call is left for the next run."""
+        """Fix the end of the run: what comes after this call is left for the next run."""
         self._target = self._log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
@@ -173,14 +173,14 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return start if ends == starts else position_of(self._cluster(), ends, log)
 
     def partitions(self, start: Position, end: Position) -> list[_Task]:
-        """What lies between, in tasks."""
+        """Return what lies between, in tasks."""
         return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end), epochs_of(start)))
 
     def commit(self, end: Any) -> None:
         """Nothing is committed to Kafka: Spark's checkpoint knows."""
 
     def _sound(self, start: Position) -> Log:
-        """The log as it is now, or was when this run began; it has all that was read before."""
+        """Return the log as it is now, or was when this run began; it has all that was read before."""
         first = self._log() if self._target is None else self._target
         log = sound_log(start, self._log, first=first, patience_s=self.options.timeout_s)
         if self._target is not None:

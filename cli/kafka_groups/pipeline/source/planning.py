@@ -1,4 +1,4 @@
-"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so it can be told again."""
+"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the topic is now: its id if brokers tell it, where its partitions end, and their leaders' epochs."""
+    """What the topic is now: its id if brokers return it, where its partitions end, and their leaders' epochs."""
 
     topic_id: str | None
     ends: Offsets
@@ -59,12 +59,12 @@ def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Po
 
 
 def offsets_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """The offsets in what Spark kept."""
+    """Return the offsets in what Spark kept."""
     return {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
 
 
 def epochs_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """The epochs in it, none where an older version of this tool kept it."""
+    """Return the epochs in it, none where an older version of this tool kept it."""
     return {int(name): int(epoch) for name, epoch in position.get(EPOCHS, {}).items()}
 
 
@@ -80,7 +80,10 @@ def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
 
 
 def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> list[Range]:
-    """What lies between; a partition that has no start is new and is read from offset 0, so that nothing is passed."""
+    """Return what lies between.
+
+    A partition that has no start is new and is read from offset 0, so that nothing is passed.
+    """
     return [
         Range(partition, starts.get(partition, 0), end, epochs.get(partition))
         for partition, end in sorted(ends.items())
@@ -89,9 +92,9 @@ def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> l
 
 
 def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """An offset for every partition that there is: those that were asked for, or one word for all (EARLIEST, LATEST).
+    """Return an offset for every partition that there is: wanted ones, or one word for all (EARLIEST, LATEST).
 
-    SourceError if a partition was asked for that is not there.
+    SourceError if a wanted partition is not there.
     """
     if isinstance(wanted, int):
         default = wanted
@@ -118,7 +121,10 @@ def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) ->
 
 
 def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]:
-    """Ends that leave at most so many offsets between, shared out by what there is to read; never below a start."""
+    """Return ends that leave at most so many offsets between, shared out by what there is to read.
+
+    No end is below its start.
+    """
     spans = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
     total = sum(spans.values())
     if limit is not None and total > limit:
@@ -131,7 +137,7 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
 
 
 def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
-    """The ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
+    """Return ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
 
     If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
     """

@@ -59,7 +59,7 @@ class RangeReader:
         self._trouble = "nothing came"
 
     def read(self) -> Iterator[RawRecords | Hole]:
-        """The records in offset order, each hole behind the records before it."""
+        """Yield the records in offset order, each data gap behind the records before it."""
         self._seek(self._next)
         deadline = time.monotonic() + self._timeout_s
         while not self._is_done and self._next < self._wanted.end:
@@ -193,7 +193,7 @@ class RangeReader:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """The garbage collector would look at tens of thousands of messages again and again: a third of the time."""
+    """Stop the garbage collector, which would look at tens of thousands of messages repeatedly: a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

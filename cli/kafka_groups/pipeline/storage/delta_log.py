@@ -30,7 +30,7 @@ _PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
 # A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
-# Whoever opens a table reads the versions since then, one by one.
+# A reader that opens a table reads the versions since then, one by one.
 _VERSIONS_KEPT_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",

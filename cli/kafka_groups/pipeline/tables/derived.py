@@ -1,4 +1,4 @@
-"""The derived tables: made anew from the facts, date by date."""
+"""The derived tables: written again from the facts, date by date."""
 
 from __future__ import annotations
 

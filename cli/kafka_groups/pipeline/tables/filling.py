@@ -1,4 +1,4 @@
-"""Rows of a table from columns: what is not told is null."""
+"""Rows of a table from columns: what is not known is null."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[st
 
 
 def spread(texts: Sequence[str | None], which: Sequence[int], sizes: Sequence[int]) -> pa.Array:
-    """A column of runs: of texts, those at the places `which`, each as often as its run is long."""
+    """Return a column of runs: of texts, those at the places `which`, each as often as its run is long."""
     places = np.repeat(np.array(which, np.int32), np.array(sizes, np.int64))
     return pa.array(texts, pa.string()).take(pa.array(places))

@@ -42,7 +42,7 @@ _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)
 _FACTS: Final = (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
 TARGETS: Final = (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY)
-# What `progress` is told: the label of a step, the number of finished steps, and their total.
+# The arguments of `progress`: the label of a step, the number of finished steps, and their total.
 Progress = Callable[[str, int, int], None]
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
 

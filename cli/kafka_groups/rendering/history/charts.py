@@ -34,7 +34,7 @@ _QUALITIES: Final = {
 
 
 def chart_section(history: History, group: GroupHistory, at: int) -> str:
-    """The section that the summary's link to group number `at` leads to."""
+    """Return the section that the summary's link to group number `at` leads to."""
     return (
         f'<section class="group" id="group-{at}" aria-labelledby="group-{at}-name">\n'
         f'<div class="title"><h3 id="group-{at}-name">{name(group.group)}</h3>{verdict_label(word_of(group))}</div>\n'
@@ -44,12 +44,12 @@ def chart_section(history: History, group: GroupHistory, at: int) -> str:
 
 
 def word_of(group: GroupHistory) -> str | None:
-    """What stands for a group on its colour: its verdict, or that it is no more."""
+    """Return what stands for a group on its colour: its verdict, or that it was removed."""
     return group.verdict if group.removed_ms is None else "removed"
 
 
 def verdict_label(word: str | None) -> str:
-    """A verdict's word on its colour."""
+    """Return a verdict's word on its colour."""
     if word is None:
         return '<span class="verdict">not judged</span>'
     return f'<span class="verdict {text(word.lower())}">{text(word)}</span>'
@@ -99,7 +99,7 @@ def _figure(history: History, group: GroupHistory) -> str:
 
 
 def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
-    """What page.js draws: numbers, and texts made of numbers."""
+    """Return what page.js draws: numbers, and texts made of numbers."""
     points = thin_out(group.points, most=_MOST_POINTS)
     time_lags = [point.time_lag_ms for point in points]
     return {

@@ -30,7 +30,7 @@ _TIME_LAG_LEGEND: Final = {
 
 
 def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
-    """What signs in the columns that are `shown` mean, what was left out, and what is missing."""
+    """Yield what signs in the columns that are `shown` mean, what was omitted, and what is missing."""
     yield from _of_signs(
         "LAG", _LAG_LEGEND, [LAG_SIGNS.get(group.lag_quality) for group in history.groups], is_unicode=is_unicode
     )

@@ -39,9 +39,9 @@ COLUMNS: Final = (
 
 
 def write_history_lines(screen: Screen, history: History, output_format: str) -> None:
-    """With ndjson each group as it stands in the document, with csv without what has no place in a cell.
+    """Write with ndjson each group as it stands in the document, with csv without what has no place in a cell.
 
-    What lines of groups cannot hold is told on stderr: what is missing, and how much was found besides.
+    What lines of groups cannot hold is printed on stderr: what is missing, and how much was found besides.
     """
     groups = history_document(history)["groups"]
     if output_format == "csv":

@@ -156,7 +156,7 @@ def check_charts() -> None:
 
 
 def _plotly() -> str:
-    """The library that draws the charts, as the text of a script."""
+    """Return the library that draws the charts, as the text of a script."""
     check_charts()
     from plotly.offline import get_plotlyjs
 

@@ -10,7 +10,7 @@ from kafka_groups.history import LagPoint
 
 
 def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
-    """The highest lag in each of so many equal stretches of the period; None where no lag is known.
+    """Return the highest lag in each of so many equal stretches of the period; None where no lag is known.
 
     `points` ascend in time; one at the very end belongs to the last stretch.
     """

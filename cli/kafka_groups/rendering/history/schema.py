@@ -17,7 +17,7 @@ _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "re
 
 
 def history_schema() -> Schema:
-    """The schema of what `history_document` returns."""
+    """Return the schema of what `history_document` returns."""
     # An error looks the same in every document.
     shared = list_schema()
     told = _object(

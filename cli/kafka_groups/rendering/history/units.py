@@ -45,20 +45,20 @@ def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
 
 
 def show_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """The lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    """Return the lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
     sign = LAG_SIGNS.get(group.lag_quality, "")
     return None if group.lag is None else f"{at_least if sign == '≥' else sign}{group.lag}"
 
 
 def spell_lag(group: GroupHistory) -> str | None:
-    """The lag with its quality in words."""
+    """Return the lag with its quality in words."""
     if group.lag is None:
         return None
     return " ".join(filter(None, (LAG_WORDS.get(group.lag_quality), f"{group.lag:,}")))
 
 
 def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """The time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    """Return the time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
     sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
     sign = at_least if sign == "≥" else sign
     if group.time_lag_ms is None:
@@ -68,7 +68,7 @@ def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
 
 
 def spell_time_lag(group: GroupHistory) -> str | None:
-    """The time lag with its quality in words."""
+    """Return the time lag with its quality in words."""
     if group.time_lag_ms is None:
         return "data loss" if group.time_lag_quality == "data_loss" else None
     return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), format_duration(group.time_lag_ms))))
@@ -82,7 +82,7 @@ def show_since(group: GroupHistory, *, at_most: str = "≤") -> str | None:
 
 
 def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
-    """The same for a page."""
+    """Return the same for a page."""
     if group.lagging_since_ms is None:
         return None
     told = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
@@ -90,7 +90,7 @@ def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | N
 
 
 def is_old(group: GroupHistory, history: History) -> bool:
-    """Whether the group is told as of a time that is more than ten minutes before the newest of the report."""
+    """Return whether the group's row is as of a time more than ten minutes before the newest of the report."""
     if group.evaluated_ms is None or history.evaluated_ms is None:
         return False
     return history.evaluated_ms - group.evaluated_ms > _OLD_MS
@@ -111,7 +111,7 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
 
 
 def longest_rebalance(group: GroupHistory) -> Rebalance | None:
-    """The rebalance that took longest; one that had not ended counts only if there is no other."""
+    """Return the rebalance that took longest; one that had not ended counts only if there is no other."""
     return max(group.rebalances or (), key=_duration_or_less, default=None)
 
 

@@ -81,7 +81,7 @@ def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], o
 
 
 def write_records(screen: Screen, records: Iterable[Document]) -> None:
-    """A JSON object a line."""
+    """Write each record as a JSON object on a line."""
     for record in records:
         screen.out.write(_json(screen, record) + "\n")
     screen.out.flush()

@@ -99,7 +99,7 @@ def _document(
 
 
 def _report() -> Schema:
-    """A history's document, which may end early, too; its groups are what ndjson has a line each of."""
+    """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
     told = history_schema()
     group = {**told["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
     properties: dict[str, Schema] = {
@@ -110,7 +110,7 @@ def _report() -> Schema:
 
 
 def _body(told: Mapping[str, Schema]) -> Schema:
-    """An object with these keys; what ended early has no more to tell than why."""
+    """Return an object with these keys; what ended early has only the reason."""
     return {
         "type": "object",
         "required": ["schema", "status", "errors"],
@@ -122,7 +122,7 @@ def _body(told: Mapping[str, Schema]) -> Schema:
 
 
 def _error(shared: Schema) -> Schema:
-    """An error as every command tells it, and the pipeline's own names besides."""
+    """Return an error as every command reports it, and the pipeline's own names besides."""
     error = deepcopy(shared["properties"]["errors"]["items"])
     names = [*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
     error["then"]["properties"]["name"]["enum"] = names
