@@ -14,7 +14,7 @@ __all__ = ["KafkaGroupsSource"]
 
 
 def __getattr__(name: str) -> object:
-    """Load Spark when it is asked for: what decodes records needs none."""
+    """Load Spark when it is requested: what decodes records needs none."""
     if name == "KafkaGroupsSource":
         from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
 

@@ -20,7 +20,7 @@ class Reach:
     last_ms: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, table: Table, *origins: str) -> int | None:
-        """None if there are no such facts."""
+        """Return the time of the newest such fact; None if there is none."""
         keys = ((table.name, origin) for origin in origins)
         return max((self.last_ms[key] for key in keys if key in self.last_ms), default=None)
 
@@ -37,7 +37,7 @@ class Reach:
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
-    """Sentences about clusters of which no commit was read; `so` says what follows from that."""
+    """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
     told = f"no commits were read from __consumer_offsets: {so}."
     return lacking(reach, told, (OFFSET_COMMITS, "topic"))
 
@@ -56,7 +56,7 @@ def lacking(reach: Mapping[str, Reach], told: str, *facts: tuple[Table, str]) ->
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
-    """Sentences about clusters of which samples are known of ten minutes after the last record, or more."""
+    """Yield sentences about clusters with samples of ten minutes after the last record, or more."""
     for cluster, each in sorted(reach.items()):
         read_ms, sampled_ms = each.read_ms, each.sampled_ms
         if read_ms is not None and sampled_ms is not None and sampled_ms - read_ms > _LATE_MS:

@@ -20,7 +20,7 @@ def capital(told: str) -> str:
 
 
 def spell(ms: int) -> str:
-    """2026-11-20T10:03Z."""
+    """Return the time like 2026-11-20T10:03Z."""
     return time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(ms // 1_000))
 
 

@@ -1,12 +1,12 @@
-"""Log ends of the past: the brokers' time indexes, asked on a grid of times, as far back as records are kept.
+"""Log ends of the past: requests to the brokers' time indexes on a grid of times, as far back as records are kept.
 
-ListOffsets answers a time with the first record at or after it. Its offset is what the log end was then (if records
+For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), and with its own timestamp it is a point that lags in time are read from. Before
-the first record that is kept nothing is known, unless it is the log's very first one, as `filling` tells. Where logs
-are compacted, that record may be a much later one than there was: such topics are to be left out, as `compacted` tells.
+the first retained record nothing is known, unless it is the log's very first one, as `filling` says. Where logs are
+compacted, that record may be a much later one than there was: such topics are to be excluded, as `compacted` says.
 
-Few of the grid's times have to be asked about, as `searching` tells. What was written once stays, since retention may
-have taken what it was read from: a partition has one row a time, however often and however far back it is asked for.
+Few of the grid's times have to be looked up, as `searching` says. What was written once stays, since retention may
+have deleted what it was read from: a partition has one row a time, however often and however far back it is requested.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROWS_AT_ONCE: Final = 500_000
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were asked about for them.
+    """What a backfill wrote: days and rows, and how many times were requested for them.
 
     `deleted` counts the times of partitions whose log end is not known any more, `ahead` those for which only records
     with timestamps of the future are known.
@@ -59,7 +59,7 @@ class Backfilled:
     failures: list[Failure] = field(default_factory=list)
 
 
-def backfill(  # noqa: PLR0913 - what to ask is five of them
+def backfill(  # noqa: PLR0913 - five of them say what to request
     admin: GroupAdmin,
     storage: Storage,
     *,
@@ -110,7 +110,7 @@ def _days(since_ms: int, until_ms: int, step_ms: int) -> Iterator[range]:
 
 
 class _Run:
-    """One backfill: the partitions, with the last answer of each."""
+    """One backfill: the partitions, with the last response of each."""
 
     def __init__(self, admin: GroupAdmin, storage: Storage, cluster_id: str, now_ms: int, progress: Progress) -> None:
         self.done = Backfilled(partitions=0, times=0)
@@ -129,7 +129,7 @@ class _Run:
         self._version = storage.versions_of(PARTITION_OFFSETS, [_application(cluster_id)]).get(_application(cluster_id))
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve, grid: range) -> None:
-        """Which there are, where each of them ends now, and the first record that it still has."""
+        """Find the partitions, where each of them ends now, and the first record that it still has."""
         found = self._find_topics(names)
         without = frozenset(left_out(sorted(found)) if found else ())
         wanted = {name: topic for name, topic in found.items() if name not in without}
@@ -223,7 +223,7 @@ class _Run:
         return ((key, self._known_by_then(key, point)) for key, point in answers.succeeded.items())
 
     def _known_by_then(self, key: PartitionTime, point: OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:
-        """Without records that came since the ends were asked for."""
+        """Return what was known without records that came since the ends were requested."""
         end = self._ends.get(TopicPartition(key.topic, key.partition))
         return None if point is not None and end is not None and point.offset >= end else point
 

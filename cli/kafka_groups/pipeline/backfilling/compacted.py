@@ -1,4 +1,4 @@
-"""Which topics are compacted: the brokers' answers to a time do not say where such a log ended then.
+"""Which topics are compacted: the brokers' responses for a time do not say where such a log ended then.
 
 Compaction takes records out of the middle of a log. The first record that is left at or after a time may have been
 written long after the one that was there, and then its offset is above the log end of that time: lag would be invented.
@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from kafka_groups.pipeline.source.brokers import hidden
 
-_AT_ONCE: Final = 1_000  # topics; an answer tells all settings of each, some 4 KB
+_AT_ONCE: Final = 1_000  # topics; a response has all settings of each, some 4 KB
 _LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
 _MOMENT_S: Final = 1.0
 _POLICY: Final = "cleanup.policy"
@@ -27,7 +27,7 @@ _LATE: Final = "the brokers did not respond in time"
 
 
 class Policies(NamedTuple):
-    """Of the topics that were asked about: those that are compacted, those that may be, and why that is not known."""
+    """Of the requested topics: those that are compacted, those that may be, and why that is not known."""
 
     compacted: list[str]
     unknown: list[str]
@@ -75,7 +75,7 @@ def _ask(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> list[Fut
 
 
 def _is_of_brokers(answer: Future[Any]) -> bool:
-    """Whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
+    """Return whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
     error = answer.exception() if answer.done() else TimeoutError()
     return error is None or (isinstance(error, KafkaException) and error.args[0].code() >= 0)
 

@@ -27,10 +27,10 @@ _CLOCKS_MS: Final = 60_000
 
 
 class Cells:
-    """The answers of some partitions on a grid of times, partition by partition.
+    """The responses of some partitions on a grid of times, partition by partition.
 
     `first` are the first records that are kept; of an empty log it is the end, whose time is NEVER. `now_ms` is when
-    they were asked for.
+    they were requested.
     """
 
     def __init__(

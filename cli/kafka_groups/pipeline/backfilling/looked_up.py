@@ -59,7 +59,7 @@ def _rows(storage: Storage, paths: list[str], cluster_id: str, partitions: Seque
 
 
 def _indexes(observed: pa.Array, times: range) -> Numbers:
-    """Where in `times` each one is; -1 for those that are not in it."""
+    """Return where in `times` each one is; -1 for those that are not in it."""
     micros = observed.cast(pa.int64()).to_numpy(zero_copy_only=False)
     index, rest = np.divmod(micros - times[0] * _US, times.step * _US)
     return np.where((rest == 0) & (index >= 0) & (index < len(times)), index, -1)

@@ -104,7 +104,7 @@ class _Work:
         )
 
     def remove_old(self, keep: timedelta, now: datetime) -> None:
-        """Dates that ended longer ago go from all tables."""
+        """Remove dates that ended longer ago from all tables."""
         old = old_dates(self._storage, keep, now)
         step = Steps(self._progress, "removing old dates", sum(map(len, old.values())))
         for table, dates in old.items():
@@ -115,7 +115,7 @@ class _Work:
             step.complete(len(dates))
 
     def join_all(self, min_files: int, target_bytes: int) -> None:
-        """Small files, date by date."""
+        """Join small files, date by date."""
         planned = list(_plan(self._storage, min_files, target_bytes))
         step = Steps(self._progress, "compacting", sum(len(files) for *_, files in planned))
         for table, date, batch, files in planned:

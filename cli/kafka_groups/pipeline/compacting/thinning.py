@@ -65,7 +65,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
     seen: set[Place] = set()
 
     def mask(rows: pa.Table) -> list[bool]:
-        """Those of the places, each once, whatever was read twice."""
+        """Return which rows are at the places, each once, whatever was read twice."""
         found = []
         for place in _tuples(_in_microseconds(rows.select(_PLACE))):
             is_kept = place in kept and place not in seen
@@ -78,7 +78,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
 
 
 def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> frozenset[Place]:
-    """Where the last records are; the dates in their order."""
+    """Return where the last records are; the dates in their order."""
     last: dict[Key, _Last] = {}
     for date, files in dates:
         for rows in _records(storage, files):
@@ -94,7 +94,7 @@ def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> 
 
 
 def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
-    """Rows of the topic, with their patterns behind them."""
+    """Yield rows of the topic, with their patterns behind them."""
     paths = [file.path for file in files]
     with told("read the tables", storage.into):
         dataset = ds.dataset(paths, schema=GROUP_EVENTS.arrow(), format="parquet", filesystem=storage.place.fs)
@@ -116,7 +116,7 @@ def _pattern(details: str | None) -> str | None:
 
 
 def _is_thin(storage: Storage, files: Sequence[DataFile], kept: frozenset[Place]) -> bool:
-    """Whether a run before has left just what this one would."""
+    """Return whether a run before has left just what this one would."""
     if {file.batch for file in files} != {KEPT}:
         return False
     places = {place for batch in _records(storage, files) for place in _tuples(batch.select(_PLACE))}

@@ -32,7 +32,7 @@ def examine(
     wire: Callable[[], ConnectionSettings] | None = None,
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> list[Check]:
-    """All checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
+    """Return all checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
     With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`;
     with `into`, tables are looked at.
@@ -64,7 +64,7 @@ def examine(
 
 
 def check_client(properties: Mapping[str, str]) -> None:
-    """SettingsError with librdkafka's own words if it does not take these properties."""
+    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
     from kafka_groups.pipeline.source.brokers import new_consumer
 
     try:

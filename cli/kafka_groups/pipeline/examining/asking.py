@@ -97,7 +97,7 @@ def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Chec
 
 
 def _log_ends(admin: GroupAdmin) -> Check:
-    """Where one topic ends, and how many there are."""
+    """Check where one topic ends, and how many there are."""
     name = "log end offsets"
     topics = [topic for topic in admin.list_topics().succeeded.values() if not topic.internal and topic.partitions]
     if not topics:

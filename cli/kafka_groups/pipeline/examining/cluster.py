@@ -44,7 +44,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:
         topic_id, partitions = brokers.topic()
-        # In this order: what was written before it was asked what is stable, and is not stable, waits for something.
+        # In this order: what was written before the request for what is stable, and is not stable, waits for something.
         written = brokers.written(partitions)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
@@ -72,7 +72,7 @@ def _nodes(admin: AdminClient, client: Mapping[str, str], timeout_s: float) -> l
 
 
 def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
-    """One record, from a partition that has any."""
+    """Read one record, from a partition that has any."""
     name = f"read {OFFSETS_TOPIC}"
     filled = [partition for partition in starts if ends[partition] > starts[partition]]
     if not filled:
@@ -128,7 +128,7 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
 
 
 def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
-    """Since when every record is there, in all partitions."""
+    """Check since when every record is there, in all partitions."""
     name = "compaction horizon"
     ranges = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
     if not ranges:
@@ -144,7 +144,7 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
 
 
 def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
-    """Status and detail, of so many partitions with records."""
+    """Return status and detail, of so many partitions with records."""
     if late := filled - len(tails):
         return WARNING, f"{late} of {filled} partitions with records did not respond in time; give a longer --timeout"
     # A log that begins with 0 and has no data gap has lost nothing.

@@ -34,7 +34,7 @@ class Size(NamedTuple):
 
 
 def measure(storage: Storage) -> dict[str, Size]:
-    """Every table's size, by name; rows are counted from the files' footers."""
+    """Return every table's size, by name; rows are counted from the files' footers."""
     return {table.name: _size(storage, table) for table in TABLES.values()}
 
 

@@ -1,7 +1,7 @@
 """Since when a compacted topic still has every record: of what is older, compaction has left the last one of each key.
 
-It leaves holes, so where records lie close together it has not been yet. Looks at some places of each partition, of all
-partitions at once, find the last one with holes; between that and the next one, halving does. Some records may lie
+It leaves gaps, so where records lie close together it has not been yet. Looks at some places of each partition, of all
+partitions at once, find the last one with gaps; between that and the next one, halving does. Some records may lie
 close together by chance where it has been, so what is found is as good as the looks are many.
 """
 
@@ -45,12 +45,15 @@ class _Search(NamedTuple):
 
     @classmethod
     def begun(cls, start: int, end: int) -> _Search:
-        """Places from the end to the start, each once."""
+        """Return a search of places from the end to the start, each once."""
         places = {start + (end - start) * part // _PLACES for part in range(_PLACES)}
         return cls(start, Tail(end, None), tuple(sorted(places, reverse=True)))
 
     def after(self, at: int, place: _Place, least: int) -> _Search:
-        """From the end on, all is there down to the first place with holes; from that one on, it is halved."""
+        """Return what to search after a look.
+
+        From the end on, all is there down to the first place with gaps; from that one on, it is halved.
+        """
         if place.is_dense:
             found = self._replace(tail=Tail(at, place.at_ms), places=self.places[1:])
         else:

@@ -193,7 +193,7 @@ class Ingestion:
         try:
             files = reader.read(batch, self._position, end, self._ahead, stop)
         except (KafkaGroupsError, OSError):
-            # A service manager and a terminal signal the JVM and its workers, too: they may be gone before we look.
+            # A service manager and a terminal signal the JVM and its workers, too: they may have ended before we look.
             if stop():
                 return False
             raise
@@ -226,7 +226,7 @@ class Ingestion:
             start = found.start()
             # A partition that is new is read from its first offset.
             ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
-            if None in found.batches.values():  # a first batch that was killed: what is gone before it is no gap
+            if None in found.batches.values():  # a first batch that was killed: what was deleted before it is no gap
                 earliest = self._brokers.earliest(sorted(log.ends))
                 ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
             self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()

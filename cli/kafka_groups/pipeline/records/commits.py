@@ -98,7 +98,7 @@ class Commits:
             self._expires[rows] = self._values.numbers("i8", after + 8)
 
     def _compact_texts(self, rows: Ints, length_at: Ints) -> tuple[Flags, Ints, Ints]:
-        """Which of these rows are as expected, and where their metadata is; notes their topic ids."""
+        """Return which of these rows are as expected, and where their metadata is; note their topic ids."""
         data = self._values.data
         first, second = (data[length_at + place].astype(np.int64) for place in range(2))
         # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).

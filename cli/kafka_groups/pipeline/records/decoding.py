@@ -105,7 +105,7 @@ def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
 def gap_rows(
     cluster_id: str, partition: int, *, from_offset: int, until_offset: int, missing: int, reason: str, at_ms: int
 ) -> pa.RecordBatch:
-    """One row of kind "gap": offsets of a source partition that no record was found at, noticed at this time."""
+    """Return one row of kind "gap": offsets of a partition that no record was found at, noticed at this time."""
     hole = {"from_offset": from_offset, "until_offset": until_offset, "missing": missing, "reason": reason}
     row = {
         "cluster_id": cluster_id,

@@ -104,7 +104,7 @@ def _member_assignment(value: Struct) -> dict[str, Any]:
 
 
 def _state(value: Struct) -> int:
-    """Of a member; in the early access of 3.7 what it still has to give up, and then to get, told it."""
+    """Return the state of a member; in the early access of 3.7 what it had to give up, and then to get, showed it."""
     if "state" in value:
         return int(value["state"])
     return 1 if value["partitions_pending_revocation"] else 2 if value["partitions_pending_assignment"] else 0

@@ -27,7 +27,7 @@ class Packed:
     def numbers(self, layout: str, at: Ints) -> Ints:
         """Return the big-endian numbers at these places, which the caller knows are inside; layout is i2, i4 or i8."""
         width = np.dtype(layout).itemsize
-        # Every byte is the start of a number: they overlap, and only those asked for are looked at.
+        # Every byte is the start of a number: they overlap, and only those at `at` are looked at.
         windows = max(len(self.data) - width + 1, 0)
         numbers: Any = np.ndarray(windows, f">{layout}", self.data.data, strides=(1,))
         return numbers[at].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any

@@ -27,7 +27,7 @@ def microseconds(milliseconds: int) -> int | None:
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """All of a value as one compact JSON object: bytes in base64, ids as Kafka prints them."""
+    """Return all of a value as one compact JSON object: bytes in base64, ids as Kafka prints them."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 

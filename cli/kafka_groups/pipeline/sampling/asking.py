@@ -1,4 +1,4 @@
-"""The questions of a sample, and in which order they are asked."""
+"""The requests of a sample, and their order."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
-_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later questions from being asked
+_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later requests from being sent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The answers of one pass, and when (milliseconds since 1970) each part was asked for."""
+    """The responses of one pass, and when (milliseconds since 1970) each part was requested."""
 
     groups: Mapping[str, GroupListing]
     groups_ms: int
@@ -36,7 +36,7 @@ class Asked:
 
 
 def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
-    """Ask for everything that a sample tells, each question once; `now_ms` is the time, in milliseconds since 1970.
+    """Request everything that is in a sample, each part once; `now_ms` is the time, in milliseconds since 1970.
 
     Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the answers.
     """
@@ -113,7 +113,7 @@ def _has_more_to_tell(group: GroupListing) -> bool:
 def _failures(
     answers: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
 ) -> Iterator[Failure]:
-    """Every item that failed, once: a partition without a leader fails in all three questions about it."""
+    """Yield every item that failed, once: a partition without a leader fails in all three requests about it."""
     told: set[tuple[object, ...]] = set()
     for failure in chain.from_iterable(answer.failed.values() for answer in answers):
         item = (failure.group, failure.topic, failure.partition)

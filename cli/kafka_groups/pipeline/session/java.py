@@ -1,4 +1,4 @@
-"""Which Java runs Spark: JAVA_HOME, then PATH, then one that is fetched if that was asked for."""
+"""Which Java runs Spark: JAVA_HOME, then PATH, then one that is fetched if that was requested."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def retry_until(spark: SparkSession, asked: Callable[[], bool]) -> None:
-    """From now on a call of this session that fails is not tried again once the end is asked for.
+    """Stop retries: a call of this session that fails is not tried again once the end is requested.
 
     Without Spark Connect nothing is retried.
     """

@@ -149,13 +149,13 @@ def _everywhere() -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        # Or pyspark asks the JVM some things at each step of each expression, to name its line if it fails.
+        # Or pyspark sends requests to the JVM at each step of each expression, to name its line if it fails.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
 
 
 def _for_the_jvm(known: Mapping[str, str], java: Path, *, is_local: bool) -> dict[str, str | None]:
-    """Workers run on this Python; on a cluster, on the one that its users say (a packed environment)."""
+    """Return variables: workers run on this Python; on a cluster, on the one that its users say (a packed one)."""
     home = home_of(java)
     workers = sys.executable if is_local else known.get("PYSPARK_PYTHON", sys.executable)
     return {
@@ -177,17 +177,17 @@ def _stop(spark: SparkSession, log: Path) -> None:
     with noise_goes_to(log):
         try:
             stop()
-        except Exception as error:  # noqa: BLE001 - a JVM or a server that is gone already has stopped
+        except Exception as error:  # noqa: BLE001 - a JVM or a server that has ended already has stopped
             sys.stderr.write(f"stopping: {type(error).__name__}: {error}\n")
 
 
 def _is_sparks(error: Exception) -> bool:
-    """Whether Spark, or what connects us with it, raised this."""
+    """Return whether Spark, or what connects us with it, raised this."""
     return any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__)
 
 
 def _said_by_java(log: Path, before: int) -> str | None:
-    """Why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
+    """Return why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
     with log.open("rb") as file:
         file.seek(before)
         lines = [line.strip() for line in file.read(_MOST_READ).decode("utf-8", "replace").splitlines()]

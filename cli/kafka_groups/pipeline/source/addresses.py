@@ -15,7 +15,7 @@ _PATIENCE_S: Final = 5.0
 
 
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
-    """Why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
+    """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
 
     None if one takes a connection, and if that cannot be determined soon: then librdkafka is to find out.
     """

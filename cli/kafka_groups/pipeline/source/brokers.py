@@ -18,7 +18,7 @@ from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _LITTLE_BYTES: Final = 65_536
-_LEAST_SECRET: Final = 4  # characters; hiding shorter values would make holes in every sentence
+_LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
 
 _READING: Final = {
@@ -55,7 +55,7 @@ PASSING: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-# What is an answer, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
+# What is a response, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
 # deleted: the next look at the brokers compares its id.
 _NOT_NOW: Final = PASSING | {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -84,7 +84,7 @@ _REFUSED: Final = {
 }
 
 
-# As a broker without topic ids tells them.
+# As a broker without topic ids returns them.
 _NO_ID: Final = "A" * 22
 _FOR_URLS: Final = str.maketrans("+/", "-_")
 # How librdkafka ends what it says of connections.
@@ -92,14 +92,14 @@ _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
 
 
 class Topic(NamedTuple):
-    """The topic: its id, None where brokers tell none (before 2.8), and its partitions."""
+    """The topic: its id, None where brokers return none (before 2.8), and its partitions."""
 
     id: str | None
     partitions: list[int]
 
 
 class Brokers:
-    """Questions to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
+    """Requests to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
 
     def __init__(self, client: Mapping[str, str], timeout_s: float) -> None:
         """Connect lazily with these properties of librdkafka."""
@@ -110,7 +110,7 @@ class Brokers:
         self._admin = _made(AdminClient, properties, self._client)
 
     def cluster_id(self) -> str:
-        """Kafka's id of the cluster; the first question, which does not wait where nobody listens."""
+        """Return Kafka's id of the cluster; the first request, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
@@ -141,11 +141,11 @@ class Brokers:
         return _plain(self._offsets(partitions, OffsetSpec.earliest()))
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Where a reader of committed records has to stop: the last stable offset of each partition."""
+        """Return where a reader of committed records has to stop: the last stable offset of each partition."""
         return _plain(self._offsets(partitions, OffsetSpec.latest()))
 
     def written(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Where each partition ends for a reader that takes open transactions, too."""
+        """Return where each partition ends for a reader that takes open transactions, too."""
         latest = OffsetSpec.latest()
         return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
 

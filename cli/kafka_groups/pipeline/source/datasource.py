@@ -54,12 +54,12 @@ class KafkaGroupsSource(DataSource):
         return "kafka_groups"
 
     def schema(self) -> str:
-        """columns.RECORD, or of the list of files."""
+        """Return columns.RECORD, or those of the list of files."""
         wanted = MANIFEST if read_options(self.options).data_dir else RECORD
         return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in wanted)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """All that there is now."""
+        """Return a reader of all that there is now."""
         return _BatchReader(read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -142,7 +142,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._limit: int | None = None
 
     def initialOffset(self) -> Position:
-        """Where the first batch begins."""
+        """Return where the first batch begins."""
         brokers = self._brokers()
         log = self.log(brokers)
         earliest = brokers.earliest(sorted(log.ends))
@@ -152,7 +152,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         )
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """As many as maxRecordsPerBatch says; an automatic limit is found when the backlog is known."""
+        """Return maxRecordsPerBatch as a limit; an automatic limit is found when the backlog is known."""
         limit = self.options.records_per_batch
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
@@ -161,7 +161,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._target = self._log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
-        """Where the next batch ends."""
+        """Return where the next batch ends."""
         require_same_cluster(start, self._cluster())
         starts = offsets_of(start)
         log = self._sound(start)
@@ -177,7 +177,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end), epochs_of(start)))
 
     def commit(self, end: Any) -> None:
-        """Nothing is committed to Kafka: Spark's checkpoint knows."""
+        """Do nothing: Spark's checkpoint knows, and nothing is committed to Kafka."""
 
     def _sound(self, start: Position) -> Log:
         """Return the log as it is now, or was when this run began; it has all that was read before."""
@@ -201,5 +201,5 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return self._asking
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks get the options only: a client cannot travel."""
+        """Return the options only: a client cannot travel to tasks."""
         return self.__dict__ | {"_asking": None}

@@ -48,7 +48,7 @@ class Log(NamedTuple):
 
 
 def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Position:
-    """Offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
+    """Return offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
     position: Position = {CLUSTER: cluster_id}
     if log is not None and log.topic_id is not None:
         position[TOPIC_ID] = log.topic_id
@@ -69,7 +69,7 @@ def epochs_of(position: Mapping[str, Any]) -> dict[int, int]:
 
 
 def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
-    """SourceError if a checkpoint was made on another cluster."""
+    """Raise SourceError if a checkpoint was made on another cluster."""
     before = position.get(CLUSTER)
     if before != cluster_id:
         msg = (
@@ -108,7 +108,10 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
 
 
 def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """`chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would ever come."""
+    """Return `chosen`, for offsets to start at.
+
+    SourceError if one lies beyond the end, where nothing would ever come.
+    """
     starts = chosen(wanted, earliest, latest, default=EARLIEST)
     for partition, start in starts.items():
         if start > latest[partition]:
@@ -150,7 +153,7 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
 
 
 def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Range, ...]]:
-    """All offsets in a row, cut at equal distances."""
+    """Yield all offsets in a row, cut at equal distances."""
     left = iter(ranges)
     current = next(left, None)
     begun = 0
@@ -166,7 +169,7 @@ def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Rang
 
 
 def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """How many offsets a batch is to read of what lies between: some millions, or a share of the whole.
+    """Return how many offsets a batch is to read of what lies between: some millions, or a share of the whole.
 
     Where many tasks run at once, so many more that the batch is worth their while.
     Offsets are not records: in a partition that was compacted for years nearly all of them are gone.

@@ -24,7 +24,7 @@ _AT_ONCE: Final = 2_048
 DELETED: Final = "deleted"
 COMPACTED: Final = "compacted"
 
-# consume() waits for all that it was asked for, also behind the last record; it must not wait long if that is little.
+# consume() waits for as many as were requested, also behind the last record; it must not wait long if those are few.
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
 _FEW: Final = 5_000
@@ -75,7 +75,7 @@ class RangeReader:
         yield from self._noticed()
 
     def _chunk(self) -> RawRecords | None:
-        # The messages are gone when the collector comes back: it would look at all of them at once.
+        # The messages are freed when the collector comes back: it would look at all of them at once.
         with _no_collection():
             return self._consumed()
 
@@ -89,7 +89,7 @@ class RangeReader:
         return joined(found) if found else None
 
     def _consume(self, wanted: int, found: list[RawRecords]) -> bool:
-        """Put so many messages behind what was found; whether all came. They are gone when this comes back."""
+        """Put so many messages behind what was found; whether all came. They are freed when this returns."""
         few = self._wanted.end - self._next <= _FEW
         messages = self._consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
         if not any(map(Message.error, messages)):
@@ -147,7 +147,7 @@ class RangeReader:
             raise source_error(error, self._client)
 
     def _pass_over_lost(self) -> None:
-        """Go on where the log begins now, if that is behind the place that was asked for."""
+        """Go on where the log begins now, if that is behind the requested place."""
         low, high = self._bounds()
         if low <= self._next:
             place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
@@ -179,7 +179,7 @@ class RangeReader:
         partition, start, _, epoch = self._wanted
         place = TopicPartition(OFFSETS_TOPIC, partition, offset)
         if offset == start and epoch is not None:
-            # librdkafka asks the leader first whether the log is still the one that was read up to here (KIP-320).
+            # librdkafka first checks with the leader whether the log is still the one that was read up to here (KIP-320).
             place = TopicPartition(OFFSETS_TOPIC, partition, offset, leader_epoch=epoch)
         self._consumer.assign([place])
 

@@ -102,7 +102,7 @@ class DeltaLog:
 
         `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
         changed meanwhile is refused, and so is one that finds other versions than `expected`, or that one of the files
-        to remove is gone. `same_rows` says that what comes and what goes have the same rows.
+        to remove is deleted. `same_rows` says that what comes and what goes have the same rows.
         """
         self._check_there(add)
         self._place.touch([file.path for file in add])

@@ -117,7 +117,7 @@ def _others(place: Place) -> list[str]:
 
 
 def _check_permission(place: Place) -> None:
-    # What is not there yet is made, and the attempt tells.
+    # What is not there yet is made, and the attempt shows it.
     if not place.is_local or not os.path.isdir(place.root):
         return
     with told("write", place.into):

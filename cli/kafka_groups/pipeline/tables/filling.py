@@ -12,7 +12,10 @@ from kafka_groups.pipeline.tables.shape import Table
 
 
 def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
-    """`size` rows of a table: columns as they are, values that all rows share (times: microseconds), else null."""
+    """Return `size` rows of a table.
+
+    Columns are as they are, or values that all rows share (times: microseconds), else null.
+    """
     schema = table.arrow()
     arrays = [
         columns[field.name]

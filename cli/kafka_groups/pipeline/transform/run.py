@@ -58,7 +58,7 @@ class Transformed:
 class Scope(NamedTuple):
     """What a build of some dates changes, and which events of groups it reads.
 
-    Of dates before `since` only the state is made: their rows are there, and facts of them may be gone. Rebalances of
+    Of dates before `since` only the state is made: their rows are there, and facts of them may be absent. Rebalances of
     the day before it may change, unless that is before `first_date`, the first date that retention keeps. With
     `all_events` the states of groups are not used, but all events that are left.
     """

@@ -112,12 +112,12 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
 
 
 def _mark(mark: Rebalance, history: History) -> list[int | str]:
-    """Of one that began before the period what lies in it."""
+    """Return the part of a mark that lies in the period, if it began before."""
     return [max(mark.started_ms, history.from_ms), _end_of(mark, history), _hover(mark)]
 
 
 def _end_of(mark: Rebalance, history: History) -> int:
-    """Where its band ends; one that had not ended is looked at until the end of the day after it began."""
+    """Return where its band ends; one that had not ended is looked at until the end of the day after it began."""
     if mark.ended_ms is not None:
         return mark.ended_ms
     if mark.duration_quality != "open":

@@ -31,7 +31,7 @@ def name(value: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """JSON that no HTML parser takes for anything else."""
+    """Return JSON that no HTML parser takes for anything else."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 

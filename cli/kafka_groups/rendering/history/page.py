@@ -1,4 +1,4 @@
-"""A history as one HTML file: nothing is asked of any network, and no name of a cluster's is taken for markup."""
+"""A history as one HTML file: no request goes to any network, and no name of a cluster's is taken for markup."""
 
 from __future__ import annotations
 
@@ -138,7 +138,10 @@ def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
 
 
 def _policy(scripts: list[str]) -> str:
-    """Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements."""
+    """Return a policy.
+
+    Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements.
+    """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
@@ -148,7 +151,7 @@ def _policy(scripts: list[str]) -> str:
 
 
 def check_charts() -> None:
-    """PipelineError if the library that draws the charts is not installed."""
+    """Raise PipelineError if the library that draws the charts is not installed."""
     if find_spec("plotly") is None:
         raise PipelineError(
             "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[pipeline]'"

@@ -177,5 +177,5 @@ def _heading(history: History) -> str:
 
 
 def _takes_blocks(screen: Screen) -> bool:
-    """Whether stdout can show a sparkline."""
+    """Return whether stdout can show a sparkline."""
     return (screen.out.encoding or "utf-8").lower().startswith("utf")

@@ -11,7 +11,7 @@ from kafka_groups.history import Finding, GroupHistory, History, Rebalance
 from kafka_groups.rendering.durations import format_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Brokers are sampled one after the other, and a round may be missed: that does not make a row an old one.
+# Brokers are sampled one after the other, and a sample may be missed: that does not make a row an old one.
 _OLD_MS: Final = 600_000
 
 # What stands in front of a lag that is not exact.
@@ -28,17 +28,20 @@ TIME_LAG_WORDS: Final = {
 
 
 def show_minute(ms: int) -> str:
-    """2026-11-20T10:03Z, in a single word."""
+    """Return the time like 2026-11-20T10:03Z, in a single word."""
     return _moment(ms).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def show_instant(ms: int) -> str:
-    """ISO-8601 in UTC with milliseconds, as documents have it."""
+    """Return ISO-8601 in UTC with milliseconds, as documents have it."""
     return _moment(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
-    """20 Nov 2026, 10:03, without a year that is that of `beside_ms`: for a page, which says that its times are UTC."""
+    """Return the time like 20 Nov 2026, 10:03, without a year that is that of `beside_ms`.
+
+    It is for a page, which says that its times are UTC.
+    """
     moment = _moment(ms)
     is_told = beside_ms is not None and _moment(beside_ms).year == moment.year
     return f"{moment.day} {moment:%b}{'' if is_told else f' {moment.year}'}, {moment:%H:%M}"
@@ -75,7 +78,10 @@ def spell_time_lag(group: GroupHistory) -> str | None:
 
 
 def show_since(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Since when it has had a lag, with a sign if it is only known that it had one then; `at_most` is that sign."""
+    """Return since when it has had a lag.
+
+    `at_most` is the sign if it is only known that it had one then.
+    """
     if group.lagging_since_ms is None:
         return None
     return f"{at_most if group.lagging_since_is_bound else ''}{show_minute(group.lagging_since_ms)}"
@@ -97,7 +103,7 @@ def is_old(group: GroupHistory, history: History) -> bool:
 
 
 def spell_rebalance_time(rebalance: Rebalance) -> str:
-    """How long a rebalance took, as far as that is known."""
+    """Return how long a rebalance took, as far as that is known."""
     if rebalance.duration_quality == "open":
         return "had not ended"
     if rebalance.duration_quality == "unknown":
@@ -116,7 +122,7 @@ def longest_rebalance(group: GroupHistory) -> Rebalance | None:
 
 
 def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """How long it took; with a sign where that is a bound, as for classic groups, or the next one overtook it."""
+    """Return how long it took; a sign marks a bound: it is of a classic group, or the next one overtook it."""
     longest = longest_rebalance(group)
     if longest is None or longest.duration_ms is None:
         return None
@@ -125,14 +131,14 @@ def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str 
 
 
 def spell_changes(rebalance: Rebalance) -> str:
-    """How many members came and went, as far as that is known."""
+    """Return how many members came and went, as far as that is known."""
     counts = ((rebalance.joined, "joined"), (rebalance.left, "left"))
     known = [f"{count:,} {word}" for count, word in counts if count is not None]
     return ", ".join(known) if known else "who joined or left is not known"
 
 
 def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
-    """In their order, at most so many of a kind: many of one kind do not hide another."""
+    """Return them in their order, at most so many of a kind: many of one kind do not hide another."""
     counts: Counter[str] = Counter()
     kept = []
     for finding in findings:
@@ -143,12 +149,12 @@ def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """1 group, 1,234 groups."""
+    """Return the number with its noun: 1 group, 1,234 groups."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def tell_left_out(history: History) -> str | None:
-    """How many groups are not in it, and how to have them; None if all are."""
+    """Return how many groups are not in it, and how to have them; None if all are."""
     in_all = history.groups_in_all
     left = in_all - len(history.groups)
     if left <= 0:

@@ -17,7 +17,7 @@ STATUSES: Final = ("ok", "warning", "failed")
 
 
 def pipeline_schemas() -> Mapping[str, Schema]:
-    """By the name that `kafka-groups schema` takes."""
+    """Return the schemas by the name that `kafka-groups schema` takes."""
     summaries = {
         "ingest": {
             "batches": _count("How many batches were written."),
