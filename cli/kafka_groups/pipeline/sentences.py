@@ -9,14 +9,14 @@ from typing import Final
 _MOST_NAMED: Final = 5
 
 
-def of_cluster(told: str, cluster: str, clusters: Collection[str]) -> str:
+def of_cluster(sentence: str, cluster: str, clusters: Collection[str]) -> str:
     """Return the sentence, with the cluster that it is about where there are several."""
-    return f"Cluster {cluster}: {told}" if len(clusters) > 1 else capital(told)
+    return f"Cluster {cluster}: {sentence}" if len(clusters) > 1 else capital(sentence)
 
 
-def capital(told: str) -> str:
+def capital(sentence: str) -> str:
     """Return a sentence that stands alone."""
-    return told[:1].upper() + told[1:]
+    return sentence[:1].upper() + sentence[1:]
 
 
 def spell(ms: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from kafka_groups.pipeline.examining.cluster import _told_of
+from kafka_groups.pipeline.examining.cluster import _status_and_detail
 from kafka_groups.pipeline.examining.horizon import Tail, find_tails
 
 
@@ -167,5 +167,5 @@ def test_what_brokers_refuse_is_raised() -> None:
 def test_the_partition_that_begins_last_says_since_when_all_is_there(
     found: dict[int, Tail], status: str, told: str
 ) -> None:
-    said = _told_of(found, 2)
+    said = _status_and_detail(found, 2)
     assert (said[0], said[1].startswith(told)) == (status, True)

@@ -147,7 +147,9 @@ def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     told = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
     out, err = drawn_on(make_screen(), history(told))
     assert "≤2026-11-20T01:00Z" in out
-    assert "SINCE: ≤ is at or before: it had a lag when what is known of it begins, or goes on after a hole.\n" in err
+    assert (
+        "SINCE: ≤ is at or before: it had a lag when what is known of it begins, or goes on after a data gap.\n" in err
+    )
 
 
 def test_rebalances_that_are_not_known_are_no_zero(make_screen: MakeScreen) -> None:
@@ -249,7 +251,7 @@ def test_a_lag_that_is_not_whole_has_a_sign_and_numbers_still_stand_right(make_s
     assert [line[:place].split()[-1] for line in out.splitlines()[1:]] == ["123456", "≥7", "?0", "-"]
     assert err.splitlines()[1] == (
         "LAG: ≥ is at least: the log ends of some partitions are not known; "
-        "? is outdated: the coordinator did not answer, and the commits are from before."
+        "? is outdated: the coordinator did not respond, and the commits are from before."
     )
 
 

@@ -215,12 +215,12 @@ class _Run:
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, OffsetAndTimestamp | None]]:
         """Yield the responses; a partition that has none is reported, and excluded from now on."""
-        answers = self._admin.offsets_for_times(wanted)
+        responses = self._admin.offsets_for_times(wanted)
         self.done.look_ups += len(wanted)
-        for key, failure in answers.failed.items():
+        for key, failure in responses.failed.items():
             if self._ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                 self.done.failures.append(failure)
-        return ((key, self._known_by_then(key, point)) for key, point in answers.succeeded.items())
+        return ((key, self._known_by_then(key, point)) for key, point in responses.succeeded.items())
 
     def _known_by_then(self, key: PartitionTime, point: OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:
         """Return what was known without records that came since the ends were requested."""

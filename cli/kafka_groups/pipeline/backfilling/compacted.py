@@ -46,9 +46,9 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
         admin = AdminClient({**client, **_SILENT})
     except (KafkaException, ValueError, TypeError) as error:
         return Policies([], [*names], _said(error, client))
-    for name, answer in _answers(admin, timeout_s, names):
+    for name, response in _answers(admin, timeout_s, names):
         try:
-            if _is_compacted(answer):
+            if _is_compacted(response):
                 compacted.append(name)
         except (KafkaException, LookupError, TimeoutError) as error:
             unknown[name] = _said(error, client)
@@ -60,28 +60,28 @@ def _answers(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> Iter
     goes_on = True
     for at in range(0, len(names), _AT_ONCE):
         some = names[at : at + _AT_ONCE]
-        answers = _ask(admin, timeout_s, some) if goes_on else [Future() for _ in some]
+        responses = _ask(admin, timeout_s, some) if goes_on else [Future() for _ in some]
         # What fails as a whole fails alike for each.
-        goes_on = goes_on and _is_of_brokers(answers[0])
-        yield from zip(some, answers, strict=True)
+        goes_on = goes_on and _is_of_brokers(responses[0])
+        yield from zip(some, responses, strict=True)
 
 
 def _ask(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> list[Future[Any]]:
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-    asked = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+    responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
     # librdkafka says by itself that it is too late, and maybe why, if it is given a moment more.
-    wait(asked.values(), timeout_s + _MOMENT_S)
-    return [asked[resource] for resource in resources]
+    wait(responses.values(), timeout_s + _MOMENT_S)
+    return [responses[resource] for resource in resources]
 
 
-def _is_of_brokers(answer: Future[Any]) -> bool:
+def _is_of_brokers(response: Future[Any]) -> bool:
     """Return whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
-    error = answer.exception() if answer.done() else TimeoutError()
+    error = response.exception() if response.done() else TimeoutError()
     return error is None or (isinstance(error, KafkaException) and error.args[0].code() >= 0)
 
 
-def _is_compacted(answer: Future[Any]) -> bool:
-    policy = answer.result(timeout=0)[_POLICY].value or ""
+def _is_compacted(response: Future[Any]) -> bool:
+    policy = response.result(timeout=0)[_POLICY].value or ""
     return _COMPACT in (each.strip() for each in policy.split(","))
 
 

@@ -46,8 +46,8 @@ def examine(
     progress("checking", 1, parts)
     cluster: Cluster | None = None
     if client is None:
-        told = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
-        checks.append(Check("brokers", WARNING, told))
+        detail = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
+        checks.append(Check("brokers", WARNING, detail))
     else:
         from kafka_groups.pipeline.examining.cluster import examine_cluster
 

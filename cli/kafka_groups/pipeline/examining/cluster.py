@@ -50,11 +50,11 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     except SourceError as error:
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
     if not partitions:
-        told = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
-        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, told)], Cluster(cluster_id, {})
+        detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], Cluster(cluster_id, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
-    told = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
-    checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, told))
+    detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
+    checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
     checks += _topic_settings(_asker(admin, client, timeout_s))
@@ -108,12 +108,12 @@ def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> li
     found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
     if isinstance(found, str):
         return [Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")]
-    told = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
+    detail = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
     policy = found.get("cleanup.policy", "")
     if policy and policy != "compact":
         note = "records are deleted by age, too; run ingest more often than that"
-        return [Check(name, WARNING, f"{told}; {note}")]
-    return [Check(name, OK, f"{told}; {_HOW_OFTEN}" if "delete.retention.ms" in found else told)]
+        return [Check(name, WARNING, f"{detail}; {note}")]
+    return [Check(name, OK, f"{detail}; {_HOW_OFTEN}" if "delete.retention.ms" in found else detail)]
 
 
 def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], broker: int | None) -> Check:
@@ -121,10 +121,10 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
         return Check("settings of the brokers", WARNING, "no broker is known")
     found = ask(ConfigResource(ResourceType.BROKER, str(broker)))
     if isinstance(found, str):
-        told = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
-        return Check("settings of the brokers", WARNING, told)
-    told = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
-    return Check("settings of the brokers", OK, f"broker {broker}: {told or 'defaults'}")
+        detail = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
+        return Check("settings of the brokers", WARNING, detail)
+    detail = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
+    return Check("settings of the brokers", OK, f"broker {broker}: {detail or 'defaults'}")
 
 
 def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
@@ -140,10 +140,10 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
         return Check(name, WARNING, str(error))
     except KafkaException as error:
         return Check(name, WARNING, str(source_error(error.args[0], client)))
-    return Check(name, *_told_of(tails, len(ranges)))
+    return Check(name, *_status_and_detail(tails, len(ranges)))
 
 
-def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
+def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
     """Return status and detail, of so many partitions with records."""
     if late := filled - len(tails):
         return WARNING, f"{late} of {filled} partitions with records did not respond in time; give a longer --timeout"
@@ -155,9 +155,9 @@ def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
         count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
         return WARNING, f"{count} may retain only the last record of each key"
     last = max(begun, key=lambda partition: begun[partition].at_ms or 0)
-    told = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
+    detail = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
     older = "of older records, compaction kept only the last one of each key"
-    return OK, f"{told}, according to a search in some places of the log; {older}"
+    return OK, f"{detail}, according to a search in some places of the log; {older}"
 
 
 def _asker(
@@ -166,9 +166,9 @@ def _asker(
     """Return a function that requests settings: it returns them by name, or why they are not known."""
 
     def ask(resource: ConfigResource) -> dict[str, str] | str:
-        (answer,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
+        (response,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
         try:
-            return {name: str(entry.value) for name, entry in answer.result(timeout_s + 1).items() if entry.value}
+            return {name: str(entry.value) for name, entry in response.result(timeout_s + 1).items() if entry.value}
         except KafkaException as error:
             return _said(error.args[0], client)
 

@@ -48,14 +48,14 @@ def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> 
     first = min(begun, key=lambda partition: begun[partition])
     age_s = max(0.0, (now_ms - begun[first]) / 1000)
     since = datetime.fromtimestamp(begun[first] / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = f"{count} wait for transactions to end, the oldest open since {since} (partition {first})"
+    detail = f"{count} wait for transactions to end, the oldest open since {since} (partition {first})"
     if age_s < _LONG_S:
-        return Check(_NAME, OK, told)
+        return Check(_NAME, OK, detail)
     helps = (
         "until then ingest does not read the records after it; find a hanging transaction with `kafka-transactions.sh "
         "find-hanging`, and end it with `abort`"
     )
-    return Check(_NAME, WARNING, f"{told}: {helps}")
+    return Check(_NAME, WARNING, f"{detail}: {helps}")
 
 
 def _begun(client: Mapping[str, str], stable: Mapping[int, int], timeout_s: float) -> dict[int, int]:

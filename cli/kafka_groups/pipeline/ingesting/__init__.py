@@ -75,8 +75,8 @@ def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **h
 def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
     """Yield an ingest that needs only Spark: brokers respond, the lock is held, and the position fits the topic.
 
-    `client` are properties of librdkafka; every question to the brokers has the timeout, and every wait for records.
-    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not answer.
+    `client` are properties of librdkafka; every request to the brokers has the timeout, and every wait for records.
+    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not respond.
     StorageError for what the file system refuses, and if the log of a table is damaged.
     """
     brokers = Brokers(client, timeout_s)

@@ -106,14 +106,14 @@ def gap_rows(
     cluster_id: str, partition: int, *, from_offset: int, until_offset: int, missing: int, reason: str, at_ms: int
 ) -> pa.RecordBatch:
     """Return one row of kind "gap": offsets of a partition that no record was found at, noticed at this time."""
-    hole = {"from_offset": from_offset, "until_offset": until_offset, "missing": missing, "reason": reason}
+    gap = {"from_offset": from_offset, "until_offset": until_offset, "missing": missing, "reason": reason}
     row = {
         "cluster_id": cluster_id,
         "kind": GAP,
         "source_partition": partition,
         "source_offset": from_offset,
         "record_time": microseconds(at_ms),
-        "gap": hole,
+        "gap": gap,
     }
     return pa.RecordBatch.from_pylist([row], schema=RECORD)
 

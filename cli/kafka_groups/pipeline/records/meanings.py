@@ -72,11 +72,11 @@ WORDS: Final = MappingProxyType(
 
 def meaning_of(record_type: int, value: Struct | None) -> str:
     """Return the word for a record of this type; its value is None for a tombstone."""
-    told, removed = WORDS[record_type]
+    written, removed = WORDS[record_type]
     if value is None:
         return removed
     if record_type == _GROUP_METADATA and not value["members"]:
         return "group_emptied"
     if record_type in _CURRENT_ASSIGNMENTS and value["member_epoch"] == _STATIC_MEMBER_AWAY:
         return "static_member_away"
-    return told
+    return written

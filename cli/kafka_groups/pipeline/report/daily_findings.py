@@ -89,17 +89,17 @@ def _period(row: Mapping[str, Any]) -> str:
 
 def _lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield how it was at the day's last observation; and the worst before that, which nothing brings back."""
-    told = 0
+    reported = 0
     if today is not None:
         least, last = today["retention_margin"] or 0, today["last_retention_margin"] or 0
-        told = last if last < 0 else min(0, least)
+        reported = last if last < 0 else min(0, least)
         if last < 0:
             yield f"it is {-last:,} {_records(-last)} below the log start: {_they_are(-last)} lost to it."
         elif least < 0:
             yield _lost_on(today)
     # What lay below for days is reported once.
     worst = min(before, key=lambda day: day["retention_margin"] or 0, default=None)
-    if worst is not None and (worst["retention_margin"] or 0) < told:
+    if worst is not None and (worst["retention_margin"] or 0) < reported:
         yield _lost_on(worst)
 
 

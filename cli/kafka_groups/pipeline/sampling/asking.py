@@ -38,7 +38,7 @@ class Asked:
 def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     """Request everything that is in a sample, each part once; `now_ms` is the time, in milliseconds since 1970.
 
-    Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the answers.
+    Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the failures.
     """
     groups_ms = now_ms()
     deadline = admin.deadline()
@@ -60,9 +60,9 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     ends_ms = now_ms()
     ends = admin.list_offsets(partitions, timeout=deadline)
     is_whole = not groups.failed and OFFSETS_TOPIC not in topics.failed
-    gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+    deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     return Asked(
-        groups={name: group for name, group in groups.succeeded.items() if name not in gone},
+        groups={name: group for name, group in groups.succeeded.items() if name not in deleted},
         groups_ms=groups_ms,
         described=described.succeeded,
         commits=commits.succeeded,
@@ -76,7 +76,9 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
             name: topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
             for name, topic in topics.succeeded.items()
         },
-        failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.succeeded, gone)),
+        failures=tuple(
+            _failures((groups, described, commits, topics, ends, stable, starts), commits.succeeded, deleted)
+        ),
     )
 
 
@@ -111,15 +113,15 @@ def _has_more_to_tell(group: GroupListing) -> bool:
 
 
 def _failures(
-    answers: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
+    responses: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], deleted: Collection[str]
 ) -> Iterator[Failure]:
     """Yield every item that failed, once: a partition without a leader fails in all three requests about it."""
-    told: set[tuple[object, ...]] = set()
-    for failure in chain.from_iterable(answer.failed.values() for answer in answers):
+    seen: set[tuple[object, ...]] = set()
+    for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)
         key = item if any(each is not None for each in item) else (failure.broker,)
-        if key not in told and not (failure.group in gone and failure.code == GROUP_ID_NOT_FOUND):
-            told.add(key)
+        if key not in seen and not (failure.group in deleted and failure.code == GROUP_ID_NOT_FOUND):
+            seen.add(key)
             yield failure
     for offsets in commits.values():
         yield from offsets.failed.values()

@@ -35,8 +35,8 @@ def check_connect() -> None:
     """Raise SparkMissingError if what Spark Connect needs is not installed."""
     missing = [name for name in _CONNECT if not _is_there(name)]
     if missing:
-        told = ", ".join(missing)
-        msg = f"--remote needs Spark Connect's packages ({told} missing); run pip install 'kafka-groups[connect]'"
+        names = ", ".join(missing)
+        msg = f"--remote needs Spark Connect's packages ({names} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 

@@ -116,8 +116,8 @@ def _working(log: Path) -> Iterator[None]:
 def _classic(options: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    told: dict[str, bool | float | int | str | None] = {**options}
-    return SparkSession.builder.appName("kafka-groups").config(map=told).getOrCreate()
+    settings: dict[str, bool | float | int | str | None] = {**options}
+    return SparkSession.builder.appName("kafka-groups").config(map=settings).getOrCreate()
 
 
 def _connected(url: str) -> SparkSession:

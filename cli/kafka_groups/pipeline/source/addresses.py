@@ -21,18 +21,18 @@ def why_unreachable(servers: str, timeout_s: float) -> str | None:
     """
     found = [_ADDRESS.fullmatch(part.strip()) for part in servers.split(",") if part.strip()]
     wait_s = min(timeout_s, _PATIENCE_S)
-    answers: SimpleQueue[str | None] = SimpleQueue()
+    reasons_found: SimpleQueue[str | None] = SimpleQueue()
     for address in found:
         if address is None:
             return None
         place = (address["v6"] or address["host"], int(address["port"] or _PORT))
         # A name may take long to be looked up, and nothing ends that: no thread is waited for.
-        Thread(target=_try, args=(place, wait_s, answers), daemon=True).start()
+        Thread(target=_try, args=(place, wait_s, reasons_found), daemon=True).start()
     until = time.monotonic() + wait_s
     reasons = []
     for _ in found:
         try:
-            reason = answers.get(timeout=max(0.0, until - time.monotonic()))
+            reason = reasons_found.get(timeout=max(0.0, until - time.monotonic()))
         except Empty:
             return None
         if reason is None:
@@ -41,8 +41,8 @@ def why_unreachable(servers: str, timeout_s: float) -> str | None:
     return "; ".join(dict.fromkeys(reasons)) or None
 
 
-def _try(place: tuple[str, int], wait_s: float, answers: SimpleQueue[str | None]) -> None:
-    answers.put(_refusal(*place, wait_s))
+def _try(place: tuple[str, int], wait_s: float, reasons: SimpleQueue[str | None]) -> None:
+    reasons.put(_refusal(*place, wait_s))
 
 
 def _refusal(host: str, port: int, wait_s: float) -> str | None:

@@ -123,9 +123,9 @@ class Brokers:
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
-        asked = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
+        responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
         try:
-            described = self._result(asked[OFFSETS_TOPIC])
+            described = self._result(responses[OFFSETS_TOPIC])
         except KafkaException as error:
             if error.args[0].code() in _NOT_FOUND:
                 return Topic(None, [])
@@ -152,7 +152,7 @@ class Brokers:
     def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
         """Return the offsets of `latest`, with the epochs of the leaders that returned them."""
         found = self._offsets(partitions, OffsetSpec.latest())
-        epochs = {number: told.leader_epoch for number, told in found.items() if told.leader_epoch is not None}
+        epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
         return Log(topic_id, _plain(found), epochs)
 
     def _offsets(
@@ -163,30 +163,30 @@ class Brokers:
     ) -> dict[int, Any]:
         if not partitions:
             return {}
-        asked = self._admin.list_offsets(
+        responses = self._admin.list_offsets(
             {TopicPartition(OFFSETS_TOPIC, partition): spec for partition in partitions},
             isolation_level=isolation,
             request_timeout=self._timeout_s,
         )
-        return {found.partition: self._answer(answer) for found, answer in asked.items()}
+        return {found.partition: self._answer(response) for found, response in responses.items()}
 
-    def _answer(self, asked: Future[Any]) -> Any:
+    def _answer(self, response: Future[Any]) -> Any:
         try:
-            return self._result(asked)
+            return self._result(response)
         except KafkaException as error:
             raise self._error(error.args[0]) from None
 
-    def _result(self, asked: Future[Any]) -> Any:
+    def _result(self, response: Future[Any]) -> Any:
         """Return the response. librdkafka tries refused credentials again and again: that is not waited for."""
         self._said = None
         until = time.monotonic() + self._timeout_s + 1
-        while not asked.done() and time.monotonic() < until:
+        while not response.done() and time.monotonic() < until:
             self._admin.poll(_POLL_S)
             if self._said is not None and self._said.code() in _REFUSED:
                 raise source_error(self._said, self._client)
-        if not asked.done():
+        if not response.done():
             raise self._too_late()
-        return asked.result()
+        return response.result()
 
     def _listen(self, error: KafkaError) -> None:
         """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
@@ -229,7 +229,7 @@ def hidden(text: str, client: Mapping[str, str]) -> str:
 
 
 def _plain(found: Mapping[int, Any]) -> dict[int, int]:
-    return {partition: int(told.offset) for partition, told in found.items()}
+    return {partition: int(offset.offset) for partition, offset in found.items()}
 
 
 def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], client: Mapping[str, str]) -> Any:

@@ -34,8 +34,8 @@ def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
     """Return what a checkpoint says was read and is there no longer, as a sentence; None if all of it is there."""
     for partition, offset in sorted(offsets_of(position).items()):
         if offset > ends.get(partition, 0):
-            told = f"ends at {ends[partition]}" if partition in ends else "does not exist"
-            place = f"partition {partition} of __consumer_offsets {told}, but was read up to offset {offset}"
+            what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
+            place = f"partition {partition} of __consumer_offsets {what}, but was read up to offset {offset}"
             return f"{place}: {LOST_RECORDS}"
     return None
 

@@ -98,12 +98,12 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
     """
     if isinstance(wanted, int):
         default = wanted
-    asked = wanted if isinstance(wanted, Mapping) else {}
-    if strange := sorted(asked.keys() - latest.keys()):
+    requested = wanted if isinstance(wanted, Mapping) else {}
+    if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {partition: asked.get(partition, default) for partition in latest}
+    offsets = {partition: requested.get(partition, default) for partition in latest}
     return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
 
 
@@ -172,7 +172,7 @@ def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
     """Return how many offsets a batch is to read of what lies between: some millions, or a share of the whole.
 
     Where many tasks run at once, so many more that the batch is worth their while.
-    Offsets are not records: in a partition that was compacted for years nearly all of them are gone.
+    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
     """
     backlog = sum(wanted.end - wanted.start for wanted in ranges_between(starts, ends))
     return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-backlog // _MOST_BATCHES))

@@ -151,12 +151,12 @@ class RangeReader:
         low, high = self._bounds()
         if low <= self._next:
             place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
-            told = (
+            what = (
                 f"ends at {high}, but was read up to offset {self._next}"
                 if high < self._next
                 else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
-            msg = f"{place} {told}: {LOST_RECORDS}"
+            msg = f"{place} {what}: {LOST_RECORDS}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)
@@ -179,7 +179,7 @@ class RangeReader:
         partition, start, _, epoch = self._wanted
         place = TopicPartition(OFFSETS_TOPIC, partition, offset)
         if offset == start and epoch is not None:
-            # librdkafka first checks with the leader whether the log is still the one that was read up to here (KIP-320).
+            # librdkafka first checks on the leader whether the log is still the one read up to here (KIP-320).
             place = TopicPartition(OFFSETS_TOPIC, partition, offset, leader_epoch=epoch)
         self._consumer.assign([place])
 

@@ -128,14 +128,14 @@ class Storage:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
         return bool(old or new)
 
-    def swap(self, table: Table, gone: Collection[str], new: Sequence[NewFile]) -> bool:
+    def swap(self, table: Table, old_paths: Collection[str], new: Sequence[NewFile]) -> bool:
         """Put new files in place of those of these paths, in one commit, which says that no row changes.
 
         Returns False, and does nothing, if one of them is deleted already.
         """
         log = self._log(table)
-        old = [file for file in log.files if file.path in gone]
-        if len(old) < len(gone):
+        old = [file for file in log.files if file.path in old_paths]
+        if len(old) < len(old_paths):
             self.discard(new)
             return False
         log.commit(add=new, remove=old, same_rows=True)

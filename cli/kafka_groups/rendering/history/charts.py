@@ -144,7 +144,7 @@ def _rebalances(group: GroupHistory) -> str:
         return ""
     newest: Sequence[Rebalance] = group.rebalances[::-1][:_MOST_LISTED]
     count = counted(len(group.rebalances), "rebalance")
-    told = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
+    summary = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
     headers = [Cell(None, label, "number") for label in ("Generation", "Took", "Joined", "Left")]
     rows = [
         row(
@@ -161,7 +161,7 @@ def _rebalances(group: GroupHistory) -> str:
     ]
     headers = [Cell(None, "Started"), *headers[:2], Cell(None, "Measured"), *headers[2:]]
     inner = table(headers, rows, label=f"Rebalances of {text(group.group)}")
-    return f"<details><summary>{told}</summary>\n{inner}</details>\n"
+    return f"<details><summary>{summary}</summary>\n{inner}</details>\n"
 
 
 def _number(count: int | None) -> str | None:

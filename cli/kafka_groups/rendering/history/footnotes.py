@@ -20,7 +20,7 @@ _MOST_NOTES: Final = 20
 MOST_FINDINGS: Final = 50
 _LAG_LEGEND: Final = {
     "≥": "≥ is at least: the log ends of some partitions are not known",
-    "?": "? is outdated: the coordinator did not answer, and the commits are from before",
+    "?": "? is outdated: the coordinator did not respond, and the commits are from before",
 }
 _TIME_LAG_LEGEND: Final = {
     "~": "~ is interpolated between sampled times",
@@ -39,7 +39,8 @@ def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> It
         yield from _of_signs("TIME-LAG", _TIME_LAG_LEGEND, signs, is_unicode=is_unicode)
     if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
         sign = "≤" if is_unicode else "<="
-        yield f"SINCE: {sign} is at or before: it had a lag when what is known of it begins, or goes on after a hole."
+        since = "it had a lag when what is known of it begins, or goes on after a data gap"
+        yield f"SINCE: {sign} is at or before: {since}."
     if "LONGEST" in shown:
         yield from _of_longest(history, is_unicode=is_unicode)
     left = len(history.findings) - len(few_findings(history.findings, MOST_FINDINGS))
@@ -53,9 +54,9 @@ def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> It
 def _of_signs(
     header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool
 ) -> Iterator[str]:
-    told = "; ".join(told for sign, told in legend.items() if sign in used)
-    if told:
-        yield f"{header}: {told if is_unicode else told.replace('≥', '>=')}."
+    text = "; ".join(text for sign, text in legend.items() if sign in used)
+    if text:
+        yield f"{header}: {text if is_unicode else text.replace('≥', '>=')}."
 
 
 def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
@@ -74,7 +75,7 @@ def _removed(history: History, at_most: str) -> Iterator[str]:
             yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
 
 
-def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:
-    yield from (f"{label}: {text}" for text in told[:_MOST_NOTES])
-    if len(told) > _MOST_NOTES:
-        yield f"{len(told) - _MOST_NOTES:,} more {many}; --format json has them all."
+def _as_far_as_few(sentences: Sequence[str], label: str, many: str) -> Iterator[str]:
+    yield from (f"{label}: {text}" for text in sentences[:_MOST_NOTES])
+    if len(sentences) > _MOST_NOTES:
+        yield f"{len(sentences) - _MOST_NOTES:,} more {many}; --format json has them all."

@@ -40,7 +40,7 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
         "from_time": spell_minute(history.from_ms),
         "to_time": spell_minute(history.to_ms),
         "style": _asset("page.css"),
-        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{told}</dd></div>" for label, told in _facts(history)),
+        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
         "sections": _contents(history),
         "main": "\n".join(_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
@@ -57,9 +57,9 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
     verdicts = Counter(map(word_of, history.groups))
     if verdicts:
         # The first of each verdict stand in the order of the groups, which is that of badness.
-        told = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
         part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
-        yield f"Verdicts{part}", f'<span class="tally">{told}</span>'
+        yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
     yield "Made", spell_minute(history.made_ms)
 
 
@@ -104,20 +104,20 @@ def _left_out(history: History, drawn: int) -> str:
     left = history.groups_in_all - drawn
     if left <= 0:
         return "" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    told = f"{counted(drawn, 'group')} of {history.groups_in_all:,}, the worst first; {left:,} left out."
-    return f"<p>{told}</p>"
+    sentence = f"{counted(drawn, 'group')} of {history.groups_in_all:,}, the worst first; {left:,} left out."
+    return f"<p>{sentence}</p>"
 
 
 def _findings(history: History) -> str:
     if not history.findings:
         return "<p>Nothing that deserves a look.</p>"
-    is_told = len(history.clusters) > 1
-    labels = ["What", *(["Cluster"] if is_told else []), "Group", "Topic", "Why"]
+    has_clusters = len(history.clusters) > 1
+    labels = ["What", *(["Cluster"] if has_clusters else []), "Group", "Topic", "Why"]
     rows = [
         row(
             Cell(text(_KINDS.get(finding.kind, finding.kind)), "What"),
             [
-                *([Cell(name(finding.cluster_id), "Cluster")] if is_told else []),
+                *([Cell(name(finding.cluster_id), "Cluster")] if has_clusters else []),
                 Cell(None if finding.group is None else name(finding.group), "Group", "name"),
                 Cell(None if finding.topic is None else name(finding.topic), "Topic", "name"),
                 Cell(text(finding.message), "Why", "wide"),

@@ -152,9 +152,9 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     }
     left = _as_many_as_fit(widths, screen.width)
     if len(left) < len(widths):
-        gone = ", ".join(header for header in widths if header not in left)
+        hidden = ", ".join(header for header in widths if header not in left)
         full = sum(widths.values()) + _GAP * (len(widths) - 1)
-        print_note(screen, f"Left out for want of room: {gone} (a window of {full} columns or a pipe has them).")
+        print_note(screen, f"Left out for want of room: {hidden} (a window of {full} columns or a pipe has them).")
     return [column for column in columns if column.header in left]
 
 

@@ -43,8 +43,8 @@ def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
     It is for a page, which says that its times are UTC.
     """
     moment = _moment(ms)
-    is_told = beside_ms is not None and _moment(beside_ms).year == moment.year
-    return f"{moment.day} {moment:%b}{'' if is_told else f' {moment.year}'}, {moment:%H:%M}"
+    is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
+    return f"{moment.day} {moment:%b}{'' if is_same_year else f' {moment.year}'}, {moment:%H:%M}"
 
 
 def show_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
@@ -91,8 +91,8 @@ def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | N
     """Return the same for a page."""
     if group.lagging_since_ms is None:
         return None
-    told = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
-    return f"{told} or before" if group.lagging_since_is_bound else told
+    minute = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
+    return f"{minute} or before" if group.lagging_since_is_bound else minute
 
 
 def is_old(group: GroupHistory, history: History) -> bool:
@@ -160,8 +160,8 @@ def tell_left_out(history: History) -> str | None:
     if left <= 0:
         return None
     is_one = left == 1
-    told = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
-    return f"{told}: give --top {in_all} to have {'it' if is_one else 'them'}."
+    sentence = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
+    return f"{sentence}: give --top {in_all} to have {'it' if is_one else 'them'}."
 
 
 def _duration_or_less(rebalance: Rebalance) -> int:

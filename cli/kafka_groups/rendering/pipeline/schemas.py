@@ -54,20 +54,20 @@ def pipeline_schemas() -> Mapping[str, Schema]:
     }
 
 
-def _text(told: str, *, nullable: bool = False, **more: Any) -> Schema:
-    return {"description": told, "type": ["string", "null"] if nullable else "string", **more}
+def _text(description: str, *, nullable: bool = False, **more: Any) -> Schema:
+    return {"description": description, "type": ["string", "null"] if nullable else "string", **more}
 
 
-def _count(told: str) -> Schema:
-    return {"description": f"{told} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
+def _count(description: str) -> Schema:
+    return {"description": f"{description} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
 
 
-def _many(told: str, keys: Mapping[str, Schema]) -> Schema:
-    return {"description": told, "type": "array", "items": _object(keys)}
+def _many(description: str, keys: Mapping[str, Schema]) -> Schema:
+    return {"description": description, "type": "array", "items": _object(keys)}
 
 
-def _texts(told: str) -> Schema:
-    return {"description": told, "type": "array", "items": {"type": "string"}}
+def _texts(description: str) -> Schema:
+    return {"description": description, "type": "array", "items": {"type": "string"}}
 
 
 def _object(keys: Mapping[str, Schema], **more: Any) -> Schema:
@@ -78,7 +78,7 @@ def _document(
     command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
 ) -> Schema:
     shared = list_schema()
-    told: dict[str, Schema] = {
+    common: dict[str, Schema] = {
         "schema": {
             "description": "The schema of the document. Its number grows if a key is removed.",
             "const": schema_name(command),
@@ -90,7 +90,7 @@ def _document(
         **keys,
         "errors": {"description": "What failed, and why.", "type": "array", "items": _error(shared)},
     }
-    body = _body(told)
+    body = _body(common)
     records = {
         row: _object(properties, description="A line of --format ndjson.") for row, properties in (rows or {}).items()
     }
@@ -100,24 +100,24 @@ def _document(
 
 def _report() -> Schema:
     """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
-    told = history_schema()
-    group = {**told["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
+    schema = history_schema()
+    group = {**schema["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
     properties: dict[str, Schema] = {
-        **told["properties"],
-        "errors": {**told["properties"]["errors"], "items": _error(list_schema())},
+        **schema["properties"],
+        "errors": {**schema["properties"]["errors"], "items": _error(list_schema())},
     }
-    return {**told, **_body(properties), "$defs": {"row": group}}
+    return {**schema, **_body(properties), "$defs": {"row": group}}
 
 
-def _body(told: Mapping[str, Schema]) -> Schema:
+def _body(properties: Mapping[str, Schema]) -> Schema:
     """Return an object with these keys; what ended early has only the reason."""
     return {
         "type": "object",
         "required": ["schema", "status", "errors"],
-        "properties": dict(told),
+        "properties": dict(properties),
         "additionalProperties": True,
         "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
-        "then": {"required": list(told)},
+        "then": {"required": list(properties)},
     }
 
 
@@ -126,8 +126,8 @@ def _error(shared: Schema) -> Schema:
     error = deepcopy(shared["properties"]["errors"]["items"])
     names = [*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
     error["then"]["properties"]["name"]["enum"] = names
-    told = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
-    error["properties"]["name"]["description"] = told
+    description = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
+    error["properties"]["name"]["description"] = description
     return dict(error)
 
 
