@@ -40,7 +40,7 @@ def commit(seconds: float, offset: int | None, *, source: int | None = None, **o
 
 
 def ends(seconds: float, end: int | None, *, start: int | None = 0, **others: Any) -> Row:
-    """A sampled log end; None where it was not told."""
+    """Return a sampled log end; None where it is not known."""
     row = {"cluster_id": "c", "origin": "sample", "topic": "t", "partition": 0}
     return row | {"observed_at": at(seconds), "log_start_offset": start, "log_end_offset": end} | others
 

@@ -51,11 +51,11 @@ def left_out(
     for day, rows in _read(storage, TOPIC_DAILY, ("cluster_id",), wanted):
         for cluster in rows["cluster_id"].unique().to_pylist():
             of_clusters.setdefault(cluster, set()).add(day)
-    gone: dict[str, list[str]] = {}
+    deleted: dict[str, list[str]] = {}
     for (cluster, group), one in sorted(last.items()):
         if one.partitions and is_wanted(group) and _was_cut(one, of_clusters[cluster], lookback_days):
-            gone.setdefault(cluster, []).append(group)
-    return [_told(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in gone.items()]
+            deleted.setdefault(cluster, []).append(group)
+    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in deleted.items()]
 
 
 def _read(
@@ -85,7 +85,7 @@ def _was_cut(one: _Last, dates: Collection[date], lookback_days: int) -> bool:
     return one.committed_us is None or one.committed_us < midnight_us
 
 
-def _told(cluster: str, names: list[str], last: date, lookback_days: int) -> str:
+def _sentence(cluster: str, names: list[str], last: date, lookback_days: int) -> str:
     noun = "group has" if len(names) == 1 else "groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (

@@ -20,7 +20,7 @@ class Reach:
     last_ms: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, table: Table, *origins: str) -> int | None:
-        """None if there are no such facts."""
+        """Return the time of the newest such fact; None if there is none."""
         keys = ((table.name, origin) for origin in origins)
         return max((self.last_ms[key] for key in keys if key in self.last_ms), default=None)
 
@@ -37,31 +37,31 @@ class Reach:
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
-    """Sentences about clusters of which no commit was read; `so` says what follows from that."""
-    told = f"no commits were read from __consumer_offsets: {so}."
-    return lacking(reach, told, (OFFSET_COMMITS, "topic"))
+    """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
+    sentence = f"no commits were read from __consumer_offsets: {so}."
+    return lacking(reach, sentence, (OFFSET_COMMITS, "topic"))
 
 
-def lacking(reach: Mapping[str, Reach], told: str, *facts: tuple[Table, str]) -> Iterator[str]:
-    """The sentence `told`, once if no cluster has any such facts, of a table and an origin, else of each without."""
+def lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
+    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
     without = [
         cluster
         for cluster, each in sorted(reach.items())
         if all(each.of(table, origin) is None for table, origin in facts)
     ]
     if len(without) == len(reach):
-        yield capital(told)
+        yield capital(sentence)
     else:
-        yield from (of_cluster(told, cluster, reach) for cluster in without)
+        yield from (of_cluster(sentence, cluster, reach) for cluster in without)
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
-    """Sentences about clusters of which samples are known of ten minutes after the last record, or more."""
+    """Yield sentences about clusters with samples of ten minutes after the last record, or more."""
     for cluster, each in sorted(reach.items()):
         read_ms, sampled_ms = each.read_ms, each.sampled_ms
         if read_ms is not None and sampled_ms is not None and sampled_ms - read_ms > _LATE_MS:
-            told = (
+            sentence = (
                 f"the last record that was read from __consumer_offsets is of {spell(read_ms)}, the last sample of "
                 f"{spell(sampled_ms)}: commits in between are known from samples only, until ingest runs again."
             )
-            yield of_cluster(told, cluster, reach)
+            yield of_cluster(sentence, cluster, reach)

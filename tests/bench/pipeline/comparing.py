@@ -53,7 +53,7 @@ class Bench:
         return [self._run("ingest") for _ in range(self._times)]
 
     def compare(self) -> tuple[list[Run], list[tuple[str, bool]]]:
-        """Tell what all take for the same records, in turns: the ingests, and which targets were reached."""
+        """Return what all take for the same records, in turns: the ingests, and which targets were reached."""
         records = self._filling.commits
         rounds = [{what: self._run(what) for what in self._contenders()} for _ in range(self._times)]
         for what in rounds[0]:

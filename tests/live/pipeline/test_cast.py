@@ -1,4 +1,4 @@
-"""Groups of every kind, as the tables tell of them."""
+"""Groups of every kind, as they are in the tables."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_kip_848_group_rebalances_exactly_once_for_each_member_that_comes(told
     assert second["duration_ms"] > 0  # the first member has to give a partition up
 
 
-def test_an_expression_is_told_with_the_topics_that_it_stands_for(told: Told) -> None:
+def test_an_expression_has_a_row_with_the_topics_that_it_stands_for(told: Told) -> None:
     last = told.events(told.cast.matching, "regex_resolved")[-1]
 
     assert f"^{told.cast.topic}$" in json.loads(last["details"])["regular_expression"]

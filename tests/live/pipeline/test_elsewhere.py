@@ -32,14 +32,14 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 _INTO = "tables"  # a path that means something to the command alone: a server has another working directory
 _PATIENCE_S = 600
-_DAY_MS = 86_400_000  # what a report tells of if it is not told
+_DAY_MS = 86_400_000  # the default period of a report
 _DERIVED = [table for table in TABLES.values() if table.derived]
 _MADE_BY_A_BUILD = (*(table.name for table in _DERIVED), "partition_state", "group_state", "build.json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """What commands are told of a Spark, and what two of them do there: each in a home of its own."""
+    """Options that name a Spark, and what two commands do there: each in a home of its own."""
 
     flags: list[str]
     home: Path
@@ -115,7 +115,7 @@ def test_a_second_ingest_on_a_server_goes_on_and_a_report_from_it_is_that_of_any
 
 @contextmanager
 def _spark(name: str, home: Path) -> Iterator[list[str]]:
-    """What a command is told of it."""
+    """Yield the options of a command for it."""
     if name == "connect-local":
         yield ["--remote", "local[2]"]
     elif name == "connect-server":

@@ -110,7 +110,7 @@ def test_reading_leaves_no_group_and_no_record(spark: SparkSession, storage: Sto
 
 
 @pytest.mark.usefixtures("topic")
-def test_a_run_that_is_told_to_stop_stops(spark: SparkSession, storage: Storage, broker: str) -> None:
+def test_a_run_that_shall_stop_stops(spark: SparkSession, storage: Storage, broker: str) -> None:
     asked: list[bool] = []
 
     def stop() -> bool:

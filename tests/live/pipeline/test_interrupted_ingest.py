@@ -138,7 +138,7 @@ def ended(request: pytest.FixtureRequest, running: dict[str, Future[Ended]]) -> 
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_it_is_told_once_and_is_the_exit_code(running: dict[str, Future[Ended]], name: str) -> None:
+def test_it_is_reported_once_and_is_the_exit_code(running: dict[str, Future[Ended]], name: str) -> None:
     ended = running[name].result()
     exit_code, told = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 

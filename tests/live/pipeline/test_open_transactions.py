@@ -24,7 +24,7 @@ def _check(bootstrap: str) -> tuple[str, str]:
     return found["status"], found["detail"]
 
 
-def test_an_open_transaction_is_told_and_after_some_minutes_it_is_a_warning(
+def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
     broker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")

@@ -1,4 +1,4 @@
-"""`ingest --continuous` on a broker that freezes, and whose topic is made anew at last. The broker is its own."""
+"""`ingest --continuous` on a broker that freezes, and whose topic is recreated at last. The broker is its own."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
     storage, stderr = open_storage(str(home / "tables"), create=True), home / "stderr"
     topic, groups = (
         make_topic(broker.bootstrap, records=8),
-        (unique_name("before"), unique_name("after"), unique_name("anew")),
+        (unique_name("before"), unique_name("after"), unique_name("later")),
     )
     commit(broker.bootstrap, groups[0], topic, 1, 2, 3)
     with _continuous(broker.bootstrap, storage.into, stderr) as process:
@@ -134,7 +134,7 @@ def test_it_outlives_a_broker_that_is_frozen_for_longer_than_the_timeout(lived: 
     assert set(lived.groups[:2]) <= _committed(lived.storage)
 
 
-def test_it_ends_at_a_topic_that_was_made_anew_and_tells_what_it_wrote(lived: Lived) -> None:
+def test_it_ends_at_a_topic_that_was_recreated_and_reports_what_it_wrote(lived: Lived) -> None:
     assert lived.exit_code == 3
     assert lived.document["status"] == "partial"
     (error,) = lived.document["errors"]

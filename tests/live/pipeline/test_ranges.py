@@ -51,12 +51,12 @@ def test_a_whole_range_has_no_hole(cut: str) -> None:
     assert _read(cut, Range(0, 8, 20)) == (list(range(8, 20)), [])
 
 
-def test_a_partition_that_ends_before_the_range_begins_is_told(cut: str) -> None:
+def test_a_partition_that_ends_before_the_range_begins_is_reported(cut: str) -> None:
     with pytest.raises(SourceError, match="ends at 20, but was read up to offset 30"):
         _read(cut, Range(0, 30, 40))
 
 
-def test_a_partition_that_was_cut_back_below_the_range_is_told_though_it_ends_behind_it(cut: str) -> None:
+def test_a_partition_that_was_truncated_below_the_range_is_reported_though_it_ends_behind_it(cut: str) -> None:
     # Its leaders never had an epoch of that number: the records before offset 12 are not those of the checkpoint.
     with pytest.raises(SourceError, match=r"truncated below offset 12 since it was read.*new directory"):
         _read(cut, Range(0, 12, 20, epoch=5))
@@ -69,6 +69,6 @@ def test_a_range_of_the_leaders_that_the_checkpoint_knows_is_read(cut: str) -> N
     assert _read(cut, Range(0, 2, 10, epoch=0)) == ([8, 9], [Hole(2, 7, 6, "deleted")])
 
 
-def test_a_range_that_never_comes_to_its_end_is_told_in_time(cut: str) -> None:
+def test_a_range_that_never_comes_to_its_end_is_reported_in_time(cut: str) -> None:
     with pytest.raises(SourceError, match=r"from offset 20 to 25: no record within 1 s, the partition ends at 20"):
         _read(cut, Range(0, 15, 25), timeout_s=1)

@@ -50,7 +50,7 @@ def _day_of(day: str) -> int:
     return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
-def test_one_deleted_offset_is_told_as_removed_and_has_no_lag_any_more(told: Told) -> None:
+def test_one_deleted_offset_is_reported_as_removed_and_has_no_lag_any_more(told: Told) -> None:
     group = told.cast.trimmed
 
     assert told.commits(group) == [(0, 1), (1, 2), (1, None)]
@@ -58,7 +58,7 @@ def test_one_deleted_offset_is_told_as_removed_and_has_no_lag_any_more(told: Tol
     assert told.events(group) == []
 
 
-def test_offsets_of_a_deleted_topic_are_told_as_removed(told: Told) -> None:
+def test_offsets_of_a_deleted_topic_are_reported_as_removed(told: Told) -> None:
     group = told.cast.bereft
     rows = told.rows(OFFSET_COMMITS, group=group, origin="topic")
 
@@ -68,7 +68,7 @@ def test_offsets_of_a_deleted_topic_are_told_as_removed(told: Told) -> None:
 
 
 @pytest.mark.parametrize("name", DELETED)
-def test_a_deleted_group_is_told_as_deleted_with_all_its_offsets(told: Told, state_at: StateAt, name: str) -> None:
+def test_a_deleted_group_is_reported_as_deleted_with_all_its_offsets(told: Told, state_at: StateAt, name: str) -> None:
     group = getattr(told.cast, name)
     commits = told.commits(group)
 
@@ -79,7 +79,7 @@ def test_a_deleted_group_is_told_as_deleted_with_all_its_offsets(told: Told, sta
     assert told.rows(LAG_HISTORY, group=group) == told.rows(GROUP_STATUS, group=group) == []
 
 
-def test_no_group_that_is_still_there_is_told_as_deleted(told: Told, state_at: StateAt) -> None:
+def test_no_group_that_is_still_there_is_reported_as_deleted(told: Told, state_at: StateAt) -> None:
     removals = told.rows(GROUP_EVENTS, meaning="group_removed")
     deleted = {row["group"] for row in removals if state_at(row["group"], row["record_time"])[0] == "Dead"}
 
@@ -111,7 +111,7 @@ def test_a_group_that_moves_with_its_members_there_and_back_is_never_told_as_del
     assert None not in {offset for _, offset in told.commits(group)}
 
 
-def test_a_group_that_moves_has_rebalances_of_both_protocols_and_whoever_stays_did_not_join(told: Told) -> None:
+def test_a_group_that_moves_has_rebalances_of_both_protocols_and_members_that_stay_did_not_join(told: Told) -> None:
     rows = by_time(told.rows(REBALANCES, group=told.cast.migrated), "started_at", "generation")
     told_by = {
         protocol: [(row["generation"], row["members_after"]) for row in rows if row["protocol"] == protocol]

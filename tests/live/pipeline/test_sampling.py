@@ -1,4 +1,4 @@
-"""Samples and backfills of real clusters: equal to what librdkafka is told, and exact to the millisecond."""
+"""Samples and backfills of real clusters: equal to what librdkafka receives, and exact to the millisecond."""
 
 from __future__ import annotations
 

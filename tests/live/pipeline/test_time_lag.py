@@ -33,7 +33,7 @@ def _of(rows: list[Row], *qualities: str) -> list[Row]:
     return [row for row in rows if row["time_lag_quality"] in qualities]
 
 
-def test_every_commit_is_told_of_by_both_samples_and_by_the_backfill(told: Told, rows: list[Row]) -> None:
+def test_every_commit_is_a_row_of_both_samples_and_by_the_backfill(told: Told, rows: list[Row]) -> None:
     groups, partitions = len(told.timed.groups), len(told.timed.times_ms)
 
     assert Counter(row["origin"] for row in rows) == {

@@ -1,4 +1,4 @@
-"""What the pipeline's tables tell of the cast, read as any reader of Parquet would."""
+"""The pipeline's tables of the cast, read as any reader of Parquet would."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Told:
 
     @property
     def topic_id(self) -> str:
-        """The id of the cast's topic, as samples were told it."""
+        """The id of the cast's topic, as samples received it."""
         (found,) = {row["topic_id"] for row in self.rows(PARTITION_OFFSETS, topic=self.cast.topic)}
         name: str = found
         return name

@@ -76,7 +76,7 @@ def without_deleted(rows: Sequence[Row], start: int, step: int) -> list[Row]:
 
 
 def denied(_asked: object, answer: Any) -> Any:
-    """What a broker tells of partitions that we may not see."""
+    """Return what a broker responds for partitions that we may not see."""
     told = [
         {**topic, "partitions": [{**row, "error_code": 29} for row in topic["partitions"]]}
         for topic in answer["topics"]

@@ -12,6 +12,6 @@ from tests.pipeline.backfilling.backfills import busy_and_quiet
 
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
-    """One whose partitions are written at different rates, made anew for each test."""
+    """Yield a new cluster for each test, whose partitions are written at different rates."""
     with busy_and_quiet() as found:
         yield found

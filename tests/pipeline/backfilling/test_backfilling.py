@@ -83,7 +83,7 @@ def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: Scr
     assert told(storage, "busy", 0) == by_asking_each(cluster.records["busy", 0], 0, times)
 
 
-def test_named_topics_alone_are_asked_about_and_an_absent_one_is_told(
+def test_only_named_topics_are_requested_and_an_absent_one_is_reported(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     cluster.records["__internal", 0] = [MIDNIGHT_MS - 9] * 3
@@ -96,7 +96,9 @@ def test_named_topics_alone_are_asked_about_and_an_absent_one_is_told(
     assert [(failure.topic, failure.name) for failure in done.failures] == [("absent", "UNKNOWN_TOPIC_OR_PARTITION")]
 
 
-def test_a_partition_that_fails_is_told_once_and_the_others_go_on(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_partition_that_fails_is_reported_once_and_the_others_go_on(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
     cluster.script("ListOffsets", plain, *[denied] * 9, brokers=[2])
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS)
 
@@ -119,7 +121,7 @@ def test_memory_is_bounded_by_taking_some_partitions_after_others(
     assert rows_of(other) == before
 
 
-def test_of_an_empty_log_that_had_records_nothing_is_told(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_nothing_is_known_of_an_empty_log_that_had_records(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.topics = {"emptied": {0: 1}, "new": {0: 1}}
     cluster.ends = {("emptied", 0): 500, ("new", 0): 0}
     cluster.starts = {("emptied", 0): 500}
@@ -129,10 +131,10 @@ def test_of_an_empty_log_that_had_records_nothing_is_told(cluster: ScriptedClust
     assert [row[1:] for row in told(storage, "new", 0)] == [(0, None, None)] * 2
 
 
-def test_what_only_records_of_the_future_could_tell_is_not_told_and_not_asked_for_again(
+def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_requested_again(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
-    """The third record has a timestamp of an hour ahead: it answers all times from the second one's on."""
+    """The third record has a timestamp of an hour ahead: it is the response for all times from the second one's on."""
     cluster.topics = {"odd": {0: 1}}
     ahead_ms = MIDNIGHT_MS + 60 * MINUTE_MS
     cluster.records["odd", 0] = [
@@ -168,7 +170,7 @@ def test_a_record_that_comes_while_it_asks_takes_no_log_end_away(cluster: Script
     assert (done.ahead, len(records)) == (0, 9)
 
 
-def test_what_compaction_took_from_the_beginning_is_not_told_either(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: ScriptedCluster, storage: Storage) -> None:
     """A compacted log starts at 0 whatever its first record is; only a look-up finds that."""
     cluster.topics = {"compacted": {0: 1}}
     cluster.records["compacted", 0] = [-1] * 57 + [MIDNIGHT_MS + 90_000] * 3

@@ -26,7 +26,7 @@ CLIENT = {"bootstrap.servers": "127.0.0.1:1", "sasl.password": "s3cret-word"}
 
 
 class Configs:
-    """Brokers that tell these policies; what is an error is told as one, and what they do not know is not answered."""
+    """Brokers with these policies; an error is the response for its topic, and topics they do not know have none."""
 
     def __init__(self, mocker: MockerFixture, policies: dict[str, str | KafkaError | None]) -> None:
         self.requests: list[list[str]] = []
@@ -99,7 +99,7 @@ def test_a_policy_that_contains_compact_is_one_of_a_compacted_topic(mocker: Mock
     assert find_compacted(CLIENT, 5, [*policies]) == Policies(["a", "c", "d"], [])
 
 
-def test_a_topic_whose_settings_may_not_be_read_is_unknown_and_the_others_are_told(mocker: MockerFixture) -> None:
+def test_a_topic_whose_settings_may_not_be_read_is_unknown_and_the_others_are_reported(mocker: MockerFixture) -> None:
     refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed for s3cret-word")
     Configs(mocker, {"a": "compact", "b": refused, "c": None})
     found = find_compacted(CLIENT, 5, ["a", "b", "c", "d"])

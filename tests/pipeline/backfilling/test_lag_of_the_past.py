@@ -1,4 +1,4 @@
-"""From a backfill to lag: what is told of times whose records are deleted."""
+"""From a backfill to lag: what is known of times whose records are deleted."""
 
 from __future__ import annotations
 

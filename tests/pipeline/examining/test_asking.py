@@ -47,7 +47,7 @@ def tell_features(cluster: ScriptedCluster, broker: int, level: int, **finalized
     cluster.script("ApiVersions", *[tell] * TWICE, brokers=[broker])
 
 
-def test_what_a_sample_needs_is_told_one_by_one(cluster: ScriptedCluster) -> None:
+def test_what_a_sample_needs_is_checked_one_by_one(cluster: ScriptedCluster) -> None:
     found = checks_of(cluster)
 
     assert {name: check.status for name, check in found.items()} == {
@@ -64,7 +64,7 @@ def test_what_a_sample_needs_is_told_one_by_one(cluster: ScriptedCluster) -> Non
     )
 
 
-def test_the_release_of_the_brokers_is_told_by_their_metadata_version(cluster: ScriptedCluster) -> None:
+def test_the_release_of_the_brokers_follows_from_their_metadata_version(cluster: ScriptedCluster) -> None:
     for broker in (1, 2, 3):
         tell_features(cluster, broker, 30, metadata_version=27, group_version=1)
 
@@ -73,7 +73,7 @@ def test_the_release_of_the_brokers_is_told_by_their_metadata_version(cluster: S
     )
 
 
-def test_brokers_of_several_releases_are_told(cluster: ScriptedCluster) -> None:
+def test_brokers_of_several_releases_are_reported(cluster: ScriptedCluster) -> None:
     for broker, level in ((1, 21), (2, 99), (3, 22)):
         tell_features(cluster, broker, level)
 
@@ -88,7 +88,7 @@ def test_brokers_that_tell_no_metadata_version_are_old(cluster: ScriptedCluster)
     assert checks_of(cluster)[VERSIONS].detail == f"some brokers have no {older}"
 
 
-def test_a_user_who_is_told_of_nothing_is_warned(cluster: ScriptedCluster) -> None:
+def test_a_user_who_sees_nothing_is_warned(cluster: ScriptedCluster) -> None:
     cluster.groups.clear()
     cluster.topics.clear()
 

@@ -86,7 +86,7 @@ def test_properties_that_librdkafka_does_not_take_are_a_setting_that_cannot_be_u
         check_client({"bootstrap.servers": "127.0.0.1:1", "no.such": "1"})
 
 
-def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage) -> None:
+def test_fresh_tables_are_well_except_for_an_ingest_that_never_ran(storage: Storage) -> None:
     found = checks_of(storage)
     assert {name: check.status for name, check in found.items()} == {
         "tables": "ok",
@@ -97,14 +97,14 @@ def test_fresh_tables_are_well_but_for_an_ingest_that_never_ran(storage: Storage
     assert found["tables"].detail == "schema version 2; no rows yet"
 
 
-def test_unknown_records_are_told_by_type(storage: Storage) -> None:
+def test_unknown_records_are_reported_by_type(storage: Storage) -> None:
     kinds = [(24, 0), (24, 0), (1, 9)]
     found = [
         {"cluster_id": "c", "source_partition": 0, "source_offset": at, "record_type": kind, "value_version": version}
         for at, (kind, version) in enumerate(kinds)
     ]
     append(storage, "x", rows(UNKNOWN_RECORDS, *found), table=UNKNOWN_RECORDS)
-    # What was read anew does not count twice.
+    # What was read again does not count twice.
     append(storage, "y", rows(UNKNOWN_RECORDS, *found[:2]), table=UNKNOWN_RECORDS)
     check = checks_of(storage)["unknown records"]
     assert check.status == "warning"
@@ -129,8 +129,10 @@ def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_n
         ([(100, 149, 50)], "150"),
     ],
 )
-def test_a_range_that_is_told_again_counts_once(storage: Storage, again: list[tuple[int, int, int]], told: str) -> None:
-    """A topic that is read anew is cut into other pieces."""
+def test_a_range_that_is_reported_again_counts_once(
+    storage: Storage, again: list[tuple[int, int, int]], told: str
+) -> None:
+    """A topic that is read again is cut into other pieces."""
     append(storage, "x", rows(INGEST_GAPS, gap(0, 99, 100, "deleted")), table=INGEST_GAPS)
     append(storage, "y", rows(INGEST_GAPS, *(gap(*each, "deleted") for each in again)), table=INGEST_GAPS)
     append(storage, "z", rows(INGEST_GAPS, gap(0, 9, 10, "deleted") | {"source_partition": 1}), table=INGEST_GAPS)
@@ -157,7 +159,7 @@ def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> No
     assert "__consumer_offsets was read, and does not exist any more" in gone.detail
 
 
-def test_ends_that_are_not_told_are_no_sign_that_all_was_read(storage: Storage) -> None:
+def test_ends_that_are_not_known_are_no_sign_that_all_was_read(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10})
     found = checks_of(storage, Cluster("mine", None))["ingest"]
     assert (found.status, "its backlog is unknown" in found.detail) == ("warning", True)

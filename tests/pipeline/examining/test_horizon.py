@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from kafka_groups.pipeline.examining.cluster import _told_of
+from kafka_groups.pipeline.examining.cluster import _status_and_detail
 from kafka_groups.pipeline.examining.horizon import Tail, find_tails
 
 
@@ -86,7 +86,7 @@ def test_a_log_without_holes_has_all_from_its_start() -> None:
 
 
 @pytest.mark.parametrize("clean", [1_000, 40_000, 99_500])
-def test_what_compaction_has_left_is_told_from_what_it_has_not_seen(clean: int) -> None:
+def test_what_compaction_has_left_is_distinguished_from_what_it_has_not_seen(clean: int) -> None:
     """Of the clean part every 900th record is left; in the other one each third offset is a transaction's mark."""
     dense = [offset for offset in range(clean, 100_000) if offset % 3]
     logs = Logs({0: [*range(0, clean, 900), *dense]})
@@ -128,7 +128,7 @@ def test_a_partition_that_does_not_answer_takes_nothing_from_the_others() -> Non
     assert logs.seconds < 5
 
 
-def test_when_the_time_is_over_what_is_known_is_told() -> None:
+def test_when_the_time_is_over_what_is_known_is_returned() -> None:
     logs = Logs({0: [*range(0, 8_000, 500), *range(8_000, 16_000)]})
     logs.seconds_a_look = 1.0
     # Four looks from the end, a sixteenth each, and all of them dense.
@@ -167,5 +167,5 @@ def test_what_brokers_refuse_is_raised() -> None:
 def test_the_partition_that_begins_last_says_since_when_all_is_there(
     found: dict[int, Tail], status: str, told: str
 ) -> None:
-    said = _told_of(found, 2)
+    said = _status_and_detail(found, 2)
     assert (said[0], said[1].startswith(told)) == (status, True)

@@ -117,7 +117,7 @@ def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
         ingestion.run(mocker.Mock())
 
 
-def test_a_partition_that_brokers_did_not_tell_of_at_first_begins_where_it_was(
+def test_a_partition_that_brokers_did_not_return_at_first_begins_where_it_was(
     ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
 ) -> None:
     commit(ingestion, Log(None, {}), Log("id", {0: 3, 1: 4}))

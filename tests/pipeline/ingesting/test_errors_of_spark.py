@@ -22,7 +22,7 @@ def test_our_errors_keep_their_class_and_their_sentence() -> None:
         assert str(error) == "the disk is full"
 
 
-def test_other_errors_are_told_by_their_last_line() -> None:
+def test_other_errors_are_reported_by_their_last_line() -> None:
     error = error_in(_TRACE.format(last="ZeroDivisionError: division by zero"))
 
     assert type(error) is PipelineError
@@ -34,7 +34,7 @@ def test_what_has_no_python_error_is_its_first_line() -> None:
     assert "gave no reason" in str(error_in(" "))
 
 
-def test_a_disk_that_is_full_where_spark_writes_is_told_like_one_where_we_do() -> None:
+def test_a_disk_that_is_full_where_spark_writes_is_reported_like_one_where_we_do() -> None:
     error = error_in(
         "An error occurred while calling o9.start.\n: java.io.IOException: No space left on device\n\tat java"
     )

@@ -27,7 +27,7 @@ def event_of(name: str, value: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("assignors", ["01", "02" + "046f776e" + "00000001" + "00" + "0001" + "04010203" + "00"])
-def test_a_member_is_told_whatever_assignors_it_brings(assignors: str) -> None:
+def test_a_member_is_decoded_whatever_assignors_it_brings(assignors: str) -> None:
     event = event_of("ConsumerGroupMemberMetadata", _MEMBER + assignors + "00")
     assert (event["meaning"], event["topics"], event["client_id"]) == ("member_metadata", ["orders"], "c")
     names = [assignor["name"] for assignor in json.loads(event["details"])["assignors"]]
@@ -52,11 +52,11 @@ def test_the_state_of_a_member_follows_from_what_is_pending(
     assert [number for part in event["pending_revocation"] for number in part["partitions"]] == given_up
 
 
-def test_a_target_assignment_is_told_without_its_metadata() -> None:
+def test_a_target_assignment_is_decoded_without_its_metadata() -> None:
     event = event_of("ConsumerGroupTargetAssignmentMember", "00" + _HELD + "0000" + "01" + "00")
     assert [part["partitions"] for part in event["assignment"]] == [[0, 3]]
 
 
-def test_topics_that_were_told_with_an_epoch_are_told() -> None:
+def test_topics_that_were_written_with_an_epoch_are_decoded() -> None:
     event = event_of("ConsumerGroupPartitionMetadata", "00000007" + "02" + _ID + "076f7264657273" + "00000002010000")
     assert event["topics"] == ["orders"]

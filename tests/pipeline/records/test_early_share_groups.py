@@ -26,7 +26,7 @@ def without_ids(topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in topic.items() if name != "topic_id"} for topic in topics]
 
 
-def test_the_epoch_of_a_share_group_is_told_without_a_hash() -> None:
+def test_the_epoch_of_a_share_group_is_decoded_without_a_hash() -> None:
     event = event_of("ShareGroupMetadata", "0000000700")
     assert (event["epoch"], json.loads(event["details"])) == (7, {"epoch": 7})
 
@@ -51,7 +51,7 @@ def test_the_topics_of_a_share_group_are_those_that_are_initialised(
     assert "initializing_topics" not in details
 
 
-def test_what_is_of_neither_layout_is_told_by_that_of_today() -> None:
+def test_what_is_of_neither_layout_is_reported_by_that_of_today() -> None:
     key = BY_NAME["ShareGroupMetadata-vNone-tombstone"].key_bytes
     row = row_of(key, bytes.fromhex("0000" + "000007"))
     assert row["kind"] == "unknown"

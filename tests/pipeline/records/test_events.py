@@ -91,7 +91,7 @@ def test_a_group_without_members_is_empty() -> None:
     assert (event["meaning"], event["epoch"], event["members"], event["leader"]) == ("group_emptied", 8, [], None)
 
 
-def test_a_kip_848_member_tells_who_and_where_it_is_and_what_it_wants() -> None:
+def test_a_kip_848_member_has_its_name_its_host_and_what_it_wants() -> None:
     assert _filled(_event("ConsumerGroupMemberMetadata-v0-full")) == {
         "type": "ConsumerGroupMemberMetadata",
         "meaning": "member_metadata",

@@ -1,4 +1,4 @@
-"""A finding of every kind: when it is told, when not, and in which words."""
+"""A finding of every kind: when it is reported, when not, and in which words."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def test_an_ordinary_day_has_no_finding() -> None:
         ),
     ],
 )
-def test_a_day_that_deserves_a_look_is_told(day: dict[str, Any], kind: str, message: str) -> None:
+def test_a_day_that_deserves_a_look_is_reported(day: dict[str, Any], kind: str, message: str) -> None:
     assert told(**day) == [(kind, message)]
 
 
 @pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 2.9}])
-def test_what_is_far_off_or_too_little_is_not_told(day: dict[str, Any]) -> None:
+def test_what_is_far_off_or_too_little_is_not_reported(day: dict[str, Any]) -> None:
     assert told(**day) == []
 
 
@@ -106,13 +106,13 @@ YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
 
 
 def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
-    """What is told of a day after others, of which so many minutes are known."""
+    """Return what is reported of a day after others, of which so many minutes are known."""
     found = group_findings(QUIET | today, [YESTERDAY | row for row in before], passed_ms=minutes * 60_000)
     assert {finding.kind for finding in found} <= {"retention_risk"}
     return [finding.message for finding in found]
 
 
-def test_what_was_lost_on_any_day_is_told_once() -> None:
+def test_what_was_lost_on_any_day_is_reported_once() -> None:
     lost, more = {"retention_margin": -10}, {"date": date(2026, 11, 18), "retention_margin": -30}
 
     assert retention_told(lost, more) == [
@@ -125,7 +125,7 @@ def test_what_was_lost_on_any_day_is_told_once() -> None:
     assert len(retention_told(more, retention_margin=-10, last_retention_margin=-10)) == 2
 
 
-def test_a_loss_is_told_of_a_group_that_has_no_row_on_the_newest_day() -> None:
+def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
     (found,) = group_findings(None, [YESTERDAY | {"retention_margin": -1}])
 
     assert (found.group, found.message) == (
@@ -159,7 +159,7 @@ UNREAD = {
 }
 
 
-def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> None:
+def test_a_topic_without_readers_is_reported_unless_it_is_one_of_kafkas_own() -> None:
     (found,) = topic_findings(UNREAD)
 
     assert (found.kind, found.topic) == ("unread_topic", "t")
@@ -191,5 +191,5 @@ def test_a_topic_without_readers_is_told_unless_it_is_one_of_kafkas_own() -> Non
         ),
     ],
 )
-def test_an_unread_topic_is_told_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
+def test_an_unread_topic_is_reported_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
     assert [finding.message for finding in topic_findings(UNREAD | row)] == [f"Topic t: {message}"]

@@ -58,7 +58,7 @@ def commits() -> list[Row]:
         *of("behind", [commit(0, 10, source=1), commit(250, 10)]),
         *other_group("behind"),
         *of("read", [commit(0, 10, source=1)]),
-        # Sampled on and on, with nothing to tell of.
+        # Sampled on and on, with nothing to report.
         *of("alone", [commit(0, 10, source=1), commit(300, None, source=2)]),
         *other_group("read", source=100),
         *of("clocks", [commit(0, 10, source=1), commit(60, None, source=2), commit(80, 10)]),
@@ -196,7 +196,7 @@ def test_rounds_that_were_not_whole_do_not_make_ten_minutes_of_two_that_were(tol
     assert named(told, "short").removed_ms is None
 
 
-def test_where_samples_go_on_and_no_group_commits_that_is_what_is_told(told: History) -> None:
+def test_where_samples_go_on_and_no_group_commits_that_is_what_is_reported(told: History) -> None:
     assert (
         "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or build has not run since: "
         "lag and verdicts are as of then."
@@ -204,7 +204,7 @@ def test_where_samples_go_on_and_no_group_commits_that_is_what_is_told(told: His
     assert [sentence for sentence in told.missing if "nothing was sampled" in sentence] == []
 
 
-def test_where_records_are_read_they_tell_what_was_removed(told: History) -> None:
+def test_where_records_are_read_they_show_what_was_removed(told: History) -> None:
     behind, read = named(told, "behind"), named(told, "read")
     assert (behind.removed_ms, behind.removed_is_bound) == (START + 360_000, True)
     assert read.removed_ms is None

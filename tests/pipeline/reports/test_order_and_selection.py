@@ -1,4 +1,4 @@
-"""In which order things are told, what a sum of partitions may promise, and whom a selection leaves out."""
+"""The order of a report, what a sum of partitions may promise, and which groups a selection excludes."""
 
 from __future__ import annotations
 
@@ -114,5 +114,5 @@ def test_there_are_findings_of_the_selected_groups_alone(told: History) -> None:
     assert [(finding.kind, finding.group) for finding in told.findings] == [("idle_group", "idle")]
 
 
-def test_the_largest_gap_is_told_first(told: History) -> None:
+def test_the_largest_gap_is_reported_first(told: History) -> None:
     assert [sentence.partition(" of ")[0] for sentence in told.gaps] == ["Partition 2", "Partition 3", "Partition 1"]

@@ -78,7 +78,7 @@ def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: Hist
     assert abs((slow.time_lag_ms or 0) - 120_000) <= 1_000
 
 
-def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
+def test_findings_and_data_gaps_are_reported_in_sentences(told: History) -> None:
     assert [(finding.kind, finding.topic) for finding in told.findings] == [("unread_topic", "unread")]
     assert told.gaps == (
         "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
@@ -96,14 +96,14 @@ def test_findings_and_holes_are_told_in_sentences(told: History) -> None:
     )
 
 
-def test_only_the_groups_asked_for_are_told(storage: Storage) -> None:
+def test_only_the_selected_groups_are_reported(storage: Storage) -> None:
     chosen = report(storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
 
     assert [group.group for group in chosen.groups] == ["slow"]
     assert chosen.groups_in_all == 3
 
 
-def test_groups_that_nobody_draws_are_told_without_points(storage: Storage) -> None:
+def test_groups_that_nobody_draws_are_reported_without_points(storage: Storage) -> None:
     told = report(storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
 
     assert [bool(group.points) for group in told.groups] == [True, *[False] * (len(told.groups) - 1)]

@@ -46,7 +46,7 @@ def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
     assert [name for name in (*has, *lacks) if asked.has(name)] == has
 
 
-def test_whoever_leaves_some_out_does_not_ask_for_all() -> None:
+def test_a_selection_that_excludes_some_is_not_all() -> None:
     assert [wanted().is_all(), wanted(exclude="x").is_all(), wanted("a").is_all(), wanted(match=".*").is_all()] == [
         True,
         False,

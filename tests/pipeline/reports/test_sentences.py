@@ -56,7 +56,7 @@ def test_dates_are_utc_whatever_the_readers_zone_is(tmp_path: Path) -> None:
     ]
 
 
-def test_all_findings_and_all_gaps_are_told(tmp_path: Path) -> None:
+def test_all_findings_and_all_gaps_are_reported(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     idle = [commit(-3 * DAY, 1, source=at, group=f"g{at:03}") for at in range(120)]
     gaps = [
@@ -125,11 +125,11 @@ def test_nothing_is_found_of_a_group_that_was_removed_before_the_period(night: S
     assert "gone" not in {group.group for group in told.groups}
 
 
-def test_what_one_of_several_clusters_lacks_is_told_of_that_one(tmp_path: Path) -> None:
+def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     rounds = range(0, 20 * MINUTE, MINUTE)
     commits = [*of("a", [commit(at, at, source=1 + at) for at in rounds]), *of("b", [commit(at, 1) for at in rounds])]
-    # The newest dates do not tell of all that was read. Of `c` no group has had a rebalance, and that is known.
+    # The newest dates do not show all that was read. Of `c` no group has had a rebalance, and that is known.
     commits += of("c", [commit(-4 * DAY, 1, source=1), commit(0, 1)])
     logs = [row for cluster in "ab" for row in of(cluster, [ends(at, 5) for at in rounds])]
     member = event(0, "generation", "GroupMetadata", source=9_000, epoch=1, members=[{"member_id": "m"}])

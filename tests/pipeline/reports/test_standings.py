@@ -78,7 +78,7 @@ def named(history: History, name: str) -> GroupHistory:
     return next(group for group in history.groups if group.group == name)
 
 
-def test_a_group_is_shown_whatever_tells_of_it(told: History) -> None:
+def test_a_group_is_shown_whatever_is_known_of_it(told: History) -> None:
     turning, sharing, unsampled = (named(told, name) for name in ("turning", "sharing", "unsampled"))
     assert (turning.lag, turning.verdict, turning.evaluated_ms, len(turning.rebalances or ())) == (None, None, None, 1)
     assert (sharing.lag, sharing.state, sharing.time_lag_quality) == (None, "Stable", "unknown")
@@ -95,7 +95,7 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(told: Hist
     assert [finding for finding in told.findings if finding.group == "deleted"] == []
 
 
-def test_however_few_are_asked_for_those_that_were_removed_are_told(storage: Storage) -> None:
+def test_however_few_are_requested_those_that_were_removed_are_reported(storage: Storage) -> None:
     few = report(storage, since_ms=START, until_ms=END, shown=Cut(1))
     assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
 
@@ -112,11 +112,11 @@ def test_a_removal_before_the_period_is_no_part_of_it(told: History, storage: St
     assert ([group.group for group in later.groups], later.unknown) == (["late"], ("deleted",))
 
 
-def test_what_was_found_on_an_older_day_is_not_told_as_if_it_still_were(told: History) -> None:
+def test_what_was_found_on_an_older_day_is_not_reported_as_if_it_still_were(told: History) -> None:
     assert [finding for finding in told.findings if finding.topic == "dropped"] == []
 
 
-def test_every_group_says_as_of_when_it_is_told(told: History) -> None:
+def test_every_group_says_as_of_when_it_is_reported(told: History) -> None:
     assert told.evaluated_ms == END
     assert named(told, "late").evaluated_ms == END
     assert named(told, "away").evaluated_ms == START - 20 * MINUTE * 1_000
@@ -166,7 +166,7 @@ def test_a_partition_below_zero_does_not_hide_that_another_is_behind(told: Histo
     assert stalled == ["mixed"]
 
 
-def test_names_that_no_table_tells_of_are_told_apart(storage: Storage) -> None:
+def test_names_that_are_in_no_table_are_reported_apart(storage: Storage) -> None:
     done: list[tuple[str, int, int]] = []
     asked = report(
         storage, since_ms=START, until_ms=END, groups=["nosuch", "late"], progress=lambda *at: done.append(at)

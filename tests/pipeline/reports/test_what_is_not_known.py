@@ -113,7 +113,7 @@ def test_a_rate_that_is_not_known_of_a_partition_is_not_known_of_its_group(told:
     assert group.produce_rate == pytest.approx(20)
 
 
-def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun(
+def test_a_rebalance_that_ended_in_the_period_is_reported_whenever_it_may_have_begun(
     storage: Storage, told: History
 ) -> None:
     assert [turn.generation for turn in group_of(told, "static").rebalances or ()] == [1, 2, 3]
@@ -123,7 +123,7 @@ def test_a_rebalance_that_ended_in_the_period_is_told_whenever_it_may_have_begun
     assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
 
 
-def test_partitions_that_count_nowhere_are_told(told: History) -> None:
+def test_partitions_that_count_nowhere_are_reported(told: History) -> None:
     """Besides, the group committed on a topic of which nothing was ever seen."""
     group = group_of(told, "silent")
     assert (group.lag, group.lag_quality, group.verdict) == (0, "lower_bound", "OK")
@@ -145,7 +145,7 @@ def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(storage: S
     assert [sentence for sentence in told.missing if "do not include" in sentence] == []
 
 
-def test_groups_whose_coordinator_is_away_are_told_where_only_samples_tell(told: History) -> None:
+def test_groups_whose_coordinator_is_away_are_reported_where_only_samples_exist(told: History) -> None:
     """Their commits seem to stand still while logs go on."""
     (unheard,) = (group for group in told.groups if (group.cluster_id, group.group) == ("away", "unheard"))
     assert ((unheard.lag or 0) > 0, unheard.lag_quality) == (True, "outdated")

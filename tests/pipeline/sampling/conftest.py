@@ -12,6 +12,6 @@ from tests.pipeline.sampling.samples import with_groups
 
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
-    """One with a group of every kind, made anew for each test."""
+    """Yield a new cluster for each test, with a group of every kind."""
     with with_groups() as found:
         yield found

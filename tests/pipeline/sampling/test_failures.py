@@ -18,7 +18,7 @@ from tests.pipeline.sampling.samples import clock, rows_of, take
 from tests.pipeline.storage.commits import delta_rows
 
 
-def test_what_fails_is_told_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_what_fails_is_reported_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.groups["billing"].error = 30
     cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
 
@@ -46,7 +46,7 @@ def test_a_partition_that_does_not_tell_its_end_is_known_to_be_there(
     assert "gone" not in {topic for topic, _ in rows}
 
 
-def test_partitions_with_commits_are_there_while_brokers_cannot_tell_of_their_topic(
+def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_topic(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     def forget(_asked: object, answer: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
     assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
 
 
-def test_a_described_group_is_told_with_its_epoch_and_members(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: ScriptedCluster, storage: Storage) -> None:
     take(cluster, storage)
 
     orders = next(row for row in rows_of(storage, GROUP_EVENTS) if row["group"] == "orders")
@@ -80,7 +80,7 @@ def test_groups_that_the_listing_tells_all_of_are_not_described(cluster: Scripte
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
-def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_tell_of_coordinators(
+def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_show_coordinators(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     take(cluster, storage)

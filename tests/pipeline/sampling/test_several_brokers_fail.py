@@ -1,4 +1,4 @@
-"""Failures of brokers, which are of no group and no partition, are told broker by broker; such a round is not whole."""
+"""Failures of brokers, of no group or partition, are reported broker by broker; such a sample is incomplete."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_broker_that_does_not_list_its_groups_leaves_no_coordinator_told(
     assert ends_of_coordinators(storage) == {0: None, 1: None}
 
 
-def test_where_the_topic_is_not_told_of_one_row_says_that_groups_may_be_missing(
+def test_where_the_topic_is_not_returned_one_row_says_that_groups_may_be_missing(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     """Without the right to describe it, brokers leave it out."""

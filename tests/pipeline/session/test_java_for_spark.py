@@ -73,7 +73,7 @@ def test_without_any_java_one_line_says_where_it_was_looked_for_and_how_to_get_o
     assert "\n" not in told
 
 
-def test_a_java_home_without_a_java_is_told_so(tmp_path: Path) -> None:
+def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert f"JAVA_HOME ({tmp_path}) does not start" in refusal({"JAVA_HOME": str(tmp_path), "PATH": ""})
 
 

@@ -1,4 +1,4 @@
-"""A session says nothing on our streams, runs workers on this Python, and ends when it is told to."""
+"""A session says nothing on our streams, runs workers on this Python, and ends on request."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_failure_of_sparks_is_one_line_that_names_its_log(ran: Callable[[str, 
     assert "\n" not in done.error
 
 
-def test_a_scratch_disk_that_is_full_is_told_as_what_it_is(tmp_path: Path) -> None:
+def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
     thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
@@ -126,7 +126,7 @@ def test_a_scratch_disk_that_is_full_is_told_as_what_it_is(tmp_path: Path) -> No
 
 
 @pytest.mark.spark
-def test_what_java_throws_is_told_and_not_which_call_it_was(ran: Callable[[str, str], Ran]) -> None:
+def test_what_java_throws_is_reported_and_not_which_call_it_was(ran: Callable[[str, str], Ran]) -> None:
     done = ran("master", "throw")
     assert done.said == ("", "", 0)
     assert done.error.startswith("Spark failed: java.lang.ClassNotFoundException: no.such.Class")
@@ -141,7 +141,7 @@ def test_what_java_throws_is_told_and_not_which_call_it_was(ran: Callable[[str, 
         ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
 )
-def test_why_a_jvm_ended_at_its_start_is_told(tmp_path: Path, master: str, memory: str, told: str) -> None:
+def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, told: str) -> None:
     log = tmp_path / "log"
     log.write_text('Exception in thread "main" of a run before\n')
     program = """
@@ -195,7 +195,7 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
     assert capfd.readouterr() == ("three", "")
 
 
-def test_a_log_that_cannot_be_written_is_told_with_its_option(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path) -> None:
     quiet = noise_goes_to(tmp_path / "mistyped" / "log")
     with (
         pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),

@@ -52,14 +52,14 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture)
     assert str(caught.value) == told
 
 
-def test_a_server_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
     with pytest.raises(PipelineError, match=f"cannot connect to the Spark Connect server 127.0.0.1:{port}"), session:
         pytest.fail("there is no server")
 
 
-def test_a_master_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_master_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
     ports = free_ports(2)
     master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
     session = start_session(master=master, log=tmp_path / "log")
@@ -97,12 +97,12 @@ def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, sai
 
 
 @pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
-def test_what_is_no_connect_url_is_told_with_one_that_would_do(url: str) -> None:
+def test_what_is_no_connect_url_is_reported_with_one_that_would_do(url: str) -> None:
     with pytest.raises(PipelineError, match="is not a Spark Connect URL; write for example sc://host:15002"):
         check_answers(url, {})
 
 
-def test_a_token_is_not_told_back() -> None:
+def test_a_token_is_not_printed() -> None:
     with pytest.raises(PipelineError) as caught:
         check_answers("sc://h:port/;token=hunter2", {})
     assert "hunter2" not in str(caught.value)

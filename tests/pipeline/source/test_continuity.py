@@ -1,4 +1,4 @@
-"""A topic that is not the one that was read before is told, and nothing is passed over in silence."""
+"""A topic that is not the one that was read before is reported, and nothing is passed over in silence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ = position_of("mine", {0: 10, 7: 103}, Log("old", {0: 10, 7: 103}))
 
 
 def _look(*logs: Log) -> Log:
-    """What is told in the end, if the topic looks like these, one after the other."""
+    """Return the log in the end, if the topic looks like these, one after the other."""
     following: Iterator[Log] = iter(logs[1:])
     return sound_log(READ, lambda: next(following), first=logs[0], patience_s=5 if len(logs) > 1 else 0)
 
@@ -26,7 +26,7 @@ def test_a_log_that_has_all_that_was_read_is_sound() -> None:
     assert lost(READ, log.ends) is None
 
 
-def test_a_topic_that_was_made_anew_is_told_whatever_it_holds_by_now() -> None:
+def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> None:
     with pytest.raises(
         SourceError, match=r"recreated .*was old, and is new.*directory \(--data-dir\) or a new checkpoint"
     ):
@@ -39,13 +39,13 @@ def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
     assert sound_log(position_of("mine", {0: 10}), lambda: log, first=log, patience_s=0) is log
 
 
-def test_a_partition_that_ends_before_what_was_read_is_told_with_what_to_delete() -> None:
+def test_a_partition_that_ends_before_what_was_read_is_reported_with_what_to_delete() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Log("old", {0: 10, 7: 80}))
     assert "use a new directory (--data-dir) or a new checkpoint" in str(lost(READ, {0: 10, 7: 102}))
 
 
-def test_a_topic_that_is_gone_is_told() -> None:
+def test_a_topic_that_was_deleted_is_reported() -> None:
     with pytest.raises(SourceError, match=r"partition 0 .* does not exist, but was read up to offset 10"):
         _look(Log(None, {}))
 

@@ -1,4 +1,4 @@
-"""What a reader may be told."""
+"""The options of a reader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_size_of_batches_may_be_left_to_the_source() -> None:
     assert (options.records_per_batch, options.batches_are_automatic) == (None, True)
 
 
-def test_properties_of_librdkafka_pass_but_for_those_that_are_settled() -> None:
+def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
     options = read_options(
         AT | {"kafka.ssl.ca.location": "/ca", "kafka.group.id": "mine", "kafka.isolation.level": "x"}
     )
@@ -78,7 +78,7 @@ def test_no_secret_stays_in_a_sentence() -> None:
     assert said == "bad key (hidden) at here:9"
 
 
-def test_properties_that_librdkafka_does_not_take_are_told_without_their_values() -> None:
+def test_properties_that_librdkafka_does_not_take_are_reported_without_their_values() -> None:
     with pytest.raises(SourceError, match="librdkafka refuses these properties") as caught:
         Brokers({"bootstrap.servers": "127.0.0.1:1", "ssl.endpoint.identification.algorithm": "hunter2"}, 1)
 
@@ -96,14 +96,14 @@ def test_what_brokers_refuse_is_not_tried_again() -> None:
     assert type(source_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), {})) is SourceError
 
 
-def test_brokers_that_are_not_there_are_told_in_time() -> None:
+def test_brokers_that_are_not_there_are_reported_in_time() -> None:
     begun = time.monotonic()
     with pytest.raises(UnreachableError, match=r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"):
         Brokers({"bootstrap.servers": "127.0.0.1:1"}, 30).cluster_id()
     assert time.monotonic() - begun < 5
 
 
-def test_names_that_do_not_exist_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_do_not_exist_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A resolver of this machine may take longer to say so than anybody waits for it."""
 
     def unknown(*_: object, **__: object) -> NoReturn:
@@ -120,7 +120,7 @@ def test_one_address_where_somebody_listens_is_enough() -> None:
         assert why_unreachable(f"127.0.0.1:1,PLAINTEXT://127.0.0.1:{port}", 5) is None
 
 
-def test_what_cannot_be_told_soon_is_left_to_librdkafka() -> None:
+def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
     assert why_unreachable("", 5) is None
     assert why_unreachable("not:an:address", 5) is None
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as clients:

@@ -133,7 +133,7 @@ def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None
         started({0: 11}, {0: 1}, {0: 10})
 
 
-def test_a_partition_that_is_not_there_is_told() -> None:
+def test_a_partition_that_is_not_there_is_reported() -> None:
     with pytest.raises(SourceError, match="has no partition 9; it has 1"):
         chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
 

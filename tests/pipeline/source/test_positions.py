@@ -38,7 +38,7 @@ def position_of(storage: Storage, topic_id: str | None = "id", partitions: Seque
 
 
 def all_but(table: str, offsets: dict[int, int]) -> dict[str, dict[int, int]]:
-    """Return the tables that are ahead of one, all at the same offsets; a gap may be told twice."""
+    """Return the tables that are ahead of one, all at the same offsets; a gap may be written twice."""
     return {each: offsets for each in TABLES if each not in (table, "ingest_gaps")}
 
 

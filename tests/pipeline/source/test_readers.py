@@ -1,4 +1,4 @@
-"""What each of Spark's two readers takes, and what an address that is not found is told as."""
+"""What each of Spark's two readers takes, and the error for an address that is not found."""
 
 from __future__ import annotations
 

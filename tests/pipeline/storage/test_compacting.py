@@ -148,7 +148,7 @@ def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyP
     assert seen(filled) == Counter(range(110))
 
 
-def test_a_broken_file_is_told_and_left(filled: Storage) -> None:
+def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
     (file,) = Path(filled.into, "offset_commits/date=2026-11-01").glob("w-00000003.*")
     file.write_bytes(b"not Parquet at all")
     with pytest.raises(StorageError, match=r"cannot read the tables in .*w-00000003"):

@@ -205,14 +205,14 @@ def test_columns_that_an_older_version_did_not_have_are_added(
 table_arrow = Table.arrow
 
 
-def test_features_that_need_another_reader_are_told(storage: Storage) -> None:
+def test_features_that_need_another_reader_are_reported(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     table_of(storage).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
     with pytest.raises(StorageError, match="Delta reader version 3"):
         storage.files(OFFSET_COMMITS)
 
 
-def test_a_log_that_cannot_be_read_is_told(storage: Storage) -> None:
+def test_a_log_that_cannot_be_read_is_reported(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     Path(storage.into, "offset_commits/_delta_log/00000000000000000001.json").write_text("no JSON")
     with pytest.raises(StorageError, match=r"cannot read the table .*offset_commits"):

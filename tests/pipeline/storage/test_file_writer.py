@@ -143,7 +143,7 @@ def test_nothing_written_is_no_file(tmp_path: Path) -> None:
     assert writer.close() == []
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     writer = new_writer(str(tmp_path / "file" / "tables"), "b")

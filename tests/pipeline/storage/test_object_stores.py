@@ -133,7 +133,7 @@ def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_pat
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_a_bucket_that_is_not_there_is_told_in_a_line_without_keys() -> None:
+def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None:
     with pytest.raises(StorageError, match=r"s3://nothing/x: .*The specified bucket does not exist") as raised:
         open_storage("s3://nothing/x", create=True)
     assert "\x1b" not in str(raised.value)
@@ -155,7 +155,7 @@ def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Stora
 
 
 @pytest.mark.slow
-def test_a_machine_without_credentials_is_told_so_in_one_line(tmp_path: Path) -> None:
+def test_missing_credentials_are_reported_in_one_line(tmp_path: Path) -> None:
     known = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
     command = [sys.executable, "-m", "kafka_groups", "pipeline", "tables", "--data-dir", "s3://bucket/history"]
     done = subprocess.run(command, env=known, capture_output=True, text=True, check=False, timeout=120)

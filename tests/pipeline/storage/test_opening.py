@@ -87,7 +87,7 @@ def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> Non
         open_storage(storage.into, create=True)
 
 
-def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
+def test_a_marker_that_is_no_text_is_reported(storage: Storage) -> None:
     Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
     with pytest.raises(StorageError, match=rf"{MARKER} is damaged: it is not valid UTF-8; restore it"):
         open_storage(storage.into)
@@ -103,13 +103,13 @@ def test_a_marker_that_is_no_text_is_told(storage: Storage) -> None:
         ),
     ],
 )
-def test_a_broken_marker_is_told(storage: Storage, text: str) -> None:
+def test_a_broken_marker_is_reported(storage: Storage, text: str) -> None:
     Path(storage.into, MARKER).write_text(text)
     with pytest.raises(StorageError, match="cannot be parsed"):
         open_storage(storage.into)
 
 
-def test_an_older_layout_or_another_tool_is_told(storage: Storage) -> None:
+def test_an_older_layout_or_another_tool_is_reported(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
     content = json.loads(marker.read_text())
     marker.write_text(json.dumps({**content, "schema_version": 1}))
@@ -144,14 +144,14 @@ def test_an_address_of_nothing_is_refused_at_once(into: str) -> None:
         open_storage(into, create=True)
 
 
-def test_no_permission_is_told(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission_is_reported(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(StorageError, match="permission denied"):
         open_storage(storage.into, create=True)
     open_storage(storage.into)
 
 
-def test_a_file_system_that_is_read_only_is_not_told_as_a_missing_right(
+def test_a_file_system_that_is_read_only_is_not_reported_as_a_missing_right(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # as access(2) answers there, root included
@@ -164,7 +164,7 @@ def test_a_file_system_that_is_read_only_is_not_told_as_a_missing_right(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("name", ["tables", "empty", "new"])
-def test_a_disk_that_is_mounted_read_only_is_told_so(tmp_path: Path, name: str) -> None:
+def test_a_disk_that_is_mounted_read_only_is_reported_as_such(tmp_path: Path, name: str) -> None:
     with small_disk(tmp_path / "disk", megabytes=1) as disk:
         open_storage(str(disk / "tables"), create=True)
         (disk / "empty").mkdir()
@@ -177,7 +177,7 @@ def test_a_disk_that_is_mounted_read_only_is_told_so(tmp_path: Path, name: str) 
     ("number", "advice"),
     [(errno.ENOSPC, "no space is left on the file system; free some"), (errno.EACCES, "permission denied")],
 )
-def test_what_a_disk_refuses_is_told_and_tables_stay(
+def test_what_a_disk_refuses_is_reported_and_tables_stay(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
 ) -> None:
     append(storage, "w-00000001", commits(range(4)))
@@ -194,7 +194,7 @@ def test_what_a_disk_refuses_is_told_and_tables_stay(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_a_full_disk_is_told_and_the_next_attempt_finds_the_tables(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_next_attempt_finds_the_tables(tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", megabytes=0.25) as small:
         storage = open_storage(str(small / "history"), create=True)
         append(storage, "w-00000001", commits(range(10)))

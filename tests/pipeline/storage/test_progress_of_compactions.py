@@ -1,4 +1,4 @@
-"""What a compaction tells of itself while it works, and of what it did where something ends it."""
+"""What a compaction reports while it works, and what it reports of its work where something ends it."""
 
 from __future__ import annotations
 

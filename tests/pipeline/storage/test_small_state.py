@@ -20,7 +20,7 @@ def test_a_note_is_what_was_saved_last(storage: Storage) -> None:
     assert names(Path(storage.into, ".notes")) == ["built.json"]
 
 
-def test_a_broken_note_is_told(storage: Storage) -> None:
+def test_a_broken_note_is_reported(storage: Storage) -> None:
     storage.save_note("built", {})
     Path(storage.into, ".notes", "built.json").write_text("{")
     with pytest.raises(StorageError, match="cannot be parsed"):

@@ -1,4 +1,4 @@
-"""Old dates of group_events go but for the last record of each key, whatever came twice, and in both formats."""
+"""Old dates of group_events keep only the last record of each key, whatever came twice, and in both formats."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_record_that_was_read_twice_stays_once_and_samples_do_not_stay(storage
     assert thinned(storage, [twice, seen]) == {date_of(20): [1]}
 
 
-def test_of_a_topic_that_was_made_anew_the_newer_record_counts_though_its_offset_is_lower(storage: Storage) -> None:
+def test_of_a_topic_that_was_recreated_the_newer_record_counts_though_its_offset_is_lower(storage: Storage) -> None:
     rows = [of_day(20, 500, "group_epoch", EPOCH, epoch=9), of_day(15, 3, "group_epoch", EPOCH, epoch=1)]
     assert thinned(storage, rows) == {date_of(15): [3]}
 

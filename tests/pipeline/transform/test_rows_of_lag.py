@@ -21,7 +21,7 @@ Find = Callable[[str, str, float], Row]
 def commits() -> list[Row]:
     return [
         *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in ROUNDS)),
-        # Removed and committed anew between two rounds: the offset only grows.
+        # Removed and committed again between two samples: the offset only grows.
         *of("removed", (commit(at - 1, at, source=at) for at in ROUNDS)),
         *of("removed", [commit(12.5 * MINUTE, None, source=750), commit(12.8 * MINUTE, 768, source=768)]),
         # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
@@ -94,7 +94,7 @@ def test_two_observations_within_a_second_are_enough_for_rates(find: Find) -> No
 def test_what_was_committed_after_a_removal_is_no_reading_on(find: Find) -> None:
     rates = {minute: find("removed", "g", minute * MINUTE)["consume_rate"] for minute in (12, 13, 22, 23)}
 
-    # Ten minutes after the first row that follows the removal, all that a rate is told from is after it.
+    # Ten minutes after the first row that follows the removal, all that a rate is computed from is after it.
     assert rates == {12: 1.0, 13: None, 22: None, 23: 1.0}
     assert find("removed", "g", 13 * MINUTE)["produce_rate"] == 1.0
 

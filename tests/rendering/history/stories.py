@@ -33,7 +33,7 @@ def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **
 
 
 def group(name: str = "orders", **told: Any) -> GroupHistory:
-    """A group of which nothing is known but its name and what is told."""
+    """Return a group of which nothing is known but its name and what is given."""
     known: dict[str, Any] = {
         "cluster_id": "c-1",
         "group": name,

@@ -113,7 +113,7 @@ def test_a_document_has_all_findings_and_all_gaps() -> None:
     assert (len(document["findings"]), len(document["gaps"])) == (1_500, 500)
 
 
-def test_what_was_found_is_told_with_what_it_is_about() -> None:
+def test_what_was_found_is_reported_with_what_it_is_about() -> None:
     finding = history_document(eventful())["findings"][2]
     assert finding == {
         "kind": "unread_topic",

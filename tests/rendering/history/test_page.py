@@ -115,7 +115,7 @@ def test_only_so_many_groups_have_a_chart_and_the_others_are_counted() -> None:
     assert "3 groups of 70; 67 omitted. Order: by verdict" in page.text
 
 
-def test_findings_gaps_and_what_is_missing_are_told() -> None:
+def test_findings_gaps_and_what_is_missing_are_reported() -> None:
     told = eventful()
     text = page_of(told).text
     sentences = [*(finding.message for finding in told.findings), *told.gaps, *told.missing]
@@ -123,7 +123,7 @@ def test_findings_gaps_and_what_is_missing_are_told() -> None:
     assert "Retention risk" in text
 
 
-def test_the_page_says_as_of_when_a_group_is_told_and_that_it_was_removed() -> None:
+def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed() -> None:
     old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
     gone = group("gone", state="Dead", removed_ms=FROM + HOUR)
     missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)

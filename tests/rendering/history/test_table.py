@@ -139,7 +139,7 @@ def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..
     assert "Removed: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
 
 
-def test_a_removal_that_samples_tell_of_is_a_bound(make_screen: MakeScreen) -> None:
+def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) -> None:
     gone = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, removed_is_bound=True)
     assert "Removed: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(gone))[1]
 
@@ -156,7 +156,7 @@ def test_rebalances_that_are_not_known_are_no_zero(make_screen: MakeScreen) -> N
     assert [line.split()[-2:] for line in lines.splitlines()[1:]] == [["0", "-"], ["-", "-"]]
 
 
-def test_a_rebalance_that_was_overtaken_took_longer_than_is_told(make_screen: MakeScreen) -> None:
+def test_a_rebalance_that_was_overtaken_took_longer_than_is_known(make_screen: MakeScreen) -> None:
     told = group(lag=1, rebalances=(rebalance(duration_quality="overtaken", duration_ms=300_000),))
     out, err = drawn_on(make_screen(), history(told))
     assert out.splitlines()[1].endswith(" ≥5m")

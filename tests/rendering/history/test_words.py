@@ -74,7 +74,9 @@ def test_a_page_leaves_out_the_year_that_it_told_already() -> None:
         ("lower_bound", None, None, None),
     ],
 )
-def test_a_time_lag_tells_how_good_it_is(quality: str, ms: int | None, shown: str | None, spelled: str | None) -> None:
+def test_a_time_lag_has_a_sign_of_its_quality(
+    quality: str, ms: int | None, shown: str | None, spelled: str | None
+) -> None:
     told = group(time_lag_ms=ms, time_lag_quality=quality)
     assert (show_time_lag(told), spell_time_lag(told)) == (shown, spelled)
 
@@ -89,7 +91,7 @@ def test_a_time_lag_tells_how_good_it_is(quality: str, ms: int | None, shown: st
         ("unknown", None, None, None),
     ],
 )
-def test_a_lag_tells_how_good_it_is(quality: str, lag: int | None, shown: str | None, spelled: str | None) -> None:
+def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: str | None, spelled: str | None) -> None:
     told = group(lag=lag, lag_quality=quality)
     assert (show_lag(told), spell_lag(told)) == (shown, spelled)
 
@@ -105,7 +107,7 @@ def test_a_lag_tells_how_good_it_is(quality: str, lag: int | None, shown: str | 
         ("exact", None, "duration unknown"),
     ],
 )
-def test_a_rebalance_tells_how_well_its_duration_is_known(quality: str, ms: int | None, spelled: str) -> None:
+def test_a_rebalance_says_how_well_its_duration_is_known(quality: str, ms: int | None, spelled: str) -> None:
     assert spell_rebalance_time(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
 
 
@@ -132,7 +134,7 @@ def test_the_longest_rebalance_has_a_sign_where_its_duration_is_a_bound(quality:
         (None, None, "who joined or left is not known"),
     ],
 )
-def test_who_came_and_went_is_told_as_far_as_it_is_known(joined: int | None, left: int | None, spelled: str) -> None:
+def test_who_came_and_went_is_spelled_as_far_as_it_is_known(joined: int | None, left: int | None, spelled: str) -> None:
     assert spell_changes(rebalance(joined=joined, left=left)) == spelled
 
 

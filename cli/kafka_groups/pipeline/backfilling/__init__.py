@@ -1,12 +1,12 @@
-"""Log ends of the past: the brokers' time indexes, asked on a grid of times, as far back as records are kept.
+"""Log ends of the past: requests to the brokers' time indexes on a grid of times, as far back as records are kept.
 
-ListOffsets answers a time with the first record at or after it. Its offset is what the log end was then (if records
+For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), and with its own timestamp it is a point that lags in time are read from. Before
-the first record that is kept nothing is known, unless it is the log's very first one, as `filling` tells. Where logs
-are compacted, that record may be a much later one than there was: such topics are to be left out, as `compacted` tells.
+the first retained record nothing is known, unless it is the log's very first one, as `filling` says. Where logs are
+compacted, that record may be a much later one than there was: such topics are to be excluded, as `compacted` says.
 
-Few of the grid's times have to be asked about, as `searching` tells. What was written once stays, since retention may
-have taken what it was read from: a partition has one row a time, however often and however far back it is asked for.
+Few of the grid's times have to be looked up, as `searching` says. What was written once stays, since retention may
+have deleted what it was read from: a partition has one row a time, however often and however far back it is requested.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ Sieve = Callable[[Sequence[str]], Collection[str]]
 
 STEP_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
-_LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one request of ours at a time
+_LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one of our requests at a time
 _ROWS_AT_ONCE: Final = 500_000
 
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were asked about for them.
+    """What a backfill wrote: days and rows, and how many times were requested for them.
 
-    `deleted` counts the times of partitions whose log end is not known any more, `ahead` those that only records with
-    timestamps of the future could tell of.
+    `deleted` counts the times of partitions whose log end is not known any more, `ahead` those for which only records
+    with timestamps of the future are known.
     """
 
     partitions: int
@@ -59,7 +59,7 @@ class Backfilled:
     failures: list[Failure] = field(default_factory=list)
 
 
-def backfill(  # noqa: PLR0913 - what to ask is five of them
+def backfill(  # noqa: PLR0913 - five of them say what to request
     admin: GroupAdmin,
     storage: Storage,
     *,
@@ -75,16 +75,16 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
 ) -> Backfilled:
     """Write a row of PARTITION_OFFSETS for each partition and each time since, since + step, …, until.
 
-    Of the named topics, or of all that are not internal, but for those that `left_out` names: it is given them all,
-    once, before anything is asked about their logs, and is to name those that are compacted.
+    The partitions are those of the named topics, or of all that are not internal, except the topics that `left_out`
+    names: it is called once with all topics, before any request about their logs, and is to name the compacted ones.
 
     A row's log end is the offset of the first record at or after its time, or the present end if there is none. Where
     records were deleted, times before the first one that is still kept have no row, but the last of them has one
-    without a log end. A record whose timestamp is after `now_ms` tells no log end. Each day (UTC) is committed when it
+    without a log end. A record whose timestamp is after `now_ms` gives no log end. Each day (UTC) is committed when it
     is done: the same backfill again, or an overlapping one, adds what was not written yet. Memory holds some 500,000
-    rows at once; one backfill of a cluster runs at a time. A partition that fails is left out from that time on, and is
-    told once. ValueError if there is no time to ask about, or one before 1970. AdminError, StorageError: committed days
-    stay; `begun` is given what tells them then.
+    rows at once; one backfill of a cluster runs at a time. A partition that fails is excluded from that time on, and
+    reported once. ValueError if there is no time to look up, or one before 1970. After AdminError or StorageError,
+    committed days stay; the object that `begun` received counts them.
     """
     if step_ms <= 0 or not 0 <= since_ms <= until_ms:
         raise ValueError(
@@ -100,7 +100,7 @@ def backfill(  # noqa: PLR0913 - what to ask is five of them
 
 
 def _days(since_ms: int, until_ms: int, step_ms: int) -> Iterator[range]:
-    """The grid, day by day; days without a time are left out."""
+    """Yield the times of the grid, day by day; days without a time are skipped."""
     at = since_ms
     while at <= until_ms:
         midnight = (at // _DAY_MS + 1) * _DAY_MS
@@ -110,7 +110,7 @@ def _days(since_ms: int, until_ms: int, step_ms: int) -> Iterator[range]:
 
 
 class _Run:
-    """One backfill: the partitions, with the last answer of each."""
+    """One backfill: the partitions, with the last response of each."""
 
     def __init__(self, admin: GroupAdmin, storage: Storage, cluster_id: str, now_ms: int, progress: Progress) -> None:
         self.done = Backfilled(partitions=0, times=0)
@@ -129,7 +129,7 @@ class _Run:
         self._version = storage.versions_of(PARTITION_OFFSETS, [_application(cluster_id)]).get(_application(cluster_id))
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve, grid: range) -> None:
-        """Which there are, where each of them ends now, and the first record that it still has."""
+        """Find the partitions, where each of them ends now, and the first record that it still has."""
         found = self._find_topics(names)
         without = frozenset(left_out(sorted(found)) if found else ())
         wanted = {name: topic for name, topic in found.items() if name not in without}
@@ -142,7 +142,7 @@ class _Run:
         self._find_first()
 
     def _find_topics(self, names: Collection[str] | None) -> dict[str, Topic]:
-        """Those that are asked for; of these, the ones that are absent or failed are told."""
+        """Return the selected topics; of these, the ones that are absent or failed are reported."""
         topics = self._admin.list_topics()
         wanted = {
             name: topic
@@ -183,7 +183,7 @@ class _Run:
         is_new = ~looked_up(self._storage, self._cluster_id, times, list(found))
         self.done.deleted += int((cells.is_deleted & is_new).sum())
         self.done.ahead += int((cells.is_ahead & is_new).sum())
-        rows = cells.rows(self._topic_ids, self._same).filter(pa.array(cells.is_told() & is_new))
+        rows = cells.rows(self._topic_ids, self._same).filter(pa.array(cells.is_row() & is_new))
         writer.write(PARTITION_OFFSETS, rows)
         self.done.rows += rows.num_rows
 
@@ -214,16 +214,16 @@ class _Run:
             searches[TopicPartition(key.topic, key.partition)].take(times.index(key.time_ms), point)
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterable[tuple[PartitionTime, OffsetAndTimestamp | None]]:
-        """The answers; a partition that has none is told, and left out from now on."""
-        answers = self._admin.offsets_for_times(wanted)
+        """Yield the responses; a partition that has none is reported, and excluded from now on."""
+        responses = self._admin.offsets_for_times(wanted)
         self.done.look_ups += len(wanted)
-        for key, failure in answers.failed.items():
+        for key, failure in responses.failed.items():
             if self._ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                 self.done.failures.append(failure)
-        return ((key, self._known_by_then(key, point)) for key, point in answers.succeeded.items())
+        return ((key, self._known_by_then(key, point)) for key, point in responses.succeeded.items())
 
     def _known_by_then(self, key: PartitionTime, point: OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:
-        """Without records that came since the ends were asked for."""
+        """Return what was known without records that came since the ends were requested."""
         end = self._ends.get(TopicPartition(key.topic, key.partition))
         return None if point is not None and end is not None and point.offset >= end else point
 
@@ -233,6 +233,6 @@ def _application(cluster_id: str) -> str:
 
 
 def _in_turns(searches: Mapping[TopicPartition, Search]) -> list[PartitionTime]:
-    """What all searches want to know, each one's first, then each one's second: requests name a partition once."""
+    """Return the wanted times, each search's first, then each one's second: requests name a partition once."""
     wanted = [[PartitionTime(*key, time) for time in search.wanted_times()] for key, search in searches.items()]
     return [time for time in chain.from_iterable(zip_longest(*wanted)) if time is not None]

@@ -1,4 +1,4 @@
-"""Which topics are compacted: the brokers' answers to a time do not say where such a log ended then.
+"""Which topics are compacted: the brokers' responses for a time do not say where such a log ended then.
 
 Compaction takes records out of the middle of a log. The first record that is left at or after a time may have been
 written long after the one that was there, and then its offset is above the log end of that time: lag would be invented.
@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from kafka_groups.pipeline.source.brokers import hidden
 
-_AT_ONCE: Final = 1_000  # topics; an answer tells all settings of each, some 4 KB
+_AT_ONCE: Final = 1_000  # topics; a response has all settings of each, some 4 KB
 _LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
 _MOMENT_S: Final = 1.0
 _POLICY: Final = "cleanup.policy"
@@ -27,7 +27,7 @@ _LATE: Final = "the brokers did not respond in time"
 
 
 class Policies(NamedTuple):
-    """Of the topics that were asked about: those that are compacted, those that may be, and why that is not known."""
+    """Of the requested topics: those that are compacted, those that may be, and why that is not known."""
 
     compacted: list[str]
     unknown: list[str]
@@ -46,9 +46,9 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
         admin = AdminClient({**client, **_SILENT})
     except (KafkaException, ValueError, TypeError) as error:
         return Policies([], [*names], _said(error, client))
-    for name, answer in _answers(admin, timeout_s, names):
+    for name, response in _answers(admin, timeout_s, names):
         try:
-            if _is_compacted(answer):
+            if _is_compacted(response):
                 compacted.append(name)
         except (KafkaException, LookupError, TimeoutError) as error:
             unknown[name] = _said(error, client)
@@ -56,32 +56,32 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
 
 
 def _answers(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> Iterator[tuple[str, Future[Any]]]:
-    """An answer a topic. Those that were not asked about any more have none."""
+    """Yield a response for each topic. Topics that were not requested any more have none."""
     goes_on = True
     for at in range(0, len(names), _AT_ONCE):
         some = names[at : at + _AT_ONCE]
-        answers = _ask(admin, timeout_s, some) if goes_on else [Future() for _ in some]
+        responses = _ask(admin, timeout_s, some) if goes_on else [Future() for _ in some]
         # What fails as a whole fails alike for each.
-        goes_on = goes_on and _is_of_brokers(answers[0])
-        yield from zip(some, answers, strict=True)
+        goes_on = goes_on and _is_of_brokers(responses[0])
+        yield from zip(some, responses, strict=True)
 
 
 def _ask(admin: AdminClient, timeout_s: float, names: Sequence[str]) -> list[Future[Any]]:
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-    asked = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+    responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
     # librdkafka says by itself that it is too late, and maybe why, if it is given a moment more.
-    wait(asked.values(), timeout_s + _MOMENT_S)
-    return [asked[resource] for resource in resources]
+    wait(responses.values(), timeout_s + _MOMENT_S)
+    return [responses[resource] for resource in resources]
 
 
-def _is_of_brokers(answer: Future[Any]) -> bool:
-    """Whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
-    error = answer.exception() if answer.done() else TimeoutError()
+def _is_of_brokers(response: Future[Any]) -> bool:
+    """Return whether it came from a broker, be it a refusal; what librdkafka says itself has a code below zero."""
+    error = response.exception() if response.done() else TimeoutError()
     return error is None or (isinstance(error, KafkaException) and error.args[0].code() >= 0)
 
 
-def _is_compacted(answer: Future[Any]) -> bool:
-    policy = answer.result(timeout=0)[_POLICY].value or ""
+def _is_compacted(response: Future[Any]) -> bool:
+    policy = response.result(timeout=0)[_POLICY].value or ""
     return _COMPACT in (each.strip() for each in policy.split(","))
 
 

@@ -1,8 +1,9 @@
-"""Rows of a day's answers. A log end is told only where the log still has what it had then.
+"""Rows of a day's responses. A row has a log end only where the log still has what it had then.
 
-The first record that is kept answers all times before it, too. Where the log ended then is deleted with the records
-that were there, unless that record is the log's very first one; so is where an empty log ended before now. A record
-that says it is yet to be written answers for all times up to its own, whatever was written after it: it tells nothing.
+The first retained record is the response for all times before it, too. Where the log ended then is deleted with the
+records that were there, unless that record is the log's very first one; so is where an empty log ended before now. A
+record with a timestamp of the future is the response for all times up to its own, whatever was written after it: it
+gives no log end.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _CLOCKS_MS: Final = 60_000
 
 
 class Cells:
-    """The answers of some partitions on a grid of times, partition by partition.
+    """The responses of some partitions on a grid of times, partition by partition.
 
     `first` are the first records that are kept; of an empty log it is the end, whose time is NEVER. `now_ms` is when
-    they were asked for.
+    they were requested.
     """
 
     def __init__(
@@ -50,16 +51,16 @@ class Cells:
         self.is_ahead: Flags = (self._points > now_ms + _CLOCKS_MS) & (self._points != NEVER)
         self.is_deleted: Flags = is_oldest & (self._points > self._observed) & ~self.is_ahead
 
-    def is_told(self) -> Flags:
-        """Which of them are rows: those with a log end, and of the deleted the last, for the sake of its point.
+    def is_row(self) -> Flags:
+        """Return which of them are rows: those with a log end, and of the deleted the last, for the sake of its point.
 
-        And those that a record of the future answered: it will be of the past when they are asked for again.
+        Times whose response is a record of the future are rows, too: it will be of the past in the next backfill.
         """
         is_before_first = self.is_deleted & (self._observed <= self._points - self._step)
         return (self._offsets >= 0) & ~is_before_first
 
     def rows(self, topic_ids: Mapping[str, str | None], same: Mapping[str, str]) -> pa.RecordBatch:
-        """A row for each of them; `same` is what all have in common."""
+        """Return a row for each of them; `same` is what all have in common."""
         names = list(dict.fromkeys(key.topic for key in self._keys))
         place = {name: at for at, name in enumerate(names)}
         of_topic = [place[key.topic] for key in self._keys]

@@ -59,7 +59,7 @@ def _rows(storage: Storage, paths: list[str], cluster_id: str, partitions: Seque
 
 
 def _indexes(observed: pa.Array, times: range) -> Numbers:
-    """Where in `times` each one is; -1 for those that are not in it."""
+    """Return where in `times` each one is; -1 for those that are not in it."""
     micros = observed.cast(pa.int64()).to_numpy(zero_copy_only=False)
     index, rest = np.divmod(micros - times[0] * _US, times.step * _US)
     return np.where((rest == 0) & (index >= 0) & (index < len(times)), index, -1)
@@ -75,7 +75,7 @@ class _Places:
         self._sorted = codes[self._order]
 
     def of(self, rows: pa.RecordBatch) -> Numbers:
-        """A place a row; -1 where its partition is not in the list."""
+        """Return a place for each row; -1 where its partition is not in the list."""
         topics = rows["topic"].dictionary_encode()
         known = np.array([self._topics.get(name, -1) for name in topics.dictionary.to_pylist()], np.int64)
         codes = known[topics.indices.to_numpy()] * _PARTITIONS + rows["partition"].to_numpy()

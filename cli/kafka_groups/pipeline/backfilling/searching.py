@@ -1,10 +1,10 @@
-"""The answers of one partition on a grid of times, with few of the times asked about.
+"""The responses of one partition on a grid of times, with requests for few of the times.
 
-With an answer (offset o, timestamp s) for time t:
-- all times up to s have the same answer, since o satisfies them and no earlier record satisfies even t;
-- if a later time is answered with o + 1, all times after s up to it are, for o does not satisfy them;
-- if the answer is that there is none, there is none for later times either. The log end is such an answer to a time
-  after all others. So a partition that is quiet costs one look-up, however many days are asked for.
+With a response (offset o, timestamp s) for time t:
+- all times up to s have the same response, since o satisfies them and no earlier record satisfies even t;
+- if the response for a later time is o + 1, it is for all times after s up to it, for o does not satisfy them;
+- if the response is that there is none, there is none for later times either. The log end is such a response for a
+  time after all others. So a partition that is quiet costs one look-up, however many days are requested.
 The rest is found by halving, or, where only few records lie between, one after the other.
 """
 
@@ -18,11 +18,11 @@ import numpy as np
 from kafka_groups.admin import OffsetAndTimestamp
 
 NEVER: Final = 2**63 - 1  # the time of the record after the last one
-_FEW: Final = 8  # records: with so many between two answers, asking one by one takes no more than halving
+_FEW: Final = 8  # records: with so many between two responses, requests one by one take no more than halving
 
 
 class _Gap(NamedTuple):
-    """Times without an answer, from index `since` to before `until`, and the answers on both sides."""
+    """Times without a response, from index `since` to before `until`, and the responses on both sides."""
 
     since: int
     before: OffsetAndTimestamp | None
@@ -31,9 +31,9 @@ class _Gap(NamedTuple):
 
 
 class Search:
-    """The answers of one partition on a grid of times, and which times to ask about next.
+    """The responses of one partition on a grid of times, and which times to request next.
 
-    `end` is the partition's log end, `last` an answer for a time before the grid.
+    `end` is the partition's log end, `last` a response for a time before the grid.
     """
 
     def __init__(self, times: range, end: int, last: OffsetAndTimestamp | None) -> None:
@@ -49,11 +49,11 @@ class Search:
         self._narrow(_Gap(covered, last, len(times), self._end))
 
     def wanted_times(self) -> list[int]:
-        """Times to ask about now."""
+        """Return the times to look up now."""
         return [self._times[index] for index in self._wanted]
 
     def take(self, index: int, point: OffsetAndTimestamp | None) -> None:
-        """The answer for a wanted time."""
+        """Take the response for a wanted time."""
         gap = self._wanted.pop(index)
         found = point or self._end
         until = max(index + 1, min(gap.until, bisect_right(self._times, found.time_ms)))
@@ -62,7 +62,7 @@ class Search:
         self._narrow(_Gap(until, found, gap.until, gap.after))
 
     def last(self) -> OffsetAndTimestamp:
-        """The answer for the grid's last time."""
+        """Return the response for the grid's last time."""
         return OffsetAndTimestamp(int(self.offsets[-1]), int(self.points[-1]))
 
     def _narrow(self, gap: _Gap) -> None:

@@ -29,8 +29,8 @@ from kafka_groups.pipeline.storage.layout import (
 from kafka_groups.pipeline.storage.sorting import sort_samples
 from kafka_groups.pipeline.tables import SAMPLE_RUNS, TABLES, Table
 
-# A build makes the last date and the one before it anew, each from its own facts and those of seven dates before: with
-# fewer, groups that have not committed for some days would be gone from them.
+# A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
+# with fewer, groups that have not committed for some days would be missing from them.
 LEAST_KEEP: Final = timedelta(days=8)
 _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
 # Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
@@ -75,11 +75,11 @@ def compact(
     seven dates before it, too. The last record of each group and member in group_events stays, whatever its date: it
     shows which groups and members exist.
     No row changes. The samples of a date are sorted when it is over, because the offsets of a partition take a few bits
-    each where they follow one another. Files of a backfill, one a day, are not joined; left alone is the newest date of
-    each table by `keep`. Readers see each row once at every moment; a query goes on with the files that it listed.
+    each where they follow one another. Files of a backfill, one a day, are not joined; `keep` leaves the newest date of
+    each table alone. Readers see each row once at every moment; a query goes on with the files that it listed.
     StorageError leaves every date as it was or as it should be, and another run goes on from there.
-    `progress` is told of the old dates of tables how many are gone, then of small files how many are settled; `begun`
-    is given what tells, at any time, what was done so far.
+    `progress` is called with the number of deleted old dates of tables, then with the number of settled small files;
+    `begun` receives a function that returns, at any time, what was completed so far.
     """
     work = _Work(storage, progress)
     begun(work.done)
@@ -102,7 +102,7 @@ class _Work:
         self._removed: list[tuple[str, str]] = []
 
     def done(self) -> Compacted:
-        """What is in the tables, and not what is under way."""
+        """Return what is in the tables, and not what is under way."""
         return Compacted(
             dates=len(self._dates),
             files_before=self._before,
@@ -122,7 +122,7 @@ class _Work:
             step.complete(len(dates))
 
     def join_all(self, min_files: int, target_bytes: int) -> None:
-        """Small files, date by date."""
+        """Join small files, date by date."""
         planned = list(_plan(self._storage, min_files, target_bytes))
         step = Steps(self._progress, "compacting", sum(len(files) for *_, files in planned))
         for table, date, batch, files in planned:
@@ -134,7 +134,7 @@ class _Work:
             step.complete(len(files))
 
     def sort_samples(self, before: str) -> None:
-        """Samples of dates before this one, each date as a whole."""
+        """Sort the samples of dates before this one, each date as a whole."""
         planned = list(_plan_sorting(self._storage, before))
         step = Steps(self._progress, "sorting samples", sum(_count_rows(files) for *_, files in planned))
         for table, date, files in planned:
@@ -160,7 +160,7 @@ def _plan(storage: Storage, min_files: int, target_bytes: int) -> Iterator[tuple
 
 
 def _plan_sorting(storage: Storage, before: str) -> Iterator[tuple[Table, str, list[DataFile]]]:
-    """Yield dates of tables whose samples are not sorted together, but for few that came late."""
+    """Yield dates of tables whose samples are not sorted together, except where only few of them came late."""
     for table in _FACTS:
         found: dict[str, list[DataFile]] = {}
         for file in storage.files(table):

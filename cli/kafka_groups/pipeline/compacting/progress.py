@@ -16,16 +16,16 @@ class Steps:
         self.still()
 
     def still(self) -> None:
-        """Work goes on: a bar wants to be drawn."""
+        """Report that work goes on: a bar wants to be drawn."""
         if self._total:
             self._progress(self._what, self._done, self._total)
 
     def __call__(self, count: int = 1) -> None:
-        """So many more."""
+        """Count so many more."""
         self._done += count
         self.still()
 
     def complete(self, part: int) -> None:
-        """All of the next part, which has so many."""
+        """Complete the next part, which has so many."""
         self._done = self._complete = self._complete + part
         self.still()

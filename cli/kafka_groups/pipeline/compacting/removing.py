@@ -33,7 +33,7 @@ def _save_first_dates(storage: Storage, first: Mapping[Table, str]) -> None:
 
 
 def remove(storage: Storage, table: Table, old: Sequence[str]) -> Iterator[str]:
-    """Yield those that are gone, as they go."""
+    """Yield the dates that were deleted, one by one."""
     if table == GROUP_EVENTS:
         yield from thin(storage, old)
         return

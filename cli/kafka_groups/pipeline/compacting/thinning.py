@@ -1,7 +1,7 @@
 """What is left of group_events when its old dates go: the last record of each key, as compaction leaves it in a log.
 
-These records are states. A stable group, a member that has been there for a year, the topics of a share group are told
-once, and without that record nobody would be known to be there. What samples saw counts on its own day and goes.
+These records are states. A stable group, a member that has been there for a year, the topics of a share group are
+written once, and without that record nobody would be known to be there. What samples saw counts on its own day only.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _DAY_US: Final = 86_400_000_000
 _EXPRESSION: Final = "ConsumerGroupRegularExpression"
 _PLACE: Final = ("cluster_id", "source_partition", "source_offset", "record_time")
 _READ: Final = ("group", "type", "member_id", "tombstone", *_PLACE)
-# Coordinators' clocks differ by less, and logs that were made anew begin later.
+# Coordinators' clocks differ by less, and recreated logs begin later.
 _CLOCKS_US: Final = 600_000_000
 
 Key = tuple[str | None, ...]
-Place = tuple[str, int, int, int]  # cluster, partition and offset of a record, and its time: logs may be made anew
+Place = tuple[str, int, int, int]  # cluster, partition and offset of a record, and its time: logs may be recreated
 
 
 class _Last(NamedTuple):
@@ -38,17 +38,17 @@ class _Last(NamedTuple):
     place: Place
 
     def is_before(self, other: _Last) -> bool:
-        """By offset; by time where they are too far apart, for a topic that was made anew begins again with 0."""
+        """Compare by offset; by time where they are too far apart, for a recreated topic begins again with 0."""
         (*_, offset, at_us), (*_, other_offset, other_at_us) = self.place, other.place
         return at_us < other_at_us if abs(at_us - other_at_us) > _CLOCKS_US else offset < other_offset
 
 
 def thin(storage: Storage, dates: Sequence[str]) -> Iterator[str]:
-    """Of these dates of group_events the last record of each key stays, unless it removes the key.
+    """Keep the last record of each key of these dates of group_events, unless it removes the key.
 
-    Yields the dates that are gone, as they go.
+    Yield the dates that were deleted, one by one.
 
-    Which record is the last is told by these dates alone: days after them are built from what was then.
+    These dates alone determine which record is the last: days after them are built from what was then.
     """
     files: dict[str, list[DataFile]] = {}
     for file in storage.files(GROUP_EVENTS, dates):
@@ -65,7 +65,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
     seen: set[Place] = set()
 
     def mask(rows: pa.Table) -> list[bool]:
-        """Those of the places, each once, whatever was read twice."""
+        """Return which rows are at the places, each once, whatever was read twice."""
         found = []
         for place in _tuples(_in_microseconds(rows.select(_PLACE))):
             is_kept = place in kept and place not in seen
@@ -78,7 +78,7 @@ def _thin_date(storage: Storage, date: str, files: Sequence[DataFile], kept: fro
 
 
 def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> frozenset[Place]:
-    """Where the last records are; the dates in their order."""
+    """Return where the last records are; the dates in their order."""
     last: dict[Key, _Last] = {}
     for date, files in dates:
         for rows in _records(storage, files):
@@ -87,14 +87,14 @@ def _kept(storage: Storage, dates: Sequence[tuple[str, Sequence[DataFile]]]) -> 
                 found = _Last(bool(tombstone), (cluster, partition, offset, at_us))
                 if key not in last or last[key].is_before(found):
                     last[key] = found
-        # Later dates have nothing older, but for clocks that differ: members that went need not be remembered for long.
+        # Later dates have nothing older, except where clocks differ: members that left need not be remembered for long.
         midnight_us = (day_of.fromisoformat(date) - day_of(1970, 1, 1)).days * _DAY_US
         last = {key: one for key, one in last.items() if not one.tombstone or one.place[-1] >= midnight_us}
     return frozenset(one.place for one in last.values() if not one.tombstone)
 
 
 def _records(storage: Storage, files: Sequence[DataFile]) -> Iterator[pa.Table]:
-    """Rows of the topic, with their patterns behind them."""
+    """Yield rows of the topic, with their patterns behind them."""
     paths = [file.path for file in files]
     with told("read the tables", storage.into):
         dataset = ds.dataset(paths, schema=GROUP_EVENTS.arrow(), format="parquet", filesystem=storage.place.fs)
@@ -116,7 +116,7 @@ def _pattern(details: str | None) -> str | None:
 
 
 def _is_thin(storage: Storage, files: Sequence[DataFile], kept: frozenset[Place]) -> bool:
-    """Whether a run before has left just what this one would."""
+    """Return whether a run before has left just what this one would."""
     if {file.batch for file in files} != {KEPT}:
         return False
     places = {place for batch in _records(storage, files) for place in _tuples(batch.select(_PLACE))}

@@ -32,9 +32,9 @@ def examine(
     wire: Callable[[], ConnectionSettings] | None = None,
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> list[Check]:
-    """All checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
+    """Return all checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
-    With `client`, brokers are asked, each question within its `timeout_s`, with `wire` also what `sample` asks them;
+    With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`;
     with `into`, tables are looked at.
     Nothing is changed anywhere.
     """
@@ -46,8 +46,8 @@ def examine(
     progress("checking", 1, parts)
     cluster: Cluster | None = None
     if client is None:
-        told = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
-        checks.append(Check("brokers", WARNING, told))
+        detail = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
+        checks.append(Check("brokers", WARNING, detail))
     else:
         from kafka_groups.pipeline.examining.cluster import examine_cluster
 
@@ -64,7 +64,7 @@ def examine(
 
 
 def check_client(properties: Mapping[str, str]) -> None:
-    """SettingsError with librdkafka's own words if it does not take these properties."""
+    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
     from kafka_groups.pipeline.source.brokers import new_consumer
 
     try:

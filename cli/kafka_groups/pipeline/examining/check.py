@@ -21,7 +21,7 @@ class Check(NamedTuple):
 class Cluster(NamedTuple):
     """A cluster that was reached; where the partitions of its `__consumer_offsets` end, and the topic's id.
 
-    `ends` is None if it does not tell, and empty if there is no such topic.
+    `ends` is None if it is not known, and empty if there is no such topic.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The brokers: whether they answer, what they let us read, and how long they keep it."""
+"""The brokers: whether they respond, what they let us read, and how long they keep it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, 
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _POLL_S: Final = 0.2
-# Of the topic; what is told of the brokers stands in _BROKER_SETTINGS.
+# Settings of the topic; those of the brokers are in _BROKER_SETTINGS.
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 
 
 def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], Cluster | None]:
-    """Checks, and the cluster if it was reached. Each question has the timeout."""
+    """Return the checks, and the cluster if it was reached. Each request has the timeout."""
     try:
         brokers = Brokers(client, timeout_s)
         admin = AdminClient({**client, **_SILENT})
@@ -44,17 +44,17 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:
         topic_id, partitions = brokers.topic()
-        # In this order: what was written before it was asked what is stable, and is not stable, waits for something.
+        # In this order: what was written before the request for what is stable, and is not stable, waits for something.
         written = brokers.written(partitions)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
     if not partitions:
-        told = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
-        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, told)], Cluster(cluster_id, {})
+        detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], Cluster(cluster_id, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
-    told = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
-    checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, told))
+    detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
+    checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
     checks += _topic_settings(_asker(admin, client, timeout_s))
@@ -72,7 +72,7 @@ def _nodes(admin: AdminClient, client: Mapping[str, str], timeout_s: float) -> l
 
 
 def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
-    """One record, from a partition that has any."""
+    """Read one record, from a partition that has any."""
     name = f"read {OFFSETS_TOPIC}"
     filled = [partition for partition in starts if ends[partition] > starts[partition]]
     if not filled:
@@ -99,7 +99,7 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
     )
 
 
-# What a removal says is gone with its record.
+# What a removal says is deleted with its record.
 _HOW_OFTEN: Final = "tombstones are kept for delete.retention.ms; run ingest more often than that"
 
 
@@ -108,12 +108,12 @@ def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> li
     found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
     if isinstance(found, str):
         return [Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")]
-    told = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
+    detail = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
     policy = found.get("cleanup.policy", "")
     if policy and policy != "compact":
         note = "records are deleted by age, too; run ingest more often than that"
-        return [Check(name, WARNING, f"{told}; {note}")]
-    return [Check(name, OK, f"{told}; {_HOW_OFTEN}" if "delete.retention.ms" in found else told)]
+        return [Check(name, WARNING, f"{detail}; {note}")]
+    return [Check(name, OK, f"{detail}; {_HOW_OFTEN}" if "delete.retention.ms" in found else detail)]
 
 
 def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], broker: int | None) -> Check:
@@ -121,14 +121,14 @@ def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], brok
         return Check("settings of the brokers", WARNING, "no broker is known")
     found = ask(ConfigResource(ResourceType.BROKER, str(broker)))
     if isinstance(found, str):
-        told = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
-        return Check("settings of the brokers", WARNING, told)
-    told = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
-    return Check("settings of the brokers", OK, f"broker {broker}: {told or 'defaults'}")
+        detail = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
+        return Check("settings of the brokers", WARNING, detail)
+    detail = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
+    return Check("settings of the brokers", OK, f"broker {broker}: {detail or 'defaults'}")
 
 
 def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
-    """Since when every record is there, in all partitions."""
+    """Check since when every record is there, in all partitions."""
     name = "compaction horizon"
     ranges = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
     if not ranges:
@@ -140,14 +140,14 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
         return Check(name, WARNING, str(error))
     except KafkaException as error:
         return Check(name, WARNING, str(source_error(error.args[0], client)))
-    return Check(name, *_told_of(tails, len(ranges)))
+    return Check(name, *_status_and_detail(tails, len(ranges)))
 
 
-def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
-    """Status and detail, of so many partitions with records."""
+def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
+    """Return status and detail, of so many partitions with records."""
     if late := filled - len(tails):
         return WARNING, f"{late} of {filled} partitions with records did not respond in time; give a longer --timeout"
-    # A log that begins with 0 and has no hole has lost nothing.
+    # A log that begins with 0 and has no data gap has lost nothing.
     begun = {partition: tail for partition, tail in tails.items() if tail.offset > 0}
     if not begun:
         return OK, "every record so far is retained, according to a search in some places of the log"
@@ -155,20 +155,20 @@ def _told_of(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
         count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
         return WARNING, f"{count} may retain only the last record of each key"
     last = max(begun, key=lambda partition: begun[partition].at_ms or 0)
-    told = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
+    detail = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
     older = "of older records, compaction kept only the last one of each key"
-    return OK, f"{told}, according to a search in some places of the log; {older}"
+    return OK, f"{detail}, according to a search in some places of the log; {older}"
 
 
 def _asker(
     admin: AdminClient, client: Mapping[str, str], timeout_s: float
 ) -> Callable[[ConfigResource], dict[str, str] | str]:
-    """What asks for settings: by name, or why they cannot be told."""
+    """Return a function that requests settings: it returns them by name, or why they are not known."""
 
     def ask(resource: ConfigResource) -> dict[str, str] | str:
-        (answer,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
+        (response,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
         try:
-            return {name: str(entry.value) for name, entry in answer.result(timeout_s + 1).items() if entry.value}
+            return {name: str(entry.value) for name, entry in response.result(timeout_s + 1).items() if entry.value}
         except KafkaException as error:
             return _said(error.args[0], client)
 

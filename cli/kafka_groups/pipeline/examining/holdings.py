@@ -34,18 +34,18 @@ class Size(NamedTuple):
 
 
 def measure(storage: Storage) -> dict[str, Size]:
-    """Every table's size, by name; rows are counted from the files' footers."""
+    """Return every table's size, by name; rows are counted from the files' footers."""
     return {table.name: _size(storage, table) for table in TABLES.values()}
 
 
 def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
-    """Checks of a directory; `cluster` is the one that was asked, if one could be."""
+    """Return the checks of a directory; `cluster` is the one that was connected to, if one was."""
     from kafka_groups.pipeline.storage import open_storage
 
     try:
         if is_new(open_place(into)):
-            told = f"there are none in {into} yet; ingest, sample and backfill create them"
-            return [Check("tables", WARNING, told)]
+            detail = f"there are none in {into} yet; ingest, sample and backfill create them"
+            return [Check("tables", WARNING, detail)]
         storage = open_storage(into)
         sizes = measure(storage)
         held = ", ".join(f"{name} {size.rows:,}" for name, size in sizes.items() if size.rows) or "no rows yet"
@@ -101,28 +101,28 @@ def _unknown(rows: pa.Table) -> Check:
     if not kinds:
         return Check("unknown records", OK, "none")
     named = ", ".join(f"type {kind} version {version}: {n:,}" for (kind, version), n in kinds.most_common(_MOST_NAMED))
-    told = f"{once.num_rows:,} records were not decoded, and are kept ({named}); a newer version may decode them"
-    return Check("unknown records", WARNING, told)
+    detail = f"{once.num_rows:,} records were not decoded, and are kept ({named}); a newer version may decode them"
+    return Check("unknown records", WARNING, detail)
 
 
 def _gaps(rows: pa.Table) -> Check:
     lost: Counter[str] = Counter()
-    # Ranges without what others of their reason told before: a topic that is read anew is cut otherwise. One that was
-    # made anew is not told apart: an offset that both its logs lack counts once.
-    told_until: dict[tuple[str, int, str], int] = {}
+    # Ranges exclude what others of their reason covered before: a topic that is read again is cut otherwise. A topic
+    # that was recreated is not distinguished: an offset that both its logs lack counts once.
+    covered_until: dict[tuple[str, int, str], int] = {}
     order = [(name, "ascending") for name in _RANGE[:3]] + [("until_offset", "descending")]
     columns = rows.sort_by(order).select([*_RANGE, "reason", "missing"]).columns
     for cluster, partition, start, until, reason, missing in zip(*(each.to_pylist() for each in columns), strict=True):
-        last = told_until.get((cluster, partition, reason), -1)
+        last = covered_until.get((cluster, partition, reason), -1)
         lost[reason] += max(0, min(missing, until - max(start, last + 1) + 1))
-        told_until[cluster, partition, reason] = max(last, until)
-    told = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in sorted(lost.items())) or "none"
+        covered_until[cluster, partition, reason] = max(last, until)
+    detail = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in sorted(lost.items())) or "none"
     # Compaction and marks of transactions take nothing that was not said again or done with.
-    return Check("gaps", WARNING if lost.get("deleted") else OK, told)
+    return Check("gaps", WARNING if lost.get("deleted") else OK, detail)
 
 
 def _behind(storage: Storage, cluster: Cluster | None) -> Check:
-    """How many offsets there are beyond what ingest has read, of the cluster that was asked."""
+    """Return how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
     try:
         return _any_ingest(storage) if cluster is None else _ingest_of(storage, cluster)
     except (SourceError, StorageError) as error:
@@ -136,8 +136,8 @@ def _any_ingest(storage: Storage) -> Check:
     dates = storage.dates(OFFSET_COMMITS)
     rows = _read(storage, OFFSET_COMMITS, ["cluster_id", "origin"], dates[-1:])
     read = set(rows.filter(pc.equal(rows["origin"], "topic"))["cluster_id"].to_pylist())
-    told = f"it has run for {', '.join(sorted(read))}" if read else "it has not written to this directory yet"
-    return Check("ingest", OK if read else WARNING, told)
+    detail = f"it has run for {', '.join(sorted(read))}" if read else "it has not written to this directory yet"
+    return Check("ingest", OK if read else WARNING, detail)
 
 
 def _ingest_of(storage: Storage, cluster: Cluster) -> Check:

@@ -1,7 +1,7 @@
 """Since when a compacted topic still has every record: of what is older, compaction has left the last one of each key.
 
-It leaves holes, so where records lie close together it has not been yet. Looks at some places of each partition, of all
-partitions at once, find the last one with holes; between that and the next one, halving does. Some records may lie
+It leaves gaps, so where records lie close together it has not been yet. Looks at some places of each partition, of all
+partitions at once, find the last one with gaps; between that and the next one, halving does. Some records may lie
 close together by chance where it has been, so what is found is as good as the looks are many.
 """
 
@@ -45,12 +45,15 @@ class _Search(NamedTuple):
 
     @classmethod
     def begun(cls, start: int, end: int) -> _Search:
-        """Places from the end to the start, each once."""
+        """Return a search of places from the end to the start, each once."""
         places = {start + (end - start) * part // _PLACES for part in range(_PLACES)}
         return cls(start, Tail(end, None), tuple(sorted(places, reverse=True)))
 
     def after(self, at: int, place: _Place, least: int) -> _Search:
-        """From the end on, all is there down to the first place with holes; from that one on, it is halved."""
+        """Return what to search after a look.
+
+        From the end on, all is there down to the first place with gaps; from that one on, it is halved.
+        """
         if place.is_dense:
             found = self._replace(tail=Tail(at, place.at_ms), places=self.places[1:])
         else:
@@ -67,11 +70,11 @@ def find_tails(
     timeout_s: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[int, Tail]:
-    """The tail of each partition, by its number; `ranges` are their first offsets and log ends.
+    """Return the tail of each partition, by its number; `ranges` are their first offsets and log ends.
 
-    Those that did not answer a single look are left out. When the time is over, what is known is told: a tail begins
-    there or earlier. `consumer` is used for nothing else; it tells the ends of partitions (`enable.partition.eof`).
-    KafkaException: what brokers refuse.
+    Those without a response to a single look are excluded. When the time is over, what is known is returned: a tail
+    begins there or earlier. `consumer` is used for nothing else; it reports the ends of partitions
+    (`enable.partition.eof`). KafkaException: what brokers refuse.
     """
     until = clock() + timeout_s
     searches = {part: _Search.begun(start, end) for part, (start, end) in ranges.items() if end > start}
@@ -95,7 +98,10 @@ def _look(
     until: float,
     clock: Callable[[], float],
 ) -> dict[int, _Place]:
-    """What lies at each partition's offset, as far as its log end; partitions that the time ends for are left out."""
+    """Return what lies at each partition's offset, as far as its log end.
+
+    Partitions that the time ends for are excluded.
+    """
     consumer.assign([TopicPartition(topic, part, at) for part, (at, _) in wanted.items()])
     seen: dict[int, list[tuple[int, int]]] = {part: [] for part in wanted}
     places: dict[int, _Place] = {}

@@ -19,7 +19,7 @@ _FOR_CHARTS: Final = "plotly"
 
 
 def examine_machine(environment: Mapping[str, str]) -> list[Check]:
-    """Checks that need neither a broker nor tables."""
+    """Return checks that need neither a broker nor tables."""
     return [
         Check("python", OK, platform.python_version()),
         _pyspark(),

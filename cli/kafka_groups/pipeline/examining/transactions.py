@@ -24,7 +24,10 @@ _POLL_S: Final = 0.2
 def examine_transactions(
     client: Mapping[str, str], written: Mapping[int, int], stable: Mapping[int, int], timeout_s: float
 ) -> Check:
-    """Whether a transaction has been open for minutes; `stable` was asked for after `written`, both by partition."""
+    """Check whether a transaction has been open for minutes.
+
+    `stable` was requested after `written`, both by partition.
+    """
     held = {partition: end - stable[partition] for partition, end in written.items() if end > stable[partition]}
     if not held:
         return Check(_NAME, OK, "no open transaction delays ingest")
@@ -38,25 +41,25 @@ def examine_transactions(
 
 
 def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> Check:
-    """By the offsets that are held back in each partition, and by when its transaction began, where that is known."""
+    """Judge by the offsets that are held back in each partition, and by when its transaction began, where known."""
     count = f"{sum(held.values()):,} offsets of partitions {_listed(held)}"
     if not begun:
         return Check(_NAME, OK, f"{count} waited for a transaction, which has ended since or is not known yet")
     first = min(begun, key=lambda partition: begun[partition])
     age_s = max(0.0, (now_ms - begun[first]) / 1000)
     since = datetime.fromtimestamp(begun[first] / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = f"{count} wait for transactions to end, the oldest open since {since} (partition {first})"
+    detail = f"{count} wait for transactions to end, the oldest open since {since} (partition {first})"
     if age_s < _LONG_S:
-        return Check(_NAME, OK, told)
+        return Check(_NAME, OK, detail)
     helps = (
         "until then ingest does not read the records after it; find a hanging transaction with `kafka-transactions.sh "
         "find-hanging`, and end it with `abort`"
     )
-    return Check(_NAME, WARNING, f"{told}: {helps}")
+    return Check(_NAME, WARNING, f"{detail}: {helps}")
 
 
 def _begun(client: Mapping[str, str], stable: Mapping[int, int], timeout_s: float) -> dict[int, int]:
-    """When the first record that is not stable was written, in ms; only of partitions that told it in time."""
+    """Return when the first record that is not stable was written, in ms; only of partitions that responded in time."""
     found: dict[int, int] = {}
     with closing(new_consumer(client, takes_open=True)) as consumer:
         consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in stable.items()])

@@ -66,7 +66,7 @@ def _nothing(*_: object) -> None:
 
 
 def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **how: Any) -> Ingested:
-    """`prepared` and `Ingestion.run` at once, for who has a session already: `timeout_s`, and what `run` takes."""
+    """Call `prepared` and `Ingestion.run` at once, with an existing session: `timeout_s`, and what `run` takes."""
     with prepared(storage, client, timeout_s=how.pop("timeout_s", TIMEOUT_S)) as ingestion:
         return ingestion.run(spark, **how)
 
@@ -75,8 +75,8 @@ def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **h
 def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
     """Yield an ingest that needs only Spark: brokers respond, the lock is held, and the position fits the topic.
 
-    `client` are properties of librdkafka; every question to the brokers has the timeout, and every wait for records.
-    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not answer.
+    `client` are properties of librdkafka; every request to the brokers has the timeout, and every wait for records.
+    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not respond.
     StorageError for what the file system refuses, and if the log of a table is damaged.
     """
     brokers = Brokers(client, timeout_s)
@@ -150,10 +150,10 @@ class Ingestion:
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
-        Without `records_per_batch` the backlog decides. `progress` is told how many offsets were read, and how many
-        there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on where it
-        was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were committed
-        stay, and the next run goes on there.
+        Without `records_per_batch` the backlog decides. `progress` is called with how many offsets were read, and how
+        many there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on
+        where it was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were
+        committed stay, and the next run goes on there.
         """
         retry_until(spark, stop)
         reader = BatchReader(spark, self._client, data_dir=self._storage.address, timeout_s=self._timeout_s)
@@ -193,7 +193,7 @@ class Ingestion:
         try:
             files = reader.read(batch, self._position, end, self._ahead, stop)
         except (KafkaGroupsError, OSError):
-            # A service manager and a terminal signal the JVM and its workers, too: they may be gone before we look.
+            # A service manager and a terminal signal the JVM and its workers, too: they may have ended before we look.
             if stop():
                 return False
             raise
@@ -226,7 +226,7 @@ class Ingestion:
             start = found.start()
             # A partition that is new is read from its first offset.
             ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
-            if None in found.batches.values():  # a first batch that was killed: what is gone before it is no gap
+            if None in found.batches.values():  # a first batch that was killed: what was deleted before it is no gap
                 earliest = self._brokers.earliest(sorted(log.ends))
                 ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
             self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()

@@ -62,7 +62,7 @@ class BatchReader:
 
 
 def _cores(spark: SparkSession) -> int:
-    """How many tasks run at once, as the master's name tells; a cluster's, which does not, is taken for a large one."""
+    """Return how many tasks run at once, by the master's name; a cluster's, which has no number, counts as large."""
     # Not sparkContext.defaultParallelism, which Spark Connect does not have.
     master = spark.conf.get("spark.master", None) or ""
     found = re.fullmatch(r"local\[(\d+|\*).*\]", master)

@@ -18,7 +18,7 @@ _FULL: Final = "java.io.IOException: No space left on device"
 
 @contextmanager
 def told_in_python() -> Iterator[None]:
-    """What Spark throws becomes the error that was raised in Python at its bottom, without any trace."""
+    """Turn what Spark throws into the error that was raised in Python at its bottom, without any trace."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -29,7 +29,7 @@ def told_in_python() -> Iterator[None]:
 
 
 def error_in(text: str) -> KafkaGroupsError:
-    """The error that a text of Spark's tells of: ours as it was raised, others by their last line."""
+    """Return the error that is in a text of Spark's: ours as it was raised, others by their last line."""
     if ours := _OUR_ERROR.findall(text):
         name, sentence = ours[-1]
         kind = getattr(errors, name, PipelineError)

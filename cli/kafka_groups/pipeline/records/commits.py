@@ -57,7 +57,7 @@ _LAYOUTS: Final = {
 
 
 class Commits:
-    """The fields of the commits among a chunk's records; `read` tells which records were understood here."""
+    """The fields of the commits among a chunk's records; `read` says which records were understood here."""
 
     __slots__ = ("_epochs", "_expires", "_id_at", "_numbers", "_text_at", "_text_size", "_values", "_when", "read")
 
@@ -98,7 +98,7 @@ class Commits:
             self._expires[rows] = self._values.numbers("i8", after + 8)
 
     def _compact_texts(self, rows: Ints, length_at: Ints) -> tuple[Flags, Ints, Ints]:
-        """Which of these rows are as expected, and where their metadata is; notes their topic ids."""
+        """Return which of these rows are as expected, and where their metadata is; note their topic ids."""
         data = self._values.data
         first, second = (data[length_at + place].astype(np.int64) for place in range(2))
         # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).
@@ -117,7 +117,7 @@ class Commits:
         return plain | tagged, text_at, length - 1
 
     def columns(self) -> list[Any]:
-        """The columns of NAMES; null where a record was not read."""
+        """Return the columns of NAMES; null where a record was not read."""
         return [
             pa.array(self._numbers, mask=~self.read),
             pa.array(self._epochs.astype(np.int32), mask=self._epochs == _ABSENT),
@@ -139,13 +139,13 @@ class Commits:
 
 
 def _distinct_ids(values: Packed, at: Ints) -> tuple[list[bytes], Ints]:
-    """The different ids among those at these places, and which of them each is."""
+    """Return the different ids among those at these places, and which of them each is."""
     halves = values.numbers("i8", at)
     encoded = pa.array(halves).dictionary_encode()
     places = encoded.indices.to_numpy().astype(np.int64)
     first = np.zeros(len(encoded.dictionary), np.int64)
     first[places] = at
-    # Ids that are alike in their first half alone are not to be expected; they are told apart the long way.
+    # Ids that are equal in their first half alone are not to be expected; they are distinguished the long way.
     other = values.numbers("i8", at + _TOPIC_ID_BYTES // 2)
     if (values.numbers("i8", first + _TOPIC_ID_BYTES // 2)[places] != other).any():
         whole = pa.array([values.data[place : place + _TOPIC_ID_BYTES].tobytes() for place in at.tolist()])
@@ -155,7 +155,7 @@ def _distinct_ids(values: Packed, at: Ints) -> tuple[list[bytes], Ints]:
 
 
 def columns_of(value: Struct) -> tuple[Any, ...]:
-    """The same columns of one commit that the reader of tables read; times in microseconds."""
+    """Return the same columns of one commit that the reader of tables read; times in microseconds."""
     return (
         value["offset"],
         None if value["leader_epoch"] == _ABSENT else value["leader_epoch"],
@@ -167,6 +167,6 @@ def columns_of(value: Struct) -> tuple[Any, ...]:
 
 
 def as_times(milliseconds: Ints) -> Any:
-    """A column of times; null where there is none."""
+    """Return a column of times; null where there is none."""
     none = (milliseconds == NO_TIME_MS) | (milliseconds < EARLIEST_MS) | (milliseconds > LATEST_MS)
     return pa.array(np.where(none, 0, milliseconds) * 1000, mask=none).cast(TIME)

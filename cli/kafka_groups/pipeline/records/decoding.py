@@ -45,7 +45,7 @@ def raw_records(
     keys: Sequence[bytes | None],
     values: Sequence[bytes | None],
 ) -> RawRecords:
-    """Records as a client has them; a value that is None is a tombstone."""
+    """Return records as a client has them; a value that is None is a tombstone."""
     return RawRecords(
         partition,
         pa.array(offsets, pa.int64()),
@@ -56,7 +56,7 @@ def raw_records(
 
 
 def joined(parts: Sequence[RawRecords]) -> RawRecords:
-    """These records, of which there are some, of one partition, end to end."""
+    """Join these records, of which there are some, of one partition, end to end."""
     columns = [[getattr(part, name) for part in parts] for name in ("offsets", "timestamps_ms", "keys", "values")]
     return RawRecords(parts[0].partition, *map(pa.concat_arrays, columns))
 
@@ -71,7 +71,7 @@ class _OddRow(NamedTuple):
 
 
 def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
-    """The records as rows of columns.RECORD, in their order.
+    """Return the records as rows of columns.RECORD, in their order.
 
     Never fails for what is in a record: one that cannot be understood is a row of kind "unknown", with its bytes and a
     sentence about why, and with the names in its key if at least those were understood.
@@ -105,21 +105,21 @@ def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
 def gap_rows(
     cluster_id: str, partition: int, *, from_offset: int, until_offset: int, missing: int, reason: str, at_ms: int
 ) -> pa.RecordBatch:
-    """One row of kind "gap": offsets of a source partition that no record was found at, noticed at this time."""
-    hole = {"from_offset": from_offset, "until_offset": until_offset, "missing": missing, "reason": reason}
+    """Return one row of kind "gap": offsets of a partition that no record was found at, noticed at this time."""
+    gap = {"from_offset": from_offset, "until_offset": until_offset, "missing": missing, "reason": reason}
     row = {
         "cluster_id": cluster_id,
         "kind": GAP,
         "source_partition": partition,
         "source_offset": from_offset,
         "record_time": microseconds(at_ms),
-        "gap": hole,
+        "gap": gap,
     }
     return pa.RecordBatch.from_pylist([row], schema=RECORD)
 
 
 def _read_odd(records: RawRecords, keys: KeyColumns, odd: Flags) -> dict[int, _OddRow]:
-    """The records that no gather can read, by their place in the chunk."""
+    """Read the records that no gather can read, by their place in the chunk."""
     return {
         row: _read_one(keys.key(row), records.keys[row].as_py(), records.values[row].as_py())
         for row in np.flatnonzero(odd).tolist()
@@ -154,7 +154,7 @@ def _commit_columns(commits: Commits, odd: Mapping[int, _OddRow]) -> dict[str, A
 
 
 def _versions(values: Packed, keys: KeyColumns) -> Any:
-    """The version that each value begins with; null for tombstones, and if it is not even known whose value it is."""
+    """Return the version that each value begins with; null for tombstones, and if the key is of no known type."""
     known = keys.is_understood[keys.which] & (values.sizes >= PREFIX_BYTES)
     versions = np.zeros(len(known), np.int16)
     versions[known] = values.numbers("i2", values.starts[known])

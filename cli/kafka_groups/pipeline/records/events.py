@@ -23,7 +23,7 @@ _NEW_STATE: Final = "UNKNOWN"
 
 
 def event_of(type_id: int, key: Key, value: Struct | None) -> dict[str, Any]:
-    """The event that a record tells of, from its key and its value (None for a tombstone)."""
+    """Return the event of a record, from its key and its value (None for a tombstone)."""
     said = {} if value is None else dict(value)
     # A column of its own for one type of key would be empty everywhere else.
     if key.regular_expression is not None:
@@ -104,7 +104,7 @@ def _member_assignment(value: Struct) -> dict[str, Any]:
 
 
 def _state(value: Struct) -> int:
-    """Of a member; in the early access of 3.7 what it still has to give up, and then to get, told it."""
+    """Return the state of a member; in the early access of 3.7 what it had to give up, and then to get, showed it."""
     if "state" in value:
         return int(value["state"])
     return 1 if value["partitions_pending_revocation"] else 2 if value["partitions_pending_assignment"] else 0

@@ -48,16 +48,16 @@ class KeyColumns:
     _packed: Any
 
     def column(self, name: str) -> Any:
-        """type_id, group, topic or partition of the key of each record."""
+        """Return type_id, group, topic or partition of the key of each record."""
         return self.columns[name].take(pa.array(self.which))
 
     def key(self, row: int) -> Key:
-        """The key of one record."""
+        """Return the key of one record."""
         return read_key(self._packed[int(self.which[row])].as_py())
 
 
 def read_keys(keys: Any) -> KeyColumns:
-    """The keys of a chunk, a large_binary Arrow column; none is too odd to be read."""
+    """Read the keys of a chunk, a large_binary Arrow column; none is too odd to be read."""
     encoded = keys.dictionary_encode(null_encoding="encode")
     distinct = pack(encoded.dictionary)
     is_commit, columns = _commit_keys(distinct)
@@ -72,7 +72,7 @@ def read_keys(keys: Any) -> KeyColumns:
 
 
 def _commit_keys(keys: Packed) -> tuple[Flags, dict[str, Any]]:
-    """Which keys are plain ones of commits, and their columns, null for all others."""
+    """Return which keys are plain ones of commits, and their columns, null for all others."""
     count = len(keys.starts)
     found: Flags = np.zeros(count, np.bool_)
     types, group_at, group_size, topic_at, topic_size, partitions = (np.zeros(count, np.int64) for _ in range(6))
@@ -97,7 +97,7 @@ def _commit_keys(keys: Packed) -> tuple[Flags, dict[str, Any]]:
 
 
 def read_key(key: bytes | None) -> Key:
-    """One key, understood or not."""
+    """Read one key, understood or not."""
     if not key:
         return Key(problem="the record has no key" if key is None else "the key is empty")
     cursor = Cursor(key)

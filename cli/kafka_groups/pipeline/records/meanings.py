@@ -1,4 +1,4 @@
-"""What a record that is no commit tells of its group, as a stable word: column `event.meaning`.
+"""What a record that is no commit says about its group, as a stable word: column `event.meaning`.
 
 Records are states, not changes: a broker writes the same state again when it likes (a compacted topic keeps the
 newest one), so a word says what holds from this record on. Each tombstone has a word, too.
@@ -10,7 +10,7 @@ newest one), so a word says what holds from this record on. Each tombstone has a
 | group_epoch | 3, 11, 17 | the group has this epoch: members or subscriptions changed, a rebalance begins |
 | group_removed | 2, 3, 11, 17, tombstone | the group is deleted, or moved to another protocol (see below) |
 | partition_metadata | 4 | the partitions of the subscribed topics (brokers up to 4.0) |
-| partition_metadata_removed | 4, tombstone | the same is no longer kept, or the group is gone |
+| partition_metadata_removed | 4, tombstone | the same is no longer kept, or the group is deleted |
 | member_metadata | 5, 10, 19 | a member joined, or its client or subscription changed |
 | member_left | 5, 10, 19, tombstone | a member left or was fenced |
 | target_epoch | 6, 12, 20 | the target assignment was computed for this epoch |
@@ -71,12 +71,12 @@ WORDS: Final = MappingProxyType(
 
 
 def meaning_of(record_type: int, value: Struct | None) -> str:
-    """The word for a record of this type; its value is None for a tombstone."""
-    told, removed = WORDS[record_type]
+    """Return the word for a record of this type; its value is None for a tombstone."""
+    written, removed = WORDS[record_type]
     if value is None:
         return removed
     if record_type == _GROUP_METADATA and not value["members"]:
         return "group_emptied"
     if record_type in _CURRENT_ASSIGNMENTS and value["member_epoch"] == _STATIC_MEMBER_AWAY:
         return "static_member_away"
-    return told
+    return written

@@ -25,15 +25,15 @@ class Packed:
     present: Flags
 
     def numbers(self, layout: str, at: Ints) -> Ints:
-        """The big-endian numbers at these places, which the caller knows to be inside; layout is i2, i4 or i8."""
+        """Return the big-endian numbers at these places, which the caller knows are inside; layout is i2, i4 or i8."""
         width = np.dtype(layout).itemsize
-        # Every byte is the start of a number: they overlap, and only those asked for are looked at.
+        # Every byte is the start of a number: they overlap, and only those at `at` are looked at.
         windows = max(len(self.data) - width + 1, 0)
         numbers: Any = np.ndarray(windows, f">{layout}", self.data.data, strides=(1,))
         return numbers[at].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
 
     def slices(self, at: Ints, sizes: Ints, *, known: Flags) -> Any:
-        """A binary Arrow column of these stretches, null where they are not known."""
+        """Return a binary Arrow column of these stretches, null where they are not known."""
         ends = np.zeros(len(at) + 1, np.int32)
         np.cumsum(sizes, out=ends[1:])
         filled = np.flatnonzero(sizes)
@@ -45,7 +45,7 @@ class Packed:
 
 
 def pack(column: Any) -> Packed:
-    """What is in a large_binary Arrow column, without a copy."""
+    """Return what is in a large_binary Arrow column, without a copy."""
     _, offsets, data = column.buffers()
     count = len(column)
     edges = np.frombuffer(offsets, np.int64, count + 1, column.offset * 8) if count else np.zeros(1, np.int64)
@@ -58,7 +58,7 @@ def pack(column: Any) -> Packed:
 
 
 def as_text(column: Any) -> Any:
-    """A binary column as text: bytes that are not UTF-8 stay visible as escapes, as everywhere (codec.primitives)."""
+    """Return a binary column as text: bytes that are not UTF-8 become escapes, as everywhere (codec.primitives)."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -68,7 +68,7 @@ def as_text(column: Any) -> Any:
 
 
 def overlaid(column: Any, found: Mapping[int, Any]) -> Any:
-    """The column with these values at these places, which ascend."""
+    """Return the column with these values at these places, which ascend."""
     if not found:
         return column
     mask = np.zeros(len(column), np.bool_)
@@ -77,7 +77,7 @@ def overlaid(column: Any, found: Mapping[int, Any]) -> Any:
 
 
 def spread(found: Mapping[int, Any], count: int, kind: Any) -> Any:
-    """A column of so many rows with these values at these places, null everywhere else."""
+    """Return a column of so many rows with these values at these places, null everywhere else."""
     if not found:
         return pa.nulls(count, kind)
     places: Ints = np.full(count, -1, np.int64)

@@ -9,7 +9,7 @@ _INT32_MIN: Final = -(2**31)
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets`, out of so many, that all records of this group are in.
+    """Return the partition of `__consumer_offsets`, out of so many, that all records of this group are in.
 
     As in GroupCoordinatorService.partitionFor: Utils.abs(group.hashCode()) % partitions.
     """
@@ -22,7 +22,7 @@ def partition_of(group: str, partitions: int) -> int:
 
 
 def _java_hash(text: str) -> int:
-    """String.hashCode: over UTF-16 code units, so two for each character beyond the first 65,536."""
+    """Return String.hashCode: over UTF-16 code units, so two for each character beyond the first 65,536."""
     units = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for (unit,) in struct.iter_unpack(">H", units):

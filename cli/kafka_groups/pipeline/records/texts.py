@@ -15,19 +15,19 @@ NO_TIME_MS: Final = -1
 
 
 def topic_id_text(topic_id: bytes) -> str | None:
-    """An id as Kafka's tools print it (Uuid.toString: base64 for URLs, without padding); None for the zero id."""
+    """Return an id as Kafka's tools print it (Uuid.toString: base64 for URLs, no padding); None for the zero id."""
     return urlsafe_b64encode(topic_id)[:-2].decode() if any(topic_id) else None
 
 
 def microseconds(milliseconds: int) -> int | None:
-    """The same time in microseconds; None if Kafka says that there is none (-1), or if it is no time at all."""
+    """Return the time in microseconds; None if Kafka says that there is none (-1), or if it is no time at all."""
     if milliseconds == NO_TIME_MS or not EARLIEST_MS <= milliseconds <= LATEST_MS:
         return None
     return milliseconds * 1000
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """All of a value as one compact JSON object: bytes in base64, ids as Kafka prints them."""
+    """Return all of a value as one compact JSON object: bytes in base64, ids as Kafka prints them."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 

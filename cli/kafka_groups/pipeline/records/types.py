@@ -1,6 +1,6 @@
 """The types of records in `__consumer_offsets`: Kafka's number and name of each, its key and its value.
 
-From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name stay for ever; 9 and 18 were removed.
+From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change; 9 and 18 were removed.
 """
 
 from __future__ import annotations

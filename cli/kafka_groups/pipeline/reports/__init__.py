@@ -77,12 +77,12 @@ class _Steps:
         self._progress, self._done = progress, -1
         self.after(None)
 
-    def after(self, answer: T) -> T:
-        """The answer, which is there."""
+    def after(self, result: T) -> T:
+        """Count a part as completed, and return its result."""
         self._done += 1
         if self._progress is not None:
             self._progress("reading the tables", self._done, _PARTS)
-        return answer
+        return result
 
 
 def _read_histories(

@@ -1,4 +1,4 @@
-"""What deserves a look, from days of a group or of a topic. They speak of now: the newest day is the one to tell.
+"""What deserves a look, from days of a group or of a topic. They speak of now: the newest day is the one to report.
 
 Days are dates, and `last_commit_date` is one: times that Spark hands to Python are of its machine's zone.
 """
@@ -15,7 +15,7 @@ from kafka_groups.history import Finding
 _SKEWED: Final = 3.0
 # Time enough to do something about it.
 _SOON_MS: Final = 86_400_000
-# Rates of a day are told after an hour of it, and its first observation may be some minutes late.
+# Rates of a day are reported after an hour of it, and its first observation may be some minutes late.
 _YOUNG_MS: Final = 4_200_000
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
 
@@ -23,7 +23,7 @@ KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic
 def group_findings(
     today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]] = (), *, passed_ms: int = 0
 ) -> list[Finding]:
-    """Of rows of group_daily: `today` is its cluster's newest day (None if it has no row then), `before` older ones.
+    """Find in rows of group_daily: `today` is its cluster's newest day (None without a row), `before` older ones.
 
     `passed_ms` is how much of today is known.
     """
@@ -59,7 +59,7 @@ def _of_today(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def topic_findings(row: Mapping[str, Any]) -> list[Finding]:
-    """Of a row of topic_daily; topics of Kafka itself are nobody's to read."""
+    """Find in a row of topic_daily; topics of Kafka itself are nobody's to read."""
     if not row["is_unread"] or row["topic"].startswith("__"):
         return []
     grown, period = row["messages_produced"], _period(row)
@@ -80,7 +80,7 @@ def topic_findings(row: Mapping[str, Any]) -> list[Finding]:
 
 
 def _period(row: Mapping[str, Any]) -> str:
-    """Of which days commits were looked at."""
+    """Return of which days commits were looked at."""
     before = row["lookback_days"]
     if not before:
         return "of that day"
@@ -88,18 +88,18 @@ def _period(row: Mapping[str, Any]) -> str:
 
 
 def _lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """How it was at the day's last observation; and the worst before that, which nothing brings back."""
-    told = 0
+    """Yield how it was at the day's last observation; and the worst before that, which nothing brings back."""
+    reported = 0
     if today is not None:
         least, last = today["retention_margin"] or 0, today["last_retention_margin"] or 0
-        told = last if last < 0 else min(0, least)
+        reported = last if last < 0 else min(0, least)
         if last < 0:
             yield f"it is {-last:,} {_records(-last)} below the log start: {_they_are(-last)} lost to it."
         elif least < 0:
             yield _lost_on(today)
-    # What lay below for days is told once.
+    # What lay below for days is reported once.
     worst = min(before, key=lambda day: day["retention_margin"] or 0, default=None)
-    if worst is not None and (worst["retention_margin"] or 0) < told:
+    if worst is not None and (worst["retention_margin"] or 0) < reported:
         yield _lost_on(worst)
 
 
@@ -109,7 +109,7 @@ def _lost_on(day: Mapping[str, Any]) -> str:
 
 
 def _to_be_lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, Any]], passed_ms: int) -> Iterator[str]:
-    """When the log start passes its commit: at today's rates, or the day before's while today is too short for any."""
+    """Yield when the log start passes its commit: at today's rates, or the day before's while today is too short."""
     if today is None:
         return
     left_ms, rates = today["retention_left_ms"], "the day's rates"
@@ -119,7 +119,7 @@ def _to_be_lost(today: Mapping[str, Any] | None, before: Sequence[Mapping[str, A
         # What it had passed by then is no forecast.
         if yesterday is not None and (yesterday["retention_left_ms"] or 0) > 0:
             left_ms, rates = max(0, yesterday["retention_left_ms"] - passed_ms), f"the rates of {yesterday['date']}"
-    # Of what it has passed already there is a loss to tell.
+    # Of what it has passed already there is a loss to report.
     has_passed = (today["last_retention_margin"] or 0) < 0
     if left_ms is not None and left_ms <= _SOON_MS and not has_passed:
         yield f"at {rates} the log start passes its commit in {left_ms / 3_600_000:.1f} hours."

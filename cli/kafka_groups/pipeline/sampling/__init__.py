@@ -1,4 +1,4 @@
-"""A sample: what all groups have committed, how they are, and where all logs end, at one time, asked of the brokers.
+"""A sample: what all groups have committed, how they are, and where all logs end, at one time.
 
 Where `__consumer_offsets` may not be read, samples fill the same tables; where it may, they bring what it does not
 say: log ends, and states.
@@ -25,7 +25,7 @@ _TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS)
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """What a sample wrote: rows by table, under the name of its batch; and what could not be asked, item by item."""
+    """What a sample wrote: rows by table, under the name of its batch; and what could not be read, item by item."""
 
     batch: str
     groups: int
@@ -34,13 +34,13 @@ class Sampled:
 
 
 def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Callable[[], int]) -> Sampled:
-    """Ask for everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
+    """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
-    Commits are asked for before log ends, so that no commit is beyond the end that stands beside it. Groups of which
-    the listing tells all there is to tell (empty classic ones, share and streams groups, other protocols) are not
-    described. A group that is gone when it is described has no row and is no failure. Topics without
-    commits are sampled too; internal ones only if a group has commits on them. A partition that is there but does not
-    tell where its log ends has a row without that, for what has none is gone. `now_ms` is the time, in milliseconds
+    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. Groups of which
+    the listing has all that is known (empty classic ones, share and streams groups, other protocols) are not
+    described. A group that is deleted when it is described has no row and is no failure. Topics without
+    commits are sampled too; internal ones only if a group has commits on them. A partition that exists but whose log
+    end is not returned has a row without it, since one without a row was deleted. `now_ms` is the time, in milliseconds
     since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
     """
     asked = ask(admin, now_ms)

@@ -1,4 +1,4 @@
-"""The questions of a sample, and in which order they are asked."""
+"""The requests of a sample, and their order."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kafka_groups.pipeline.records.texts import topic_id_text
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
-_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later questions from being asked
+_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later requests from being sent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The answers of one pass, and when (milliseconds since 1970) each part was asked for."""
+    """The responses of one pass, and when (milliseconds since 1970) each part was requested."""
 
     groups: Mapping[str, GroupListing]
     groups_ms: int
@@ -36,9 +36,9 @@ class Asked:
 
 
 def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
-    """Ask for everything that a sample tells, each question once; `now_ms` is the time, in milliseconds since 1970.
+    """Request everything that is in a sample, each part once; `now_ms` is the time, in milliseconds since 1970.
 
-    Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the answers.
+    Raises AdminError if the cluster cannot be reached at all; what failed otherwise is among the failures.
     """
     groups_ms = now_ms()
     deadline = admin.deadline()
@@ -60,9 +60,9 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
     ends_ms = now_ms()
     ends = admin.list_offsets(partitions, timeout=deadline)
     is_whole = not groups.failed and OFFSETS_TOPIC not in topics.failed
-    gone = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+    deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     return Asked(
-        groups={name: group for name, group in groups.succeeded.items() if name not in gone},
+        groups={name: group for name, group in groups.succeeded.items() if name not in deleted},
         groups_ms=groups_ms,
         described=described.succeeded,
         commits=commits.succeeded,
@@ -76,15 +76,17 @@ def ask(admin: GroupAdmin, now_ms: Callable[[], int]) -> Asked:
             name: topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
             for name, topic in topics.succeeded.items()
         },
-        failures=tuple(_failures((groups, described, commits, topics, ends, stable, starts), commits.succeeded, gone)),
+        failures=tuple(
+            _failures((groups, described, commits, topics, ends, stable, starts), commits.succeeded, deleted)
+        ),
     )
 
 
 def _known(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> tuple[TopicPartition, ...]:
-    """Partitions that are there: as Metadata tells, and those with commits of topics that it cannot tell of now.
+    """Return the partitions that exist: those in Metadata, and those with commits of topics that are not in it now.
 
-    Of internal topics those that groups read, and the coordinators' own: one without a leader has groups that nobody
-    listed.
+    Included are the internal topics that groups read, and the coordinators' own: one without a leader has groups that
+    nobody listed.
     """
     read: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -99,7 +101,7 @@ def _known(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> 
 
 
 def _unknown_coordinators(known: Iterable[TopicPartition], *, is_whole: bool) -> Iterator[TopicPartition]:
-    """One that stands for all, where groups may be missing and brokers do not tell of the coordinators' topic."""
+    """Yield one that stands for all, where groups may be missing and brokers do not return the coordinators' topic."""
     if not is_whole and all(key.topic != OFFSETS_TOPIC for key in known):
         yield TopicPartition(OFFSETS_TOPIC, 0)
 
@@ -111,15 +113,15 @@ def _has_more_to_tell(group: GroupListing) -> bool:
 
 
 def _failures(
-    answers: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], gone: Collection[str]
+    responses: Iterable[Results[Any, Any]], commits: Mapping[str, GroupOffsets], deleted: Collection[str]
 ) -> Iterator[Failure]:
-    """Every item that failed, once: a partition without a leader fails in all three questions about it."""
-    told: set[tuple[object, ...]] = set()
-    for failure in chain.from_iterable(answer.failed.values() for answer in answers):
+    """Yield every item that failed, once: a partition without a leader fails in all three requests about it."""
+    seen: set[tuple[object, ...]] = set()
+    for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)
         key = item if any(each is not None for each in item) else (failure.broker,)
-        if key not in told and not (failure.group in gone and failure.code == GROUP_ID_NOT_FOUND):
-            told.add(key)
+        if key not in seen and not (failure.group in deleted and failure.code == GROUP_ID_NOT_FOUND):
+            seen.add(key)
             yield failure
     for offsets in commits.values():
         yield from offsets.failed.values()

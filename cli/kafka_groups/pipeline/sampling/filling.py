@@ -1,4 +1,4 @@
-"""Rows of tables from the answers of a sample."""
+"""Rows of tables from the responses of a sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUPS_AT_ONCE: Final = 10_000
 
 
 def rows_of(asked: Asked, cluster_id: str) -> Iterator[tuple[Table, pa.RecordBatch]]:
-    """All rows of a sample, in batches of bounded size, each with the table that it belongs to."""
+    """Yield all rows of a sample, in batches of bounded size, each with the table that it belongs to."""
     whole = {"cluster_id": cluster_id, "origin": ORIGIN}
     yield PARTITION_OFFSETS, _of_partitions(asked, whole)
     names = list(asked.groups)
@@ -113,7 +113,7 @@ class _Commits:
 
     @classmethod
     def cut(cls, commits: Mapping[str, GroupOffsets]) -> Iterator[_Commits]:
-        """All groups' commits, a bounded number of rows at once."""
+        """Yield all groups' commits, a bounded number of rows at once."""
         part = cls()
         for group, offsets in commits.items():
             part._add(group, offsets)
@@ -123,7 +123,7 @@ class _Commits:
         yield part
 
     def rows(self, asked_ms: int, whole: Mapping[str, Any]) -> pa.RecordBatch:
-        """Rows of OFFSET_COMMITS."""
+        """Return rows of OFFSET_COMMITS."""
         partitions, offsets, epochs, metadata = zip(*self._commits, strict=True) if self._commits else ((), (), (), ())
         columns = {
             "group": spread(self._groups, self._of_group, self._sizes),

@@ -1,4 +1,4 @@
-"""The door to Spark: which Java it runs on, a session that is silent, and what is said when it fails."""
+"""The session of Spark: which Java it runs on, a session that is silent, and messages for its failures."""
 
 from kafka_groups.pipeline.session.java import fetch_java, find_java
 from kafka_groups.pipeline.session.starting import start_session

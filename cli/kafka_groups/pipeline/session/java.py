@@ -1,4 +1,4 @@
-"""Which Java runs Spark: JAVA_HOME, then PATH, then one that is fetched if that was asked for."""
+"""Which Java runs Spark: JAVA_HOME, then PATH, then one that is fetched if that was requested."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find_java(
     *,
     fetch: Callable[[], Path] | None = None,
 ) -> Path:
-    """Return the first Java that Spark runs on; SparkMissingError tells what was found instead, and how to get one.
+    """Return the first Java that Spark runs on; SparkMissingError says what was found instead, and how to get one.
 
     `fetch` is called if none is there.
     """
@@ -41,7 +41,7 @@ def find_java(
 
 
 def _why_not(java: Path) -> str | None:
-    """What keeps Spark from running on this Java, as the end of a sentence; None if nothing does."""
+    """Return what keeps Spark from running on this Java, as the end of a sentence; None if nothing does."""
     release = java_version(java)
     if release is None:
         return "does not start"
@@ -67,6 +67,6 @@ def fetch_java() -> Path:
 
 
 def home_of(java: Path) -> Path | None:
-    """What JAVA_HOME has to be for this Java; None for a Java that stands in no home (a version manager's shim)."""
+    """Return the JAVA_HOME of this Java; None for a Java that stands in no home (a version manager's shim)."""
     home = java.resolve().parent.parent
     return home if (home / "bin" / "java").exists() else None

@@ -1,4 +1,4 @@
-"""What has to be there before Spark can start: pyspark, what Spark Connect needs besides, a server that answers."""
+"""What has to be there before Spark can start: pyspark, what Spark Connect needs besides, a server that responds."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def check_pyspark() -> str:
 
 
 def check_connect() -> None:
-    """SparkMissingError if what Spark Connect needs is not installed."""
+    """Raise SparkMissingError if what Spark Connect needs is not installed."""
     missing = [name for name in _CONNECT if not _is_there(name)]
     if missing:
-        told = ", ".join(missing)
-        msg = f"--remote needs Spark Connect's packages ({told} missing); run pip install 'kafka-groups[connect]'"
+        names = ", ".join(missing)
+        msg = f"--remote needs Spark Connect's packages ({names} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
 def check_answers(remote: str, environment: Mapping[str, str]) -> None:
-    """PipelineError if the URL is none, or if nothing listens there: Spark's client would try for minutes."""
+    """Raise PipelineError if the URL is none, or nothing listens there: Spark's client would try for minutes."""
     if remote.startswith("local"):
         return
     try:
@@ -65,7 +65,7 @@ def check_answers(remote: str, environment: Mapping[str, str]) -> None:
 
 
 def check_master(master: str) -> None:
-    """PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute.
+    """Raise PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute.
 
     Other masters are left to Spark.
     """

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def retry_until(spark: SparkSession, asked: Callable[[], bool]) -> None:
-    """From now on a call of this session that fails is not tried again once the end is asked for.
+def retry_until(spark: SparkSession, is_ended: Callable[[], bool]) -> None:
+    """Stop retries: a call of this session that fails is not tried again once the end is requested.
 
     Without Spark Connect nothing is retried.
     """
@@ -20,7 +20,7 @@ def retry_until(spark: SparkSession, asked: Callable[[], bool]) -> None:
 
     class UntilAsked(DefaultPolicy):
         def can_retry(self, e: BaseException) -> bool:
-            return not asked() and super().can_retry(e)
+            return not is_ended() and super().can_retry(e)
 
     spark.client.set_retry_policies([UntilAsked()])
 

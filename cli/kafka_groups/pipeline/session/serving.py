@@ -23,18 +23,18 @@ _SERVING: Final = {
 
 
 def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
-    """The session that serves, to be stopped in the end, and the URL where it does.
+    """Return the session that serves, to be stopped in the end, and the URL where it does.
 
-    The token that it wants is left in the environment, where clients and workers look for it: whoever calls this
-    restores the environment.
+    The token that it wants is left in the environment, where clients and workers look for it: the caller restores the
+    environment.
     """
     from pyspark.sql import SparkSession
 
     port = _free_port()
     os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = secrets.token_urlsafe(32)
-    told: dict[str, bool | float | int | str | None] = {**options, **_SERVING}
-    told |= {"spark.master": master, "spark.connect.grpc.binding.port": str(port)}
-    server = SparkSession.builder.appName("kafka-groups").config(map=told).getOrCreate()
+    settings: dict[str, bool | float | int | str | None] = {**options, **_SERVING}
+    settings |= {"spark.master": master, "spark.connect.grpc.binding.port": str(port)}
+    server = SparkSession.builder.appName("kafka-groups").config(map=settings).getOrCreate()
     # By name: for a number, Spark's client would want TLS before it shows a token.
     return server, f"sc://localhost:{port}"
 

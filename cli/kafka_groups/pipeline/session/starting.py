@@ -65,7 +65,9 @@ def start_session(  # noqa: PLR0913 - what the options choose
         options = {} if remote is not None else _everywhere()
         if is_ours:
             java = find_java(known, fetch=fetch_java if fetch else None)
-            options = _of_ours(remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief)
+            options = _local_options(
+                remote or master or known.get("MASTER") or _LOCAL, memory or DEFAULT_MEMORY, brief=brief
+            )
             options |= conf
             changes = _for_the_jvm(known, java, is_local=options["spark.master"].startswith("local"))
             check_master(options["spark.master"])
@@ -118,8 +120,8 @@ def _working(log: Path) -> Iterator[None]:
 def _classic(options: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    told: dict[str, bool | float | int | str | None] = {**options}
-    return SparkSession.builder.appName("kafka-groups").config(map=told).getOrCreate()
+    settings: dict[str, bool | float | int | str | None] = {**options}
+    return SparkSession.builder.appName("kafka-groups").config(map=settings).getOrCreate()
 
 
 def _connected(url: str) -> SparkSession:
@@ -131,8 +133,8 @@ def _connected(url: str) -> SparkSession:
     return cast("SparkSession", Connected.builder.remote(url).getOrCreate())
 
 
-def _of_ours(master: str, memory: str, *, brief: bool) -> dict[str, str]:
-    """What a session gets whose JVM is started here."""
+def _local_options(master: str, memory: str, *, brief: bool) -> dict[str, str]:
+    """Return the options of a session whose JVM is started here."""
     options = {"spark.master": master, "spark.driver.memory": memory, **_everywhere()}
     if master.startswith("local"):
         # Nobody but this machine has to reach the driver.
@@ -151,13 +153,13 @@ def _everywhere() -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        # Or pyspark asks the JVM some things at each step of each expression, to name its line if it fails.
+        # Or pyspark sends requests to the JVM at each step of each expression, to name its line if it fails.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
 
 
 def _for_the_jvm(known: Mapping[str, str], java: Path, *, is_local: bool) -> dict[str, str | None]:
-    """Workers run on this Python; on a cluster, on the one that its users say (a packed environment)."""
+    """Return variables: workers run on this Python; on a cluster, on the one that its users say (a packed one)."""
     home = home_of(java)
     workers = sys.executable if is_local else known.get("PYSPARK_PYTHON", sys.executable)
     return {
@@ -179,17 +181,17 @@ def _stop(spark: SparkSession, log: Path) -> None:
     with noise_goes_to(log):
         try:
             stop()
-        except Exception as error:  # noqa: BLE001 - a JVM or a server that is gone already has stopped
+        except Exception as error:  # noqa: BLE001 - a JVM or a server that has ended already has stopped
             sys.stderr.write(f"stopping: {type(error).__name__}: {error}\n")
 
 
 def _is_sparks(error: Exception) -> bool:
-    """Whether Spark, or what connects us with it, raised this."""
+    """Return whether Spark, or what connects us with it, raised this."""
     return any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__)
 
 
 def _said_by_java(log: Path, before: int) -> str | None:
-    """Why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
+    """Return why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
     with log.open("rb") as file:
         file.seek(before)
         lines = [line.strip() for line in file.read(_MOST_READ).decode("utf-8", "replace").splitlines()]
@@ -204,7 +206,7 @@ def _said_by_java(log: Path, before: int) -> str | None:
 
 
 def _explained(error: Exception, what: str, log: Path, *, said: str | None = None) -> PipelineError:
-    """The first line that says anything, if nothing was `said`; the rest is in the log or in --debug."""
+    """Return an error with the first line that says anything, or `said`; the rest is in the log or in --debug."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]
     if _FULL in str(error):
         said = (

@@ -1,4 +1,4 @@
-"""Whether anybody listens where brokers should be. librdkafka tries until the deadline, whatever it is told."""
+"""Whether anybody listens where brokers should be. librdkafka tries until the deadline, whatever its options are."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _PATIENCE_S: Final = 5.0
 
 
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
-    """Why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
+    """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
 
-    None if one takes a connection, and if that cannot be told soon: then librdkafka is to find out.
+    None if one takes a connection, and if that cannot be determined soon: then librdkafka is to find out.
     """
     found = [_ADDRESS.fullmatch(part.strip()) for part in servers.split(",") if part.strip()]
     wait_s = min(timeout_s, _PATIENCE_S)
-    answers: SimpleQueue[str | None] = SimpleQueue()
+    reasons_found: SimpleQueue[str | None] = SimpleQueue()
     for address in found:
         if address is None:
             return None
         place = (address["v6"] or address["host"], int(address["port"] or _PORT))
         # A name may take long to be looked up, and nothing ends that: no thread is waited for.
-        Thread(target=_try, args=(place, wait_s, answers), daemon=True).start()
+        Thread(target=_try, args=(place, wait_s, reasons_found), daemon=True).start()
     until = time.monotonic() + wait_s
     reasons = []
     for _ in found:
         try:
-            reason = answers.get(timeout=max(0.0, until - time.monotonic()))
+            reason = reasons_found.get(timeout=max(0.0, until - time.monotonic()))
         except Empty:
             return None
         if reason is None:
@@ -41,8 +41,8 @@ def why_unreachable(servers: str, timeout_s: float) -> str | None:
     return "; ".join(dict.fromkeys(reasons)) or None
 
 
-def _try(place: tuple[str, int], wait_s: float, answers: SimpleQueue[str | None]) -> None:
-    answers.put(_refusal(*place, wait_s))
+def _try(place: tuple[str, int], wait_s: float, reasons: SimpleQueue[str | None]) -> None:
+    reasons.put(_refusal(*place, wait_s))
 
 
 def _refusal(host: str, port: int, wait_s: float) -> str | None:

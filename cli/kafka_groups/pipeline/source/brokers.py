@@ -1,4 +1,4 @@
-"""What is asked of the brokers about `__consumer_offsets`, and their errors as sentences that hold no secret."""
+"""Requests to the brokers about `__consumer_offsets`, and their errors as sentences that hold no secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_groups.pipeline.source.planning import Log
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 _LITTLE_BYTES: Final = 65_536
-_LEAST_SECRET: Final = 4  # characters; hiding shorter values would make holes in every sentence
+_LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
 
 _READING: Final = {
@@ -55,7 +55,7 @@ PASSING: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-# What is an answer, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
+# What is a response, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
 # deleted: the next look at the brokers compares its id.
 _NOT_NOW: Final = PASSING | {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -84,7 +84,7 @@ _REFUSED: Final = {
 }
 
 
-# As a broker without topic ids tells them.
+# As a broker without topic ids returns them.
 _NO_ID: Final = "A" * 22
 _FOR_URLS: Final = str.maketrans("+/", "-_")
 # How librdkafka ends what it says of connections.
@@ -92,14 +92,14 @@ _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
 
 
 class Topic(NamedTuple):
-    """The topic: its id, None where brokers tell none (before 2.8), and its partitions."""
+    """The topic: its id, None where brokers return none (before 2.8), and its partitions."""
 
     id: str | None
     partitions: list[int]
 
 
 class Brokers:
-    """Questions to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
+    """Requests to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
 
     def __init__(self, client: Mapping[str, str], timeout_s: float) -> None:
         """Connect lazily with these properties of librdkafka."""
@@ -110,7 +110,7 @@ class Brokers:
         self._admin = _made(AdminClient, properties, self._client)
 
     def cluster_id(self) -> str:
-        """Kafka's id of the cluster; the first question, which does not wait where nobody listens."""
+        """Return Kafka's id of the cluster; the first request, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
@@ -118,14 +118,14 @@ class Brokers:
         return str(described.cluster_id)
 
     def partitions(self) -> list[int]:
-        """The partitions of the topic; none if no group has ever been on the cluster."""
+        """Return the partitions of the topic; none if no group has ever been on the cluster."""
         return self.topic().partitions
 
     def topic(self) -> Topic:
-        """The topic as it is now; without an id and partitions if no group has ever been on the cluster."""
-        asked = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
+        """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
+        responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
         try:
-            described = self._result(asked[OFFSETS_TOPIC])
+            described = self._result(responses[OFFSETS_TOPIC])
         except KafkaException as error:
             if error.args[0].code() in _NOT_FOUND:
                 return Topic(None, [])
@@ -137,22 +137,22 @@ class Brokers:
         )
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """The first offset of each partition that can still be read."""
+        """Return the first offset of each partition that can still be read."""
         return _plain(self._offsets(partitions, OffsetSpec.earliest()))
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Where a reader of committed records has to stop: the last stable offset of each partition."""
+        """Return where a reader of committed records has to stop: the last stable offset of each partition."""
         return _plain(self._offsets(partitions, OffsetSpec.latest()))
 
     def written(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Where each partition ends for a reader that takes open transactions, too."""
+        """Return where each partition ends for a reader that takes open transactions, too."""
         latest = OffsetSpec.latest()
         return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
 
     def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
-        """What `latest` tells, with the epochs of the leaders that told it."""
+        """Return the offsets of `latest`, with the epochs of the leaders that returned them."""
         found = self._offsets(partitions, OffsetSpec.latest())
-        epochs = {number: told.leader_epoch for number, told in found.items() if told.leader_epoch is not None}
+        epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
         return Log(topic_id, _plain(found), epochs)
 
     def _offsets(
@@ -163,33 +163,33 @@ class Brokers:
     ) -> dict[int, Any]:
         if not partitions:
             return {}
-        asked = self._admin.list_offsets(
+        responses = self._admin.list_offsets(
             {TopicPartition(OFFSETS_TOPIC, partition): spec for partition in partitions},
             isolation_level=isolation,
             request_timeout=self._timeout_s,
         )
-        return {found.partition: self._answer(answer) for found, answer in asked.items()}
+        return {found.partition: self._answer(response) for found, response in responses.items()}
 
-    def _answer(self, asked: Future[Any]) -> Any:
+    def _answer(self, response: Future[Any]) -> Any:
         try:
-            return self._result(asked)
+            return self._result(response)
         except KafkaException as error:
             raise self._error(error.args[0]) from None
 
-    def _result(self, asked: Future[Any]) -> Any:
-        """What was answered. librdkafka tries refused credentials again and again: that is not waited for."""
+    def _result(self, response: Future[Any]) -> Any:
+        """Return the response. librdkafka tries refused credentials again and again: that is not waited for."""
         self._said = None
         until = time.monotonic() + self._timeout_s + 1
-        while not asked.done() and time.monotonic() < until:
+        while not response.done() and time.monotonic() < until:
             self._admin.poll(_POLL_S)
             if self._said is not None and self._said.code() in _REFUSED:
                 raise source_error(self._said, self._client)
-        if not asked.done():
+        if not response.done():
             raise self._too_late()
-        return asked.result()
+        return response.result()
 
     def _listen(self, error: KafkaError) -> None:
-        """What librdkafka says beside the answers: a refusal counts most, else its first words say which and why."""
+        """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
         if self._said is None or self._said.code() in _VAGUE or error.code() in _REFUSED:
             self._said = error
 
@@ -202,9 +202,10 @@ class Brokers:
 
 
 def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_little: bool = False) -> Consumer:
-    """A consumer that reads what it is assigned, and nothing else; records of open transactions only if it is told.
+    """Return a consumer that reads what it is assigned, and nothing else.
 
-    With `takes_little`, a few records of each partition are wanted.
+    It reads records of open transactions only with `takes_open`. With `takes_little`, a few records of each partition
+    are wanted.
     """
     isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
     size = {"fetch.message.max.bytes": _LITTLE_BYTES} if takes_little else {}
@@ -213,14 +214,14 @@ def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_l
 
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
-    """What a broker or librdkafka said, as one sentence."""
+    """Return what a broker or librdkafka said, as one sentence."""
     said = _REFUSED.get(error.code()) or hidden(error.str(), client)
     kind = UnreachableError if error.code() in _NOT_NOW else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 
 def hidden(text: str, client: Mapping[str, str]) -> str:
-    """The text without any value of the properties that may be secret."""
+    """Return the text without any value of the properties that may be secret."""
     for name, value in client.items():
         if name not in _PLAIN and len(value) >= _LEAST_SECRET:
             text = text.replace(value, "(hidden)")
@@ -228,7 +229,7 @@ def hidden(text: str, client: Mapping[str, str]) -> str:
 
 
 def _plain(found: Mapping[int, Any]) -> dict[int, int]:
-    return {partition: int(told.offset) for partition, told in found.items()}
+    return {partition: int(offset.offset) for partition, offset in found.items()}
 
 
 def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], client: Mapping[str, str]) -> Any:
@@ -241,7 +242,7 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
 
 
 def _silent() -> dict[str, Any]:
-    """It writes to stderr unless told otherwise; what is wrong is told by errors."""
+    """Return settings for silence: librdkafka writes to stderr by default; errors are raised instead."""
     return {"log_level": 0, "error_cb": _ignore}
 
 

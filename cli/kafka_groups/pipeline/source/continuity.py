@@ -17,9 +17,9 @@ _PAUSE_S: Final = 0.5
 
 
 def require_same_topic(position: Mapping[str, Any], log: Log) -> None:
-    """SourceError if a checkpoint was made on a topic that was deleted since; where brokers tell no ids, nobody knows.
+    """Raise SourceError if a checkpoint is of a topic that was deleted since; brokers without ids hide that.
 
-    Its history and the new one's are best kept apart: what happened to groups is told in the order of offsets.
+    Its history and the new one's are best kept apart: the history of a group follows the order of offsets.
     """
     before = position.get(TOPIC_ID)
     if before is not None and log.topic_id is not None and before != log.topic_id:
@@ -31,19 +31,19 @@ def require_same_topic(position: Mapping[str, Any], log: Log) -> None:
 
 
 def lost(position: Mapping[str, Any], ends: Mapping[int, int]) -> str | None:
-    """What is there no longer of what a checkpoint says was read, as a sentence; None if all of it is."""
+    """Return what a checkpoint says was read and is there no longer, as a sentence; None if all of it is there."""
     for partition, offset in sorted(offsets_of(position).items()):
         if offset > ends.get(partition, 0):
-            told = f"ends at {ends[partition]}" if partition in ends else "does not exist"
-            place = f"partition {partition} of __consumer_offsets {told}, but was read up to offset {offset}"
+            what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
+            place = f"partition {partition} of __consumer_offsets {what}, but was read up to offset {offset}"
             return f"{place}: {LOST_RECORDS}"
     return None
 
 
 def sound_log(position: Mapping[str, Any], look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
-    """The log, as `first` or as a later look tells it, that has all that the checkpoint says was read.
+    """Return the log, from `first` or a later look, that has all that the checkpoint says was read.
 
-    A new leader may for a while know less of what is stable than the last one did, so it is asked again for so long.
+    A new leader may for a while know less of what is stable than the last one did, so requests are retried for so long.
     SourceError if it stays like that, and at once if it is another topic.
     """
     log = first

@@ -1,4 +1,4 @@
-"""The classes that Spark calls. They hold options only; the brokers are asked where Spark runs them."""
+"""The classes that Spark calls. They hold options only; requests are sent where Spark runs them."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ class KafkaGroupsSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What Spark knows it by."""
+        """Return the name that Spark knows it by."""
         return "kafka_groups"
 
     def schema(self) -> str:
-        """columns.RECORD, or of the list of files."""
+        """Return columns.RECORD, or those of the list of files."""
         wanted = MANIFEST if read_options(self.options).data_dir else RECORD
         return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in wanted)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """All that there is now."""
+        """Return a reader of all that there is now."""
         return _BatchReader(read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """What has come since the checkpoint. SourceError with endingOffsets, for a stream has no end."""
+        """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
         options = read_options(self.options)
         if options.ending is not None:
             raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
@@ -100,11 +100,11 @@ class _Reading:
         return Brokers(self.options.client, self.options.timeout_s)
 
     def partitions_there(self, brokers: Brokers) -> list[int]:
-        """The partitions to be read."""
+        """Return the partitions to be read."""
         return self._wanted(brokers.partitions())
 
     def log(self, brokers: Brokers) -> Log:
-        """What is there of them."""
+        """Return what is there of them."""
         topic = brokers.topic()
         return brokers.log(self._wanted(topic.partitions), topic.id)
 
@@ -116,7 +116,7 @@ class _Reading:
 
 class _BatchReader(_Reading, DataSourceReader):
     def partitions(self) -> list[_Task]:
-        """What is to be read, in tasks."""
+        """Return what is to be read, in tasks."""
         brokers = self.brokers()
         cluster_id = brokers.cluster_id()
         options = self.options
@@ -142,7 +142,7 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._limit: int | None = None
 
     def initialOffset(self) -> Position:
-        """Where the first batch begins."""
+        """Return where the first batch begins."""
         brokers = self._brokers()
         log = self.log(brokers)
         earliest = brokers.earliest(sorted(log.ends))
@@ -152,16 +152,16 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         )
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """As many as maxRecordsPerBatch says; an automatic limit is found when the backlog is known."""
+        """Return maxRecordsPerBatch as a limit; an automatic limit is found when the backlog is known."""
         limit = self.options.records_per_batch
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """What comes after this call is left for the next run."""
+        """Fix the end of the run: what comes after this call is left for the next run."""
         self._target = self._log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
-        """Where the next batch ends."""
+        """Return where the next batch ends."""
         require_same_cluster(start, self._cluster())
         starts = offsets_of(start)
         log = self._sound(start)
@@ -173,14 +173,14 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return start if ends == starts else position_of(self._cluster(), ends, log)
 
     def partitions(self, start: Position, end: Position) -> list[_Task]:
-        """What lies between, in tasks."""
+        """Return what lies between, in tasks."""
         return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end), epochs_of(start)))
 
     def commit(self, end: Any) -> None:
-        """Nothing is committed to Kafka: Spark's checkpoint knows."""
+        """Do nothing: Spark's checkpoint knows, and nothing is committed to Kafka."""
 
     def _sound(self, start: Position) -> Log:
-        """The log as it is now, or was when this run began; it has all that was read before."""
+        """Return the log as it is now, or was when this run began; it has all that was read before."""
         first = self._log() if self._target is None else self._target
         log = sound_log(start, self._log, first=first, patience_s=self.options.timeout_s)
         if self._target is not None:
@@ -201,5 +201,5 @@ class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNo
         return self._asking
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tasks get the options only: a client cannot travel."""
+        """Return the options only: a client cannot travel to tasks."""
         return self.__dict__ | {"_asking": None}

@@ -1,4 +1,4 @@
-"""What a reader of `__consumer_offsets` may be told, read from the options that Spark hands over."""
+"""The options of a reader of `__consumer_offsets`, read from those that Spark hands over."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SourceOptions:
 
 
 def read_options(given: Mapping[str, str]) -> SourceOptions:
-    """The options by their names in any case; SourceError names the one that is not known or cannot be used."""
+    """Read the options by their names in any case; SourceError names the one that is not known or cannot be used."""
     options = {name.lower(): value for name, value in given.items()}
     client = {
         name.removeprefix(CLIENT_PREFIX): value for name, value in options.items() if name.startswith(CLIENT_PREFIX)
@@ -94,7 +94,7 @@ def _names() -> str:
 
 
 def _offsets(name: str, options: Mapping[str, str]) -> dict[int, int] | int | None:
-    """A word for all partitions, or offsets by partition from JSON such as {"0": 23, "1": -2}; None if not given."""
+    """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}; None if not given."""
     text = options.get(name.lower())
     if text is None or text in _WORDS:
         return None if text is None else _WORDS[text]

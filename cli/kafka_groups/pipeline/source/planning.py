@@ -1,4 +1,4 @@
-"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so it can be told again."""
+"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the topic is now: its id if brokers tell it, where its partitions end, and their leaders' epochs."""
+    """What the topic is now: its id if brokers return it, where its partitions end, and their leaders' epochs."""
 
     topic_id: str | None
     ends: Offsets
@@ -48,7 +48,7 @@ class Log(NamedTuple):
 
 
 def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Position:
-    """Offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
+    """Return offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
     position: Position = {CLUSTER: cluster_id}
     if log is not None and log.topic_id is not None:
         position[TOPIC_ID] = log.topic_id
@@ -59,17 +59,17 @@ def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Po
 
 
 def offsets_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """The offsets in what Spark kept."""
+    """Return the offsets in what Spark kept."""
     return {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
 
 
 def epochs_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """The epochs in it, none where an older version of this tool kept it."""
+    """Return the epochs in it, none where an older version of this tool kept it."""
     return {int(name): int(epoch) for name, epoch in position.get(EPOCHS, {}).items()}
 
 
 def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
-    """SourceError if a checkpoint was made on another cluster."""
+    """Raise SourceError if a checkpoint was made on another cluster."""
     before = position.get(CLUSTER)
     if before != cluster_id:
         msg = (
@@ -80,7 +80,10 @@ def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
 
 
 def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> list[Range]:
-    """What lies between; a partition that has no start is new and is read from offset 0, so that nothing is passed."""
+    """Return what lies between.
+
+    A partition that has no start is new and is read from offset 0, so that nothing is passed.
+    """
     return [
         Range(partition, starts.get(partition, 0), end, epochs.get(partition))
         for partition, end in sorted(ends.items())
@@ -89,23 +92,26 @@ def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> l
 
 
 def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """An offset for every partition that there is: those that were asked for, or one word for all (EARLIEST, LATEST).
+    """Return an offset for every partition that there is: wanted ones, or one word for all (EARLIEST, LATEST).
 
-    SourceError if a partition was asked for that is not there.
+    SourceError if a wanted partition is not there.
     """
     if isinstance(wanted, int):
         default = wanted
-    asked = wanted if isinstance(wanted, Mapping) else {}
-    if strange := sorted(asked.keys() - latest.keys()):
+    requested = wanted if isinstance(wanted, Mapping) else {}
+    if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {partition: asked.get(partition, default) for partition in latest}
+    offsets = {partition: requested.get(partition, default) for partition in latest}
     return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
 
 
 def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """`chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would ever come."""
+    """Return `chosen`, for offsets to start at.
+
+    SourceError if one lies beyond the end, where nothing would ever come.
+    """
     starts = chosen(wanted, earliest, latest, default=EARLIEST)
     for partition, start in starts.items():
         if start > latest[partition]:
@@ -118,7 +124,10 @@ def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) ->
 
 
 def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]:
-    """Ends that leave at most so many offsets between, shared out by what there is to read; never below a start."""
+    """Return ends that leave at most so many offsets between, shared out by what there is to read.
+
+    No end is below its start.
+    """
     spans = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
     total = sum(spans.values())
     if limit is not None and total > limit:
@@ -131,7 +140,7 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
 
 
 def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
-    """The ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
+    """Return ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
 
     If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
     """
@@ -144,7 +153,7 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
 
 
 def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Range, ...]]:
-    """All offsets in a row, cut at equal distances."""
+    """Yield all offsets in a row, cut at equal distances."""
     left = iter(ranges)
     current = next(left, None)
     begun = 0
@@ -160,10 +169,10 @@ def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Rang
 
 
 def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """How many offsets a batch is to read of what lies between: some millions, or a share of the whole.
+    """Return how many offsets a batch is to read of what lies between: some millions, or a share of the whole.
 
     Where many tasks run at once, so many more that the batch is worth their while.
-    Offsets are not records: in a partition that was compacted for years nearly all of them are gone.
+    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
     """
     backlog = sum(wanted.end - wanted.start for wanted in ranges_between(starts, ends))
     return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-backlog // _MOST_BATCHES))

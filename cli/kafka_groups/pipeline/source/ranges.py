@@ -24,7 +24,7 @@ _AT_ONCE: Final = 2_048
 DELETED: Final = "deleted"
 COMPACTED: Final = "compacted"
 
-# consume() waits for all that it was asked for, also behind the last record; it must not wait long if that is little.
+# consume() waits for as many as were requested, also behind the last record; it must not wait long if those are few.
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
 _FEW: Final = 5_000
@@ -59,7 +59,7 @@ class RangeReader:
         self._trouble = "nothing came"
 
     def read(self) -> Iterator[RawRecords | Hole]:
-        """The records in offset order, each hole behind the records before it."""
+        """Yield the records in offset order, each data gap behind the records before it."""
         self._seek(self._next)
         deadline = time.monotonic() + self._timeout_s
         while not self._is_done and self._next < self._wanted.end:
@@ -75,7 +75,7 @@ class RangeReader:
         yield from self._noticed()
 
     def _chunk(self) -> RawRecords | None:
-        # The messages are gone when the collector comes back: it would look at all of them at once.
+        # The messages are freed when the collector comes back: it would look at all of them at once.
         with _no_collection():
             return self._consumed()
 
@@ -89,7 +89,7 @@ class RangeReader:
         return joined(found) if found else None
 
     def _consume(self, wanted: int, found: list[RawRecords]) -> bool:
-        """Put so many messages behind what was found; whether all came. They are gone when this comes back."""
+        """Put so many messages behind what was found; whether all came. They are freed when this returns."""
         few = self._wanted.end - self._next <= _FEW
         messages = self._consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
         if not any(map(Message.error, messages)):
@@ -147,16 +147,16 @@ class RangeReader:
             raise source_error(error, self._client)
 
     def _pass_over_lost(self) -> None:
-        """Go on where the log begins now, if that is behind the place that was asked for."""
+        """Go on where the log begins now, if that is behind the requested place."""
         low, high = self._bounds()
         if low <= self._next:
             place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
-            told = (
+            what = (
                 f"ends at {high}, but was read up to offset {self._next}"
                 if high < self._next
                 else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
-            msg = f"{place} {told}: {LOST_RECORDS}"
+            msg = f"{place} {what}: {LOST_RECORDS}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)
@@ -179,7 +179,7 @@ class RangeReader:
         partition, start, _, epoch = self._wanted
         place = TopicPartition(OFFSETS_TOPIC, partition, offset)
         if offset == start and epoch is not None:
-            # librdkafka asks the leader first whether the log is still the one that was read up to here (KIP-320).
+            # librdkafka first checks on the leader whether the log is still the one read up to here (KIP-320).
             place = TopicPartition(OFFSETS_TOPIC, partition, offset, leader_epoch=epoch)
         self._consumer.assign([place])
 
@@ -193,7 +193,7 @@ class RangeReader:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """The garbage collector would look at tens of thousands of messages again and again: a third of the time."""
+    """Stop the garbage collector, which would look at tens of thousands of messages repeatedly: a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

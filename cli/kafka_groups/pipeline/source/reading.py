@@ -18,14 +18,14 @@ from kafka_groups.pipeline.source.ranges import Hole, RangeReader
 from kafka_groups.pipeline.storage import new_writer
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 
-# What a task that writes files tells: one row for each of them.
+# What a task that writes files returns: one row for each of them.
 MANIFEST: Final = pa.schema(
     [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
 )
 
 
 def read_rows(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ...]) -> Iterator[pa.RecordBatch]:
-    """The records of these ranges as rows of columns.RECORD; of one group only, if the options say so."""
+    """Yield the records of these ranges as rows of columns.RECORD; of one group only, if the options say so."""
     consumer = new_consumer(options.client)
     try:
         for wanted in ranges:
@@ -36,7 +36,7 @@ def read_rows(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ...]
 
 
 def write_files(options: SourceOptions, cluster_id: str, ranges: tuple[Range, ...]) -> Iterator[pa.RecordBatch]:
-    """Write these records into files of the tables that they belong to, and tell which files those are.
+    """Write these records into files of the tables that they belong to, and return the names of those files.
 
     A task that fails leaves no file; one that dies leaves files that no manifest names.
     """

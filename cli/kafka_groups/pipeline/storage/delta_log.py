@@ -30,7 +30,7 @@ _PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
 _KEPT_H: Final = 24
 # A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
-# Whoever opens a table reads the versions since then, one by one.
+# A reader that opens a table reads the versions since then, one by one.
 _VERSIONS_KEPT_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
@@ -102,7 +102,7 @@ class DeltaLog:
 
         `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
         changed meanwhile is refused, and so is one that finds other versions than `expected`, or that one of the files
-        to remove is gone. `same_rows` says that what comes and what goes have the same rows.
+        to remove is deleted. `same_rows` says that what comes and what goes have the same rows.
         """
         self._check_there(add)
         self._place.touch([file.path for file in add])

@@ -21,7 +21,7 @@ _NEXT_STEPS: Final = {
     errno.ENOTDIR: "a part of the path is a file; name another directory",
     errno.ENAMETOOLONG: "the name is too long; name another directory",
 }
-# Object stores answer in XML, and their library colours the steps of an error.
+# Object stores respond in XML, and their library colours the steps of an error.
 _MARKS: Final = re.compile(r"\x1b\[[0-9;]*m|↳|<\?xml[^>]*\?>")
 _WANTS_CREDENTIALS: Final = re.compile("loading credentials|credential provider|performing token request")
 _NO_CREDENTIALS: Final = (

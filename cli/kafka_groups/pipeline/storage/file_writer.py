@@ -153,7 +153,10 @@ def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.Recor
 
 
 def _days(table: Table, rows: pa.RecordBatch) -> Any:
-    """The days since 1970 that rows belong to; where a time is none that can be, that of the record, else the first."""
+    """Return the days since 1970 that rows belong to.
+
+    Where a time is impossible, the day is that of the record, else the first.
+    """
     days = _whole_days(rows[table.dated_by])
     if "record_time" in rows.schema.names:
         days = np.where(_is_sane(days), days, _whole_days(rows["record_time"]))

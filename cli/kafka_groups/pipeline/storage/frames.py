@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def read_frame(spark: SparkSession, place: Place, table: Table, files: Sequence[DataFile]) -> DataFrame:
     """Return the rows of files: the columns of the table, then date. No files are no rows.
 
-    A file that is gone is an error of the query, whatever the session says, because rows would be missing. Spark reads
+    A deleted file is an error of the query, whatever the session says, because rows would be missing. Spark reads
     files of this machine itself; those of an object store are read with the library and the credentials of the tables.
     """
     if not files:

@@ -72,7 +72,7 @@ def join(
 
 
 def check_rows(place: Place, old: Sequence[DataFile], new: Sequence[NewFile]) -> None:
-    """Raise StorageError, and delete the new files, unless their footers tell of as many rows as there were."""
+    """Raise StorageError, and delete the new files, unless their footers count as many rows as there were."""
     expected, written = sum(file.rows for file in old), sum(count_rows(place, file.path) for file in new)
     if written != expected:
         for file in new:

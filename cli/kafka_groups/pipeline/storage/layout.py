@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
-COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, but for those of samples
+COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, except those of samples
 COMPACTED_SAMPLES: Final = "compacted-samples"  # the batch of those, each sorted
 SORTED_SAMPLES: Final = "sorted-samples"  # the batch of the samples of a date that were sorted together
 KEPT: Final = "kept"  # the batch of what retention leaves of a date

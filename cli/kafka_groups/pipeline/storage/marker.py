@@ -91,10 +91,10 @@ def _check(place: Place, text: str) -> None:
         raise StorageError(message)
 
 
-def _version(told: object) -> int:
-    if type(told) is not int or told < 1:
-        raise ValueError(told)
-    return told
+def _version(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(value)
+    return value
 
 
 def _check_empty(place: Place, *, create: bool) -> None:
@@ -117,7 +117,7 @@ def _others(place: Place) -> list[str]:
 
 
 def _check_permission(place: Place) -> None:
-    # What is not there yet is made, and the attempt tells.
+    # What is not there yet is made, and the attempt shows it.
     if not place.is_local or not os.path.isdir(place.root):
         return
     with told("write", place.into):

@@ -31,7 +31,7 @@ def sort_samples(
     """Write the rows of samples of one date as files that are sorted by the table's identity, within and in turn.
 
     The rows of one key (a partition of a group, …) are read at once, and of many as memory has place for: files of
-    which each is sorted are read about once. `is_sorted` is told of the rows of each part.
+    which each is sorted are read about once. `is_sorted` is called with the number of rows of each part.
     """
     found: list[NewFile] = []
     with told("sort samples", place.into):
@@ -50,7 +50,7 @@ def sort_samples(
 
 
 def _key(table: Table) -> list[str]:
-    """Return the columns that say what a sampled row is of; those of the identity but for the time."""
+    """Return the columns that say what a sampled row is of; those of the identity except the time."""
     return [name for name in table.identity if name != table.dated_by and name not in _NULL_IN_SAMPLES]
 
 

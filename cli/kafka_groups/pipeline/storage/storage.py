@@ -1,4 +1,4 @@
-"""The tables in their directory: what the rest of the pipeline asks of them."""
+"""The tables in their directory: what the rest of the pipeline calls."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def open_storage(into: str, *, create: bool = False) -> Storage:
 
 
 def check_storage(into: str, *, create: bool = True) -> Storage:
-    """Do the same, for who first has something to ask elsewhere: a new directory is made by `Storage.make`.
+    """Do the same, for a caller with requests elsewhere first: a new directory is made by `Storage.make`.
 
     StorageError if the directory is not there (unless it may be made), not ours, of a newer version or of an older
     layout, or not to be written.
@@ -128,14 +128,14 @@ class Storage:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
         return bool(old or new)
 
-    def swap(self, table: Table, gone: Collection[str], new: Sequence[NewFile]) -> bool:
+    def swap(self, table: Table, old_paths: Collection[str], new: Sequence[NewFile]) -> bool:
         """Put new files in place of those of these paths, in one commit, which says that no row changes.
 
-        Returns False, and does nothing, if one of them is gone already.
+        Returns False, and does nothing, if one of them is deleted already.
         """
         log = self._log(table)
-        old = [file for file in log.files if file.path in gone]
-        if len(old) < len(gone):
+        old = [file for file in log.files if file.path in old_paths]
+        if len(old) < len(old_paths):
             self.discard(new)
             return False
         log.commit(add=new, remove=old, same_rows=True)

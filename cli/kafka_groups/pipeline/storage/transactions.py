@@ -1,4 +1,4 @@
-"""All transactions of a Delta table at once: delta-rs reads the log again for each one that it is asked for.
+"""All transactions of a Delta table at once: delta-rs reads the log again for each one that is requested.
 
 A log is a Parquet checkpoint, if there is one, and the commits after it, a JSON object a line (Delta's PROTOCOL.md,
 "Checkpoints" and "Transaction Identifiers").

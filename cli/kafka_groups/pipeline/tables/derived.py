@@ -1,4 +1,4 @@
-"""The derived tables: made anew from the facts, date by date."""
+"""The derived tables: written again from the facts, date by date."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ GROUP_DAILY: Final = Table(
             "retention_left_ms",
             LONG,
             "least time until the log start passes a commit with lag, at the day's rates of both; null: it does not, no"
-            " commit has lag, or there is less than an hour to tell rates from",
+            " commit has lag, or there is less than an hour to compute rates from",
         ),
         Column("last_commit_time", TIME, "the group's last commit until the day's end"),
         Column(

@@ -1,4 +1,4 @@
-"""Rows of a table from columns: what is not told is null."""
+"""Rows of a table from columns: what is not known is null."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kafka_groups.pipeline.tables.shape import Table
 
 
 def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
-    """`size` rows of a table: columns as they are, values that all rows share (times: microseconds), else null."""
+    """Return `size` rows of a table.
+
+    Columns are as they are, or values that all rows share (times: microseconds), else null.
+    """
     schema = table.arrow()
     arrays = [
         columns[field.name]
@@ -26,6 +29,6 @@ def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[st
 
 
 def spread(texts: Sequence[str | None], which: Sequence[int], sizes: Sequence[int]) -> pa.Array:
-    """A column of runs: of texts, those at the places `which`, each as often as its run is long."""
+    """Return a column of runs: of texts, those at the places `which`, each as often as its run is long."""
     places = np.repeat(np.array(which, np.int32), np.array(sizes, np.int64))
     return pa.array(texts, pa.string()).take(pa.array(places))

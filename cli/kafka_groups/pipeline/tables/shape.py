@@ -19,9 +19,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: `identity` are the columns that tell one row from another, `dated_by` the time whose date partitions it.
+    """A table: `identity` are the columns that identify a row, `dated_by` the time whose date partitions it.
 
-    A derived table is made anew, date by date, from the others; the rest are facts that nothing can bring back.
+    A derived table is written again, date by date, from the others; the rest are facts that nothing can bring back.
     """
 
     name: str
@@ -53,7 +53,7 @@ def create_statement(table: Table, location: str) -> str:
 
 
 def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
-    """An Arrow type as Spark writes it; a short one leaves out what a struct consists of."""
+    """Return an Arrow type as Spark writes it; a short one omits what a struct consists of."""
     if pa.types.is_struct(kind):
         inner = "…" if is_short else ", ".join(f"`{field.name}`: {spell_type(field.type)}" for field in kind)
         return f"STRUCT<{inner}>"

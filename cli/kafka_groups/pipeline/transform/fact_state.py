@@ -109,7 +109,7 @@ def forget_fact_state(storage: Storage) -> None:
 def dates_to_build(storage: Storage, state: FactState) -> list[date]:
     """Return the dates with facts from the first one that changed, or that a derived table lost, on.
 
-    Dates before the first one that retention keeps are not built: other facts of them are gone.
+    Dates before the first one that retention keeps are not built: other facts of them are deleted.
     """
     changed = {day for day, _ in _changes(storage, state)} | lost_dates(storage)
     first = min((day for day in changed if day >= state.first_date), default=None)

@@ -187,7 +187,7 @@ def cut_batches(pieces: Any, most_rows: int) -> Any:
         size = sum(rows.num_rows for rows in waiting)
         # Looking again at each piece would take the square of the time.
         limit = most_rows if cut else size + most_rows // 2
-        # Whoever works on a table needs the memory, so nothing else here refers to its rows.
+        # The caller that works on a table needs the memory, so nothing else here refers to its rows.
         del piece
         while cut:
             yield cut.pop()

@@ -68,7 +68,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What was read of clusters by (name, day), and of groups by (cluster, group, day): last listed, last answered."""
+    """What was read of clusters by (name, day), and of groups by (cluster, group, day): last listed, last responded."""
 
     clusters: Mapping[tuple[str, int], ClusterDay]
     groups: Mapping[tuple[str, str, int], tuple[int, int]]

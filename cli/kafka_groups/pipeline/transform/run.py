@@ -42,7 +42,7 @@ _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)
 _FACTS: Final = (OFFSET_COMMITS, PARTITION_OFFSETS, GROUP_EVENTS)
 TARGETS: Final = (LAG_HISTORY, REBALANCES, GROUP_STATUS, TOPIC_DAILY, GROUP_DAILY)
-# What `progress` is told: the label of a step, the number of finished steps, and their total.
+# The arguments of `progress`: the label of a step, the number of finished steps, and their total.
 Progress = Callable[[str, int, int], None]
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
 
@@ -58,7 +58,7 @@ class Transformed:
 class Scope(NamedTuple):
     """What a build of some dates changes, and which events of groups it reads.
 
-    Of dates before `since` only the state is made: their rows are there, and facts of them may be gone. Rebalances of
+    Of dates before `since` only the state is made: their rows are there, and facts of them may be absent. Rebalances of
     the day before it may change, unless that is before `first_date`, the first date that retention keeps. With
     `all_events` the states of groups are not used, but all events that are left.
     """

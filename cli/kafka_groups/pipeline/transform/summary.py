@@ -187,11 +187,12 @@ def _summary_of(table: Any, quiet: dict[tuple[str, str, int], int]) -> Summary:
             of_group = last[f"group-{word}"]
             of_group[cluster, name, day] = max(at, of_group.get((cluster, name, day), NULL))
         if word == "run":
-            told = runs[cluster, day][at]
-            told[is_coordinator] = told.get(is_coordinator, True) and is_complete
+            outcomes = runs[cluster, day][at]
+            outcomes[is_coordinator] = outcomes.get(is_coordinator, True) and is_complete
     keys = {key for word in ("commit", "answered", "run", "backfill", "event", "listed") for key in last[word]}
     complete = {
-        key: [at for at, told in found.items() if told.get(True, told.get(False))] for key, found in runs.items()
+        key: [at for at, outcomes in found.items() if outcomes.get(True, outcomes.get(False))]
+        for key, found in runs.items()
     }
     context = Context(
         {

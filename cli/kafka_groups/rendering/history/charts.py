@@ -34,7 +34,7 @@ _QUALITIES: Final = {
 
 
 def chart_section(history: History, group: GroupHistory, at: int) -> str:
-    """The section that the summary's link to group number `at` leads to."""
+    """Return the section that the summary's link to group number `at` leads to."""
     return (
         f'<section class="group" id="group-{at}" aria-labelledby="group-{at}-name">\n'
         f'<div class="title"><h3 id="group-{at}-name">{name(group.group)}</h3>{verdict_label(word_of(group))}</div>\n'
@@ -44,12 +44,12 @@ def chart_section(history: History, group: GroupHistory, at: int) -> str:
 
 
 def word_of(group: GroupHistory) -> str | None:
-    """What stands for a group on its colour: its verdict, or that it is no more."""
+    """Return what stands for a group on its colour: its verdict, or that it was removed."""
     return group.verdict if group.removed_ms is None else "removed"
 
 
 def verdict_label(word: str | None) -> str:
-    """A verdict's word on its colour."""
+    """Return a verdict's word on its colour."""
     if word is None:
         return '<span class="verdict">not judged</span>'
     return f'<span class="verdict {text(word.lower())}">{text(word)}</span>'
@@ -99,7 +99,7 @@ def _figure(history: History, group: GroupHistory) -> str:
 
 
 def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
-    """What page.js draws: numbers, and texts made of numbers."""
+    """Return what page.js draws: numbers, and texts made of numbers."""
     points = thin_out(group.points, most=_MOST_POINTS)
     time_lags = [point.time_lag_ms for point in points]
     return {
@@ -112,12 +112,12 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
 
 
 def _mark(mark: Rebalance, history: History) -> list[int | str]:
-    """Of one that began before the period what lies in it."""
+    """Return the part of a mark that lies in the period, if it began before."""
     return [max(mark.started_ms, history.from_ms), _end_of(mark, history), _hover(mark)]
 
 
 def _end_of(mark: Rebalance, history: History) -> int:
-    """Where its band ends; one that had not ended is looked at until the end of the day after it began."""
+    """Return where its band ends; one that had not ended is looked at until the end of the day after it began."""
     if mark.ended_ms is not None:
         return mark.ended_ms
     if mark.duration_quality != "open":
@@ -144,7 +144,7 @@ def _rebalances(group: GroupHistory) -> str:
         return ""
     newest: Sequence[Rebalance] = group.rebalances[::-1][:_MOST_LISTED]
     count = counted(len(group.rebalances), "rebalance")
-    told = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
+    summary = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
     headers = [Cell(None, label, "number") for label in ("Generation", "Took", "Joined", "Left")]
     rows = [
         row(
@@ -161,7 +161,7 @@ def _rebalances(group: GroupHistory) -> str:
     ]
     headers = [Cell(None, "Started"), *headers[:2], Cell(None, "Measured"), *headers[2:]]
     inner = table(headers, rows, label=f"Rebalances of {text(group.group)}")
-    return f"<details><summary>{told}</summary>\n{inner}</details>\n"
+    return f"<details><summary>{summary}</summary>\n{inner}</details>\n"
 
 
 def _number(count: int | None) -> str | None:

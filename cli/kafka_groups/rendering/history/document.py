@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
-    """The whole of it, in the history's order; `failures` are of groups that were asked for."""
+    """Return the whole of it, in the history's order; `failures` are of selected groups."""
     return {
         "schema": SCHEMA_NAME,
         "status": "complete" if not failures else "partial" if history.groups else "failed",

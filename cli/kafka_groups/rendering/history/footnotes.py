@@ -36,7 +36,7 @@ ORDER: Final = (
 
 
 def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
-    """What signs in the columns that are `shown` mean, what was left out, and what is missing."""
+    """Yield what signs in the columns that are `shown` mean, what was omitted, and what is missing."""
     yield from _of_signs(
         "LAG", _LAG_LEGEND, [LAG_SIGNS.get(group.lag_quality) for group in history.groups], is_unicode=is_unicode
     )
@@ -62,9 +62,9 @@ def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> It
 def _of_signs(
     header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool
 ) -> Iterator[str]:
-    told = "; ".join(told for sign, told in legend.items() if sign in used)
-    if told:
-        yield f"{header}: {told if is_unicode else told.replace('≥', '>=')}."
+    text = "; ".join(text for sign, text in legend.items() if sign in used)
+    if text:
+        yield f"{header}: {text if is_unicode else text.replace('≥', '>=')}."
 
 
 def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _removed(history: History, at_most: str) -> Iterator[str]:
             yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
 
 
-def _as_far_as_few(told: Sequence[str], label: str, many: str) -> Iterator[str]:
-    yield from (f"{label}: {text}" for text in told[:_MOST_NOTES])
-    if len(told) > _MOST_NOTES:
-        yield f"{len(told) - _MOST_NOTES:,} more {many}; --format json has them all."
+def _as_far_as_few(sentences: Sequence[str], label: str, many: str) -> Iterator[str]:
+    yield from (f"{label}: {text}" for text in sentences[:_MOST_NOTES])
+    if len(sentences) > _MOST_NOTES:
+        yield f"{len(sentences) - _MOST_NOTES:,} more {many}; --format json has them all."

@@ -40,13 +40,13 @@ COLUMNS: Final = (
 
 
 def write_history_lines(screen: Screen, history: History, output_format: str) -> None:
-    """With ndjson each group as it stands in the document, with csv without what has no place in a cell.
+    """Write with ndjson each group as it stands in the document, with csv without what has no place in a cell.
 
-    What lines of groups cannot hold is told on stderr: what is missing, and how much was found besides.
+    What lines of groups cannot hold is printed on stderr: what is missing, and how much was found besides.
     """
     groups = history_document(history)["groups"]
     if output_format == "csv":
-        rows = [_cells(group, told) for group, told in zip(history.groups, groups, strict=True)]
+        rows = [_cells(group, document) for group, document in zip(history.groups, groups, strict=True)]
         write_rows(screen, COLUMNS, rows, output_format)
     else:
         write_records(screen, groups)
@@ -59,9 +59,9 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
         print_note(screen, f"Missing: {text}")
 
 
-def _cells(group: GroupHistory, told: Document) -> SimpleNamespace:
+def _cells(group: GroupHistory, document: Document) -> SimpleNamespace:
     longest = longest_rebalance(group)
-    flat = {key: str(value).lower() if isinstance(value, bool) else value for key, value in told.items()}
+    flat = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}
     count = None if group.rebalances is None else len(group.rebalances)
     own = {"rebalances": count, "longest_ms": longest.duration_ms if longest else None}
     return SimpleNamespace(**{**flat, **own})

@@ -21,27 +21,27 @@ class Cell(NamedTuple):
 
 
 def text(value: object) -> str:
-    """The value as text, also inside of quotes; controls and what turns the direction of text are spelled out."""
+    """Return the value as text, also inside of quotes; controls and signs that turn the direction are spelled out."""
     return escape(escape_controls(str(value)))
 
 
 def name(value: str) -> str:
-    """A cluster's name for something, which may be written from right to left."""
+    """Return a cluster's name for something, which may be written from right to left."""
     return f"<bdi>{text(value)}</bdi>"
 
 
 def embedded(value: Any) -> str:
-    """JSON that no HTML parser takes for anything else."""
+    """Return JSON that no HTML parser takes for anything else."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def row(head: Cell, cells: Iterable[Cell]) -> str:
-    """A line of a table, which is a card on a phone."""
+    """Return a line of a table, which is a card on a phone."""
     return f'<tr><th scope="row"{_classes(head.classes)}>{head.markup}</th>{"".join(map(_cell, cells))}</tr>'
 
 
 def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: str = "") -> str:
-    """A table that scrolls within itself where it has not become cards."""
+    """Return a table that scrolls within itself where it has not become cards."""
     head = "".join(f'<th scope="col"{_classes(header.classes)}>{header.label}</th>' for header in headers)
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{_classes(classes)}>'
@@ -50,7 +50,7 @@ def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: 
 
 
 def section(identity: str, title: str, *content: str) -> str:
-    """A section under its heading."""
+    """Return a section under its heading."""
     inner = "\n".join(filter(None, content))
     return f'<section aria-labelledby="{identity}">\n<h2 id="{identity}">{title}</h2>\n{inner}\n</section>'
 

@@ -1,4 +1,4 @@
-"""A history as one HTML file: nothing is asked of any network, and no name of a cluster's is taken for markup."""
+"""A history as one HTML file: no request goes to any network, and no name of a cluster's is taken for markup."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
         "from_time": spell_minute(history.from_ms),
         "to_time": spell_minute(history.to_ms),
         "style": _asset("page.css"),
-        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{told}</dd></div>" for label, told in _facts(history)),
+        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
         "sections": _contents(history),
         "main": "\n".join(_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
@@ -59,9 +59,9 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
     verdicts = Counter(map(word_of, history.groups))
     if verdicts:
         # The first of each verdict stand in the order of the groups, which is that of badness.
-        told = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
         part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
-        yield f"Verdicts{part}", f'<span class="tally">{told}</span>'
+        yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
     yield "Made", spell_minute(history.made_ms)
 
 
@@ -114,13 +114,13 @@ def _left_out(history: History, drawn: int) -> str:
 def _findings(history: History) -> str:
     if not history.findings:
         return "<p>Nothing that deserves a look.</p>"
-    is_told = len(history.clusters) > 1
-    labels = ["What", *(["Cluster"] if is_told else []), "Group", "Topic", "Why"]
+    has_clusters = len(history.clusters) > 1
+    labels = ["What", *(["Cluster"] if has_clusters else []), "Group", "Topic", "Why"]
     rows = [
         row(
             Cell(text(_KINDS.get(finding.kind, finding.kind)), "What"),
             [
-                *([Cell(name(finding.cluster_id), "Cluster")] if is_told else []),
+                *([Cell(name(finding.cluster_id), "Cluster")] if has_clusters else []),
                 Cell(None if finding.group is None else name(finding.group), "Group", "name"),
                 Cell(None if finding.topic is None else name(finding.topic), "Topic", "name"),
                 Cell(text(finding.message), "Why", "wide"),
@@ -141,7 +141,10 @@ def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
 
 
 def _policy(scripts: list[str]) -> str:
-    """Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements."""
+    """Return a policy.
+
+    Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements.
+    """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
@@ -151,7 +154,7 @@ def _policy(scripts: list[str]) -> str:
 
 
 def check_charts() -> None:
-    """PipelineError if the library that draws the charts is not installed."""
+    """Raise PipelineError if the library that draws the charts is not installed."""
     if find_spec("plotly") is None:
         raise PipelineError(
             "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[pipeline]'"
@@ -159,7 +162,7 @@ def check_charts() -> None:
 
 
 def _plotly() -> str:
-    """The library that draws the charts, as the text of a script."""
+    """Return the library that draws the charts, as the text of a script."""
     check_charts()
     from plotly.offline import get_plotlyjs
 

@@ -10,7 +10,7 @@ from kafka_groups.history import LagPoint
 
 
 def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
-    """The highest lag in each of so many equal stretches of the period; None where no lag is known.
+    """Return the highest lag in each of so many equal stretches of the period; None where no lag is known.
 
     `points` ascend in time; one at the very end belongs to the last stretch.
     """
@@ -24,7 +24,7 @@ def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int
 
 
 def thin_out(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:
-    """As they are if they are no more than `most`; else of each of `most` stretches those that must be seen.
+    """Return the points if they are no more than `most`; else of each of `most` stretches those that must be seen.
 
     These are the highest lag, the longest time lag, and one where the lag is not known.
     """

@@ -17,10 +17,10 @@ _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "re
 
 
 def history_schema() -> Schema:
-    """The schema of what `history_document` returns."""
+    """Return the schema of what `history_document` returns."""
     # An error looks the same in every document.
     shared = list_schema()
-    told = _object(
+    schema = _object(
         {
             "schema": {"description": "Which document this is. The number grows if a key goes.", "const": SCHEMA_NAME},
             "status": shared["properties"]["status"],
@@ -32,38 +32,38 @@ def history_schema() -> Schema:
             "groups_in_all": _number("How many groups there are, with those that were left out.", "integer"),
             "groups": _objects("The groups, the worst first.", _GROUP),
             "findings": _objects("What deserves a look.", _FINDING),
-            "gaps": _texts("Stretches of records that were gone before they could be read, a sentence each."),
+            "gaps": _texts("Stretches of records that were deleted before they could be read, a sentence each."),
             "missing": _texts("What the tables do not hold, a sentence each."),
             "errors": shared["properties"]["errors"],
         }
     )
-    return {"$schema": shared["$schema"], "title": "kafka-groups pipeline report --format json", **told}
+    return {"$schema": shared["$schema"], "title": "kafka-groups pipeline report --format json", **schema}
 
 
-def _text(told: str, *, nullable: bool = False, **more: Any) -> Schema:
-    return {"description": told, "type": ["string", "null"] if nullable else "string", **more}
+def _text(description: str, *, nullable: bool = False, **more: Any) -> Schema:
+    return {"description": description, "type": ["string", "null"] if nullable else "string", **more}
 
 
-def _choice(told: str, *names: str, nullable: bool = False) -> Schema:
-    return {"description": told, "enum": [*names, None] if nullable else list(names)}
+def _choice(description: str, *names: str, nullable: bool = False) -> Schema:
+    return {"description": description, "enum": [*names, None] if nullable else list(names)}
 
 
-def _number(told: str, kind: str, *, nullable: bool = False, minimum: int | None = 0) -> Schema:
+def _number(description: str, kind: str, *, nullable: bool = False, minimum: int | None = 0) -> Schema:
     bound = {} if minimum is None else {"minimum": minimum}
-    return {"description": told, "type": [kind, "null"] if nullable else kind, **bound}
+    return {"description": description, "type": [kind, "null"] if nullable else kind, **bound}
 
 
-def _instant(told: str, *, nullable: bool = False) -> Schema:
+def _instant(description: str, *, nullable: bool = False) -> Schema:
     pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
-    return _text(f"{told} ISO-8601, UTC.", nullable=nullable, format="date-time", pattern=pattern)
+    return _text(f"{description} ISO-8601, UTC.", nullable=nullable, format="date-time", pattern=pattern)
 
 
-def _texts(told: str) -> Schema:
-    return {"description": told, "type": "array", "items": {"type": "string"}}
+def _texts(description: str) -> Schema:
+    return {"description": description, "type": "array", "items": {"type": "string"}}
 
 
-def _objects(told: str, keys: Mapping[str, Schema], *, nullable: bool = False) -> Schema:
-    return {"description": told, "type": ["array", "null"] if nullable else "array", "items": _object(keys)}
+def _objects(description: str, keys: Mapping[str, Schema], *, nullable: bool = False) -> Schema:
+    return {"description": description, "type": ["array", "null"] if nullable else "array", "items": _object(keys)}
 
 
 def _object(keys: Mapping[str, Schema]) -> Schema:
@@ -117,7 +117,7 @@ _GROUP: Final = {
     },
     "lag": _LAG,
     "lag_quality": _choice(
-        "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not answer, the "
+        "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not respond, the "
         "commits are from before. unknown: no lag is known.",
         *_LAG_QUALITIES,
     ),

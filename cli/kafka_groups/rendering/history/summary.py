@@ -26,7 +26,7 @@ _HEIGHT: Final = 20
 
 
 def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
-    """A row a group; nothing if there is none."""
+    """Return a row for each group; nothing if there is none."""
     if not groups:
         return ""
     rows = [_cells(history, group, at) for at, group in enumerate(groups, start=1)]
@@ -75,7 +75,7 @@ def _rebalances(group: GroupHistory) -> str | None:
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:
-    """An area for each stretch in which lag is known; the table's other cells say it in words."""
+    """Return an area for each stretch in which lag is known; the table's other cells say it in words."""
     peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_CELLS)
     known = [peak for peak in peaks if peak is not None]
     if not known:

@@ -1,4 +1,4 @@
-"""A history as text: a table of its groups with the trend of each, then what was found; the rest is told on stderr."""
+"""A history as text: a table of its groups with the trend of each, then what was found; stderr has the rest."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _FINDINGS: Final = (
 
 
 def draw_history(screen: Screen, history: History) -> None:
-    """The groups in their order, then what was found; on stderr the period, what signs mean, and what is missing.
+    """Print the groups in their order, then what was found; on stderr the period, the signs, and what is missing.
 
     On a terminal, columns that find no room are left out, and stderr names them. A pipe gets all of them.
     """
@@ -144,7 +144,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
 
 
 def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> Sequence[Column]:
-    """The columns that the window has room for; what was left out is told on stderr."""
+    """Return the columns that the window has room for; stderr names those that were left out."""
     if not screen.out_is_terminal:
         return columns
     from rich.cells import cell_len
@@ -154,14 +154,14 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     }
     left = _as_many_as_fit(widths, screen.width)
     if len(left) < len(widths):
-        gone = ", ".join(header for header in widths if header not in left)
+        hidden = ", ".join(header for header in widths if header not in left)
         full = sum(widths.values()) + _GAP * (len(widths) - 1)
-        print_note(screen, f"Left out for want of room: {gone} (a window of {full} columns or a pipe has them).")
+        print_note(screen, f"Left out for want of room: {hidden} (a window of {full} columns or a pipe has them).")
     return [column for column in columns if column.header in left]
 
 
 def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
-    """What the report is for, and of the others each that still finds room, the most needed first."""
+    """Return what the report is for, and of the others each that still finds room, the most needed first."""
     left = {header for header in widths if header not in _LEAST_NEEDED}
     for header in reversed(_LEAST_NEEDED):
         wider = {*left, header}
@@ -179,5 +179,5 @@ def _heading(history: History) -> str:
 
 
 def _takes_blocks(screen: Screen) -> bool:
-    """Whether stdout can show a sparkline."""
+    """Return whether stdout can show a sparkline."""
     return (screen.out.encoding or "utf-8").lower().startswith("utf")

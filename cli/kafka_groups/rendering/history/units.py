@@ -11,7 +11,7 @@ from kafka_groups.history import Finding, GroupHistory, History, Rebalance
 from kafka_groups.rendering.durations import format_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Brokers are sampled one after the other, and a round may be missed: that does not make a row an old one.
+# Brokers are sampled one after the other, and a sample may be missed: that does not make a row an old one.
 _OLD_MS: Final = 600_000
 
 # What stands in front of a lag that is not exact.
@@ -28,37 +28,40 @@ TIME_LAG_WORDS: Final = {
 
 
 def show_minute(ms: int) -> str:
-    """2026-11-20T10:03Z, in a single word."""
+    """Return the time like 2026-11-20T10:03Z, in a single word."""
     return _moment(ms).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def show_instant(ms: int) -> str:
-    """ISO-8601 in UTC with milliseconds, as documents have it."""
+    """Return ISO-8601 in UTC with milliseconds, as documents have it."""
     return _moment(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
-    """20 Nov 2026, 10:03, without a year that is that of `beside_ms`: for a page, which says that its times are UTC."""
+    """Return the time like 20 Nov 2026, 10:03, without a year that is that of `beside_ms`.
+
+    It is for a page, which says that its times are UTC.
+    """
     moment = _moment(ms)
-    is_told = beside_ms is not None and _moment(beside_ms).year == moment.year
-    return f"{moment.day} {moment:%b}{'' if is_told else f' {moment.year}'}, {moment:%H:%M}"
+    is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
+    return f"{moment.day} {moment:%b}{'' if is_same_year else f' {moment.year}'}, {moment:%H:%M}"
 
 
 def show_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """The lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    """Return the lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
     sign = LAG_SIGNS.get(group.lag_quality, "")
     return None if group.lag is None else f"{at_least if sign == '≥' else sign}{group.lag}"
 
 
 def spell_lag(group: GroupHistory) -> str | None:
-    """The lag with its quality in words."""
+    """Return the lag with its quality in words."""
     if group.lag is None:
         return None
     return " ".join(filter(None, (LAG_WORDS.get(group.lag_quality), f"{group.lag:,}")))
 
 
 def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """The time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    """Return the time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
     sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
     sign = at_least if sign == "≥" else sign
     if group.time_lag_ms is None:
@@ -68,36 +71,39 @@ def show_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
 
 
 def spell_time_lag(group: GroupHistory) -> str | None:
-    """The time lag with its quality in words."""
+    """Return the time lag with its quality in words."""
     if group.time_lag_ms is None:
         return "data loss" if group.time_lag_quality == "data_loss" else None
     return " ".join(filter(None, (TIME_LAG_WORDS.get(group.time_lag_quality), format_duration(group.time_lag_ms))))
 
 
 def show_since(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Since when it has had a lag, with a sign if it is only known that it had one then; `at_most` is that sign."""
+    """Return since when it has had a lag.
+
+    `at_most` is the sign if it is only known that it had one then.
+    """
     if group.lagging_since_ms is None:
         return None
     return f"{at_most if group.lagging_since_is_bound else ''}{show_minute(group.lagging_since_ms)}"
 
 
 def spell_since(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
-    """The same for a page."""
+    """Return the same for a page."""
     if group.lagging_since_ms is None:
         return None
-    told = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
-    return f"{told} or before" if group.lagging_since_is_bound else told
+    minute = spell_minute(group.lagging_since_ms, beside_ms=beside_ms)
+    return f"{minute} or before" if group.lagging_since_is_bound else minute
 
 
 def is_old(group: GroupHistory, history: History) -> bool:
-    """Whether the group is told as of a time that is more than ten minutes before the newest of the report."""
+    """Return whether the group's row is as of a time more than ten minutes before the newest of the report."""
     if group.evaluated_ms is None or history.evaluated_ms is None:
         return False
     return history.evaluated_ms - group.evaluated_ms > _OLD_MS
 
 
 def spell_rebalance_time(rebalance: Rebalance) -> str:
-    """How long a rebalance took, as far as that is known."""
+    """Return how long a rebalance took, as far as that is known."""
     if rebalance.duration_quality == "open":
         return "had not ended"
     if rebalance.duration_quality == "unknown":
@@ -111,12 +117,12 @@ def spell_rebalance_time(rebalance: Rebalance) -> str:
 
 
 def longest_rebalance(group: GroupHistory) -> Rebalance | None:
-    """The rebalance that took longest; one that had not ended counts only if there is no other."""
+    """Return the rebalance that took longest; one that had not ended counts only if there is no other."""
     return max(group.rebalances or (), key=_duration_or_less, default=None)
 
 
 def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """How long it took; with a sign where that is a bound, as for classic groups, or the next one overtook it."""
+    """Return how long it took; a sign marks a bound: it is of a classic group, or the next one overtook it."""
     longest = longest_rebalance(group)
     if longest is None or longest.duration_ms is None:
         return None
@@ -125,14 +131,14 @@ def show_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str 
 
 
 def spell_changes(rebalance: Rebalance) -> str:
-    """How many members came and went, as far as that is known."""
+    """Return how many members came and went, as far as that is known."""
     counts = ((rebalance.joined, "joined"), (rebalance.left, "left"))
     known = [f"{count:,} {word}" for count, word in counts if count is not None]
     return ", ".join(known) if known else "who joined or left is not known"
 
 
 def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
-    """In their order, at most so many of a kind: many of one kind do not hide another."""
+    """Return them in their order, at most so many of a kind: many of one kind do not hide another."""
     counts: Counter[str] = Counter()
     kept = []
     for finding in findings:
@@ -143,19 +149,19 @@ def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """1 group, 1,234 groups."""
+    """Return the number with its noun: 1 group, 1,234 groups."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def tell_left_out(history: History) -> str | None:
-    """How many groups are not in it, and how to have them; None if all are."""
+    """Return how many groups are not in it, and how to have them; None if all are."""
     in_all = history.groups_in_all
     left = in_all - len(history.groups)
     if left <= 0:
         return None
     is_one = left == 1
-    told = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
-    return f"{told}: give --top {in_all} to have {'it' if is_one else 'them'}."
+    sentence = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
+    return f"{sentence}: give --top {in_all} to have {'it' if is_one else 'them'}."
 
 
 def _duration_or_less(rebalance: Rebalance) -> int:

@@ -51,17 +51,17 @@ class Summary:
 
 
 def schema_name(command: str) -> str:
-    """What stands first in the document of `pipeline COMMAND`."""
+    """Return what stands first in the document of `pipeline COMMAND`."""
     return f"kafka-groups/pipeline-{command}/1"
 
 
 def whole_document(command: str, status: str, content: Mapping[str, Any], errors: Iterable[Document] = ()) -> Document:
-    """The document of a command, with what is its own between status and errors."""
+    """Return the document of a command, with what is its own between status and errors."""
     return {"schema": schema_name(command), "status": status, **content, "errors": list(errors)}
 
 
 def summary_content(summary: Summary) -> Document:
-    """What a summary adds to its document."""
+    """Return what a summary adds to its document."""
     return {
         "cluster_id": summary.cluster_id,
         "tables": [{"table": table, "rows": rows} for table, rows in summary.rows.items()],
@@ -73,7 +73,7 @@ def summary_content(summary: Summary) -> Document:
 
 
 def error_document(error: KafkaGroupsError) -> Document:
-    """An entry of `errors` for what ended a command."""
+    """Return an entry of `errors` for what ended a command."""
     if isinstance(error, AdminError):
         return failure_document(Failure.of(error))
     name = next((name for kind, name in _NAMES if isinstance(error, kind)), _OTHERWISE)

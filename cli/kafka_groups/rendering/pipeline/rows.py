@@ -67,7 +67,7 @@ WRITTEN: Final = (Column("TABLE", "table"), Column("ROWS", "rows", is_number=Tru
 
 
 def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], output_format: str) -> None:
-    """Rows as a table, csv, or a JSON object a line under their attributes' names."""
+    """Write rows as a table, csv, or a JSON object a line under their attributes' names."""
     rows = list(rows)
     if output_format == "csv":
         writer = open_csv(screen)
@@ -81,14 +81,14 @@ def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], o
 
 
 def write_records(screen: Screen, records: Iterable[Document]) -> None:
-    """A JSON object a line."""
+    """Write each record as a JSON object on a line."""
     for record in records:
         screen.out.write(_json(screen, record) + "\n")
     screen.out.flush()
 
 
 def write_document(screen: Screen, document: Document) -> None:
-    """One document, indented for people who look into it."""
+    """Write one document, indented for people who look into it."""
     screen.out.write(_json(screen, document, indent=2) + "\n")
     screen.out.flush()
 

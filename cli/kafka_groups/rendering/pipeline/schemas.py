@@ -17,7 +17,7 @@ STATUSES: Final = ("ok", "warning", "failed")
 
 
 def pipeline_schemas() -> Mapping[str, Schema]:
-    """By the name that `kafka-groups schema` takes."""
+    """Return the schemas by the name that `kafka-groups schema` takes."""
     summaries = {
         "ingest": {
             "batches": _count("How many batches were written."),
@@ -55,20 +55,20 @@ def pipeline_schemas() -> Mapping[str, Schema]:
     }
 
 
-def _text(told: str, *, nullable: bool = False, **more: Any) -> Schema:
-    return {"description": told, "type": ["string", "null"] if nullable else "string", **more}
+def _text(description: str, *, nullable: bool = False, **more: Any) -> Schema:
+    return {"description": description, "type": ["string", "null"] if nullable else "string", **more}
 
 
-def _count(told: str) -> Schema:
-    return {"description": f"{told} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
+def _count(description: str) -> Schema:
+    return {"description": f"{description} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
 
 
-def _many(told: str, keys: Mapping[str, Schema]) -> Schema:
-    return {"description": told, "type": "array", "items": _object(keys)}
+def _many(description: str, keys: Mapping[str, Schema]) -> Schema:
+    return {"description": description, "type": "array", "items": _object(keys)}
 
 
-def _texts(told: str) -> Schema:
-    return {"description": told, "type": "array", "items": {"type": "string"}}
+def _texts(description: str) -> Schema:
+    return {"description": description, "type": "array", "items": {"type": "string"}}
 
 
 def _object(keys: Mapping[str, Schema], **more: Any) -> Schema:
@@ -79,7 +79,7 @@ def _document(
     command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
 ) -> Schema:
     shared = list_schema()
-    told: dict[str, Schema] = {
+    common: dict[str, Schema] = {
         "schema": {
             "description": "The schema of the document. Its number grows if a key is removed.",
             "const": schema_name(command),
@@ -91,7 +91,7 @@ def _document(
         **keys,
         "errors": {"description": "What failed, and why.", "type": "array", "items": _error(shared)},
     }
-    body = _body(told)
+    body = _body(common)
     records = {
         row: _object(properties, description="A line of --format ndjson.") for row, properties in (rows or {}).items()
     }
@@ -100,35 +100,35 @@ def _document(
 
 
 def _report() -> Schema:
-    """A history's document, which may end early, too; its groups are what ndjson has a line each of."""
-    told = history_schema()
-    group = {**told["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
+    """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
+    schema = history_schema()
+    group = {**schema["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
     properties: dict[str, Schema] = {
-        **told["properties"],
-        "errors": {**told["properties"]["errors"], "items": _error(list_schema())},
+        **schema["properties"],
+        "errors": {**schema["properties"]["errors"], "items": _error(list_schema())},
     }
-    return {**told, **_body(properties), "$defs": {"row": group}}
+    return {**schema, **_body(properties), "$defs": {"row": group}}
 
 
-def _body(told: Mapping[str, Schema]) -> Schema:
-    """An object with these keys; what ended early has no more to tell than why."""
+def _body(properties: Mapping[str, Schema]) -> Schema:
+    """Return an object with these keys; what ended early has only the reason."""
     return {
         "type": "object",
         "required": ["schema", "status", "errors"],
-        "properties": dict(told),
+        "properties": dict(properties),
         "additionalProperties": True,
         "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
-        "then": {"required": list(told)},
+        "then": {"required": list(properties)},
     }
 
 
 def _error(shared: Schema) -> Schema:
-    """An error as every command tells it, and the pipeline's own names besides."""
+    """Return an error as every command reports it, and the pipeline's own names besides."""
     error = deepcopy(shared["properties"]["errors"]["items"])
     names = [*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
     error["then"]["properties"]["name"]["enum"] = names
-    told = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
-    error["properties"]["name"]["description"] = told
+    description = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
+    error["properties"]["name"]["description"] = description
     return dict(error)
 
 

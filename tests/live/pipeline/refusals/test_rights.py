@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 
 @pytest.mark.usefixtures("committed")
-def test_who_has_no_right_to_the_topic_is_told_what_helps_and_spark_is_not_started(
+def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not_started(
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.session.start_session")
@@ -62,7 +62,7 @@ def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_
     assert len(storage.files(PARTITION_OFFSETS)) > 0
 
 
-def test_doctor_tells_of_rights_that_are_missing(secured: SecuredBroker, committed: str) -> None:
+def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committed: str) -> None:
     def checks(*flags: str) -> dict[str, tuple[str, str]]:
         told = run("pipeline", "doctor", *flags, "--format", "json", bootstrap=None).stdout
         return {check["check"]: (check["status"], check["detail"]) for check in json.loads(told)["checks"]}
@@ -154,7 +154,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
 
 
 @pytest.mark.usefixtures("committed")
-def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
+def test_a_right_to_describe_the_topic_and_not_to_read_it_is_an_error_out_of_spark(
     secured: SecuredBroker, storage: Storage, run_ingest: Ingest
 ) -> None:
     outcome, document = run_ingest(*secured.flags("describer"))
@@ -167,7 +167,7 @@ def test_who_may_describe_the_topic_and_not_read_it_is_told_so_out_of_spark(
 
 
 @pytest.mark.timed
-def test_a_wrong_password_is_told_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
+def test_a_wrong_password_is_reported_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
     begun = time.monotonic()
     flags = secured.flags("operator", "hunter2-mistyped")
     outcome = run("--debug", "pipeline", "ingest", "--data-dir", storage.into, *flags, bootstrap=None)

@@ -73,7 +73,7 @@ def test_a_table_that_is_older_than_the_others_gets_its_rows_and_the_others_no_r
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_a_disk_that_fills_up_under_a_batch_is_told_and_the_next_run_brings_all(
+def test_a_disk_that_fills_up_under_a_batch_is_reported_and_the_next_run_brings_all(
     secured: SecuredBroker,
     topic: str,
     committed: str,

@@ -83,7 +83,7 @@ _READ_ASSIGNMENT: Final = compile_reader(ASSIGNMENT, version=0, flexible=False)
 
 
 def read_subscription(data: bytes) -> Struct | None:
-    """What a consumer said when it joined; None if these bytes are no subscription."""
+    """Read what a consumer said when it joined; None if these bytes are no subscription."""
     cursor = Cursor(data)
     try:
         version = read_prefix(cursor)
@@ -95,7 +95,7 @@ def read_subscription(data: bytes) -> Struct | None:
 
 
 def read_assignment(data: bytes) -> Struct | None:
-    """What the leader gave to a consumer; None if these bytes are no assignment (a member without one has none)."""
+    """Read what the leader gave to a consumer; None if these bytes are no assignment (a member may have none)."""
     cursor = Cursor(data)
     try:
         version = read_prefix(cursor)

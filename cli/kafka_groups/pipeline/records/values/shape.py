@@ -28,12 +28,12 @@ PREFIX_BYTES: Final = 2
 
 
 def read_prefix(cursor: Cursor) -> int:
-    """The version or type at the cursor."""
+    """Read the version or type at the cursor."""
     return int.from_bytes(cursor.take(PREFIX_BYTES), "big", signed=True)
 
 
 def read_value(schema: ValueSchema, value: bytes) -> Struct:
-    """The fields of a value; SchemaError, with a sentence, if it is not exactly as the schema says."""
+    """Read the fields of a value; SchemaError, with a sentence, if it is not exactly as the schema says."""
     cursor = Cursor(value)
     version = read_prefix(cursor)
     if version not in schema.versions:

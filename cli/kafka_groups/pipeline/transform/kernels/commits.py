@@ -112,10 +112,10 @@ def move(day: Commits, carried: MoveStates) -> tuple[KeyDays, MoveStates]:
     now = _moves(own, begins, carried.is_told, last_read, offset)
     later = _moves(own, begins, carried.is_told, np.full(size, np.iinfo(np.int64).max), carried.settled_offset)
     at_last, at_settled = (_times(own, moves, size) for moves in (now, later))
-    told = _last_told(own, carried.is_told)
+    is_commit = _last_told(own, carried.is_told)
     is_live = ~own.is_removal
     states = MoveStates(
-        is_told=told,
+        is_told=is_commit,
         last_read_us=last_read,
         offset=now.offset,
         moved_us=np.maximum(moved_us, at_last[0]),
@@ -145,8 +145,8 @@ def _moves(own: Commits, begins: Flags, is_told: Flags, last_read: Ints, offset:
     """Return how far each row moved: NULL for the first that is known, and after a removal."""
     key, starts = own.key, starts_of(begins)
     record = last_before(own.is_record, starts)
-    told = np.where(record >= 0, ~take(own.is_removal, record, missing=True), is_told[key])
-    is_idle = ~own.is_record & ~own.is_removal & told & (own.at_us <= last_read[key])
+    was_commit = np.where(record >= 0, ~take(own.is_removal, record, missing=True), is_told[key])
+    is_idle = ~own.is_record & ~own.is_removal & was_commit & (own.at_us <= last_read[key])
     counting = last_before(~is_idle, starts)
     last = np.where(counting >= 0, take(own.offset, counting), offset[key])
     is_known = (own.offset != NULL) & (last != NULL)
@@ -166,10 +166,10 @@ def _times(own: Commits, moves: _Moves, size: int) -> tuple[Ints, Ints]:
 
 
 def _last_told(own: Commits, before: Flags) -> Flags:
-    told = before.copy()
+    found = before.copy()
     records = np.flatnonzero(own.is_record)
-    told[own.key[records]] = ~own.is_removal[records]
-    return told
+    found[own.key[records]] = ~own.is_removal[records]
+    return found
 
 
 def _last(condition: Flags, values: Ints, key: Ints, size: int) -> Ints:

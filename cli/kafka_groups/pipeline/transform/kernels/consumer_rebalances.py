@@ -99,7 +99,7 @@ def _happened(
 
 
 def _is_of_batch(change: Change, epoch: Epoch, later: tuple[LifeDay, ...]) -> bool:
-    """Whether the change was written with the epoch; the records of a batch have one time.
+    """Return whether the change was written with the epoch; the records of a batch have one time.
 
     A member that subscribes to other topics writes its metadata again, and has an epoch from before.
     """

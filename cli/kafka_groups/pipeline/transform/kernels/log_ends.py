@@ -26,7 +26,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     take,
 )
 
-# Two samples at the same time may be answered in another order than they were requested in.
+# Two samples at the same time may have responses in another order than their requests.
 _OVERLAP_US: Final = 30_000_000
 
 
