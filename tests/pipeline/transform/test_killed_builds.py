@@ -41,7 +41,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 raise KillError
             return replace(self, table, *others)
 
-        def end(*_: Any) -> None:
+        def end(*_: Any, **__: Any) -> None:
             raise KillError
 
         with monkeypatch.context() as patch:
