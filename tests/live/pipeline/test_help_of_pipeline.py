@@ -14,7 +14,7 @@ from tests.live.pipeline.offsets_topic import commit
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
-_ORDER: Final = ("ingest", "sample", "backfill", "build", "report", "tables", "compact", "doctor")
+_ORDER: Final = ("ingest", "sample", "backfill", "build", "report", "tables", "export", "compact", "doctor")
 # These run until they are interrupted; the named tests interrupt the same commands.
 _TESTED_ELSEWHERE: Final = {
     f"kafka-groups pipeline ingest --data-dir history -b {ADDRESS} --continuous --interval 1m": (

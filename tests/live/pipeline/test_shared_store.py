@@ -43,9 +43,10 @@ def test_two_workers_ingest_build_and_report(shared: str, broker: str, spark: An
     build_here(here)
 
     with standalone(tmp_path, workers=2) as url:
-        done = _run(tmp_path, "ingest", shared, "-b", broker, "--master", url)
-        built = _run(tmp_path, "build", shared, "--master", url)
-        reported = _run(tmp_path, "report", shared, "--master", url)
+        options = ("--master", url, "--driver-memory", "1g", "--spark-log", "spark.log")
+        done = _run(tmp_path, "ingest", shared, "-b", broker, *options)
+        built = _run(tmp_path, "build", shared, *options)
+    reported = _run(tmp_path, "report", shared)
 
     there = open_storage(shared)
     assert there.rows(OFFSET_COMMITS) == here.rows(OFFSET_COMMITS) > 0
@@ -62,7 +63,7 @@ def _run(home: Path, command: str, into: str, *rest: str) -> Any:
     """Return the document of a command."""
     program = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", command, "--data-dir", into]
     done = subprocess.run(
-        [*program, "--format", "json", "--driver-memory", "1g", "--spark-log", f"{command}.log", *rest],
+        [*program, "--format", "json", *rest],
         cwd=home,
         env=environment(),
         capture_output=True,

@@ -36,7 +36,7 @@ def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) 
     Examples:
       kafka-groups pipeline tables
       kafka-groups pipeline tables --data-dir history
-      kafka-groups pipeline tables --data-dir s3://my-bucket/history --ddl
+      kafka-groups pipeline tables --data-dir history --ddl
     """
     if ddl and (data_dir is None or output_format != "table"):
         problem = "needs --data-dir" if data_dir is None else f"prints SQL: it contradicts --format {output_format}"
