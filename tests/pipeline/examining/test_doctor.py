@@ -74,7 +74,7 @@ def test_a_missing_pyspark_is_a_warning_that_names_what_needs_it(mocker: MockerF
     assert Check("pyspark", "warning", "none; ingest and builds of more than 100,000 facts need it") in found
 
 
-def test_brokers_that_do_not_answer_fail_within_the_timeout() -> None:
+def test_brokers_that_do_not_respond_fail_within_the_timeout() -> None:
     client = ClientSettings(properties={"bootstrap.servers": "127.0.0.1:1"}, timeout_s=0.5)
     (brokers,) = (check for check in examine(client, None, environment={"PATH": ""}) if check.check == "brokers")
     assert brokers.status == "failed"
@@ -222,7 +222,7 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
     ]
 
 
-def test_without_a_cluster_the_command_asks_none(mocker: MockerFixture) -> None:
+def test_without_a_cluster_the_command_sends_no_request(mocker: MockerFixture) -> None:
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=[Check("java", "warning", "x")])
     assert run("pipeline", "doctor", bootstrap=None).exit_code == 0
     assert examined.call_args.args[:2] == (None, None)

@@ -1,4 +1,4 @@
-"""How an ingest ends whose Spark is gone, and how it does not where brokers are away for a while."""
+"""How an ingest ends whose Spark has ended, and how it does not where brokers are away for a while."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion,
     assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
 
 
-def test_a_jvm_that_is_gone_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
     reader.read.side_effect = PipelineError("Answer from Java side is empty")
     with pytest.raises(PipelineError, match="Answer from Java side is empty"):
         ingestion.run(mocker.Mock())
@@ -148,7 +148,7 @@ def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion,
     assert ingestion.run(mocker.Mock()).batches == 1
 
 
-def test_spark_connect_tries_again_until_the_end_is_asked_for(mocker: MockerFixture) -> None:
+def test_spark_connect_retries_until_the_end_is_requested(mocker: MockerFixture) -> None:
     import grpc
     from pyspark.sql.connect.session import SparkSession
 

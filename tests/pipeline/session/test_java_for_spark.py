@@ -20,7 +20,7 @@ FULL = "java.base jdk.incubator.vector"
 
 
 def java(home: Path, version: str, modules: str = FULL) -> Path:
-    """A program that answers like a Java of this version with these modules; the home's `bin` is made."""
+    """A program that responds like a Java of this version with these modules; the home's `bin` is made."""
     lines = "".join(f"echo {module}@{version}; " for module in modules.split())
     path = home / "bin" / "java"
     path.parent.mkdir(parents=True)
@@ -84,7 +84,7 @@ def test_one_is_fetched_only_if_none_is_there(tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}, fetch=lambda: fetched) == there
 
 
-def test_fetching_asks_cjdk_for_a_jdk_17(
+def test_fetching_requests_a_jdk_17_from_cjdk(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cjdk = SimpleNamespace(java_home=mocker.Mock(return_value=tmp_path))

@@ -55,7 +55,7 @@ def test_times_are_utc_and_single_words() -> None:
     assert show_instant(0) == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_page_leaves_out_the_year_that_it_told_already() -> None:
+def test_a_page_leaves_out_the_year_that_it_has_already() -> None:
     assert spell_minute(FROM) == "20 Nov 2026, 00:00"
     assert spell_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
     assert spell_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
