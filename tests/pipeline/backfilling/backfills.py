@@ -77,11 +77,11 @@ def without_deleted(rows: Sequence[Row], start: int, step: int) -> list[Row]:
 
 def denied(_asked: object, answer: Any) -> Any:
     """Return what a broker responds for partitions that we may not see."""
-    told = [
+    topics = [
         {**topic, "partitions": [{**row, "error_code": 29} for row in topic["partitions"]]}
         for topic in answer["topics"]
     ]
-    return {"topics": told}
+    return {"topics": topics}
 
 
 def _ms(time: datetime) -> int:

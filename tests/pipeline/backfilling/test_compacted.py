@@ -44,8 +44,8 @@ class Configs:
         if isinstance(policy, KafkaError):
             answer.set_exception(KafkaException(policy))
         else:
-            told = {} if policy is None else {"cleanup.policy": SimpleNamespace(value=policy)}
-            answer.set_result({"retention.ms": SimpleNamespace(value="1"), **told})
+            settings = {} if policy is None else {"cleanup.policy": SimpleNamespace(value=policy)}
+            answer.set_result({"retention.ms": SimpleNamespace(value="1"), **settings})
         return answer
 
 

@@ -171,8 +171,8 @@ def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
     long = judge({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
     assert short.status == "ok"
     assert long.status == "warning"
-    told = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
-    assert long.detail.startswith(f"{told} (partition 4): until then ingest does not read")
+    detail = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
+    assert long.detail.startswith(f"{detail} (partition 4): until then ingest does not read")
     assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
 
 
@@ -207,8 +207,8 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
     found = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
     outcome = run("pipeline", "doctor", "--data-dir", storage.into)
-    told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
-    assert outcome == (3, told, "Failed checks: 1.\n")
+    table = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
+    assert outcome == (3, table, "Failed checks: 1.\n")
     assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
     document = json.loads(run("pipeline", "doctor", "--format", "json").stdout)
     Draft202012Validator(json.loads(run("schema", "pipeline-doctor").stdout)).validate(document)

@@ -64,13 +64,13 @@ def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, reader: Any
 
 
 def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
-    told: list[tuple[Any, ...]] = []
-    done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: told.append(of))
+    calls: list[tuple[Any, ...]] = []
+    done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: calls.append(of))
     ends = [call.args[2].ends for call in reader.read.call_args_list]
     assert ends == [{0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10}]
     assert [call.args[1].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
     assert (done.batches, done.records, done.rows) == (3, 15, {"offset_commits": 15})
-    assert told == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
+    assert calls == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
 
 def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
@@ -81,15 +81,15 @@ def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
 
 
 def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    told: list[str] = []
+    notes: list[str] = []
     brokers.log.side_effect = [UnreachableError("away"), UnreachableError("still away"), Log("id", {0: 10, 1: 10})]
 
     done = ingestion.run(
-        mocker.Mock(), continuous=True, every_s=0.0, note=told.append, stop=lambda: brokers.log.call_count == 3
+        mocker.Mock(), continuous=True, every_s=0.0, note=notes.append, stop=lambda: brokers.log.call_count == 3
     )
 
     assert done.batches == 0
-    assert told == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
+    assert notes == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
 
 
 def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:

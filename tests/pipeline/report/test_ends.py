@@ -26,8 +26,8 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 
 def listed(seconds: float, group: str) -> Row:
     """A sample lists the group."""
-    told = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
-    return told | {"origin": "sample", "source_partition": None, "source_offset": None}
+    row = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
+    return row | {"origin": "sample", "source_partition": None, "source_offset": None}
 
 
 def other_group(cluster: str, *, source: int | None = None) -> list[Row]:

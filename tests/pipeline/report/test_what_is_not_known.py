@@ -40,8 +40,8 @@ def coordinators() -> Iterable[Row]:
     assert away != partition_of("heard", 8)
     for at in AFTER:
         for number in range(8):
-            told = None if number == away and at >= AFTER[5] else 100
-            yield ends(at, told, topic=OFFSETS_TOPIC, partition=number)
+            end = None if number == away and at >= AFTER[5] else 100
+            yield ends(at, end, topic=OFFSETS_TOPIC, partition=number)
 
 
 COMMITS: Final = [

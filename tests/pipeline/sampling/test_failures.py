@@ -76,8 +76,8 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
     with GroupAdmin(settings) as admin:
         done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
 
-    told = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
-    assert {(row["topic"], row["partition"]) for row in told} == {
+    known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
+    assert {(row["topic"], row["partition"]) for row in known} == {
         ("__state", 0),
         ("payments", 0),
         ("payments", 1),

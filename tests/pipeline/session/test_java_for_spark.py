@@ -68,9 +68,9 @@ def test_what_spark_does_not_run_on_is_passed_over_and_named(
 
 
 def test_without_any_java_one_line_says_where_it_was_looked_for_and_how_to_get_one() -> None:
-    told = refusal({"PATH": ""})
-    assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in told
-    assert "\n" not in told
+    message = refusal({"PATH": ""})
+    assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in message
+    assert "\n" not in message
 
 
 def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> None:
