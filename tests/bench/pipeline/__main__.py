@@ -23,7 +23,7 @@ _DAY: Final = 432_000_000  # 500 groups, 50 partitions each, a commit every 5 s
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fill, run in turns, tell."""
+    """Fill, run in turns, report."""
     options = _parser().parse_args(arguments)
     # Told to terminate, it ends as with Ctrl-C: what it started ends first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

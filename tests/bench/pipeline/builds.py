@@ -69,8 +69,8 @@ def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3) -> st
             for _ in range(runs):
                 for name, number in cores.items():
                     found[name].append(_run(facts, number))
-        told = "; ".join(f"{name} {_spread(seconds)}" for name, seconds in found.items())
-        lines.append(f"build of {commits:,} commit records, {rows:,} facts in all: {told}")
+        line = "; ".join(f"{name} {_spread(seconds)}" for name, seconds in found.items())
+        lines.append(f"build of {commits:,} commit records, {rows:,} facts in all: {line}")
         taken[commits] = statistics.median(found["two cores"])
     if len(sizes) > 1:
         slope = (taken[sizes[-1]] - taken[sizes[0]]) / (sizes[-1] - sizes[0])

@@ -13,7 +13,7 @@ from kafka_groups import sandbox
 from tests.bench.workload import create_groups, create_topic
 
 _HEAP_MB: Final = 1536
-# The cluster of whose day the bench tells: 500 groups commit on 50 partitions each, again and again.
+# The cluster of the bench's day: 500 groups commit on 50 partitions each, again and again.
 _GROUPS: Final = 500
 _PARTITIONS: Final = 50
 
@@ -39,7 +39,7 @@ class Filling:
 
 @contextmanager
 def one_broker(tell: Callable[[str], None], *, name: str = "bench-pipeline") -> Iterator[tuple[Filling, Path]]:
-    """A broker with a topic and no commit yet, and a directory for scratch files; both gone at the end."""
+    """A broker with a topic and no commit yet, and a directory for scratch files; both are deleted at the end."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         wanted = sandbox.SandboxSpec(

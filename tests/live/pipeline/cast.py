@@ -136,7 +136,7 @@ def _assign_and_commit(bootstrap: str, group: str, topic: str) -> None:
 
 
 def _delete_offset(bootstrap: str, group: str, topic: str, *, partition: int) -> None:
-    """What kafka-consumer-groups.sh --delete-offsets asks for; librdkafka's Python client cannot."""
+    """What kafka-consumer-groups.sh --delete-offsets requests; librdkafka's Python client cannot."""
     partitions = (OffsetDeleteRequestPartition(partition_index=i32(partition)),)
     wanted = OffsetDeleteRequestTopic(name=TopicName(topic), partitions=partitions)
     with connect_to_coordinator(bootstrap, group) as wire:

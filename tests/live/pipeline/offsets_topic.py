@@ -71,7 +71,7 @@ def open_transaction(bootstrap: str, group: str, topic: str, offset: int) -> Ite
 
 def delete(bootstrap: str, group: str) -> None:
     """The group goes, with a record that says so and one for each of its commits."""
-    admin = AdminClient(client_properties(bootstrap))  # nobody answers once it is gone
+    admin = AdminClient(client_properties(bootstrap))  # nobody responds once it is deleted
     admin.delete_consumer_groups([group])[group].result(_TIMEOUT_S)
 
 

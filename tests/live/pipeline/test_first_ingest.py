@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 @pytest.fixture
 def untouched(tmp_path_factory: pytest.TempPathFactory, mocker: MockerFixture) -> Iterator[str]:
-    """The address of a broker that nobody has asked for a coordinator, which would make the topic."""
+    """The address of a broker without a request for a coordinator, which would make the topic."""
     mocker.patch("kafka_groups.sandbox.startup.await_coordinators")
     home = tmp_path_factory.mktemp("untouched")
     wanted = sandbox.SandboxSpec(name="untouched", port=0, heap_mb=512, seed=False, profile=False, home=home)

@@ -74,7 +74,7 @@ ENDINGS = {
     "by ctrl-c": Ending(number=signal.SIGINT, kill=os.killpg),
     # A container's end reaches the first process alone.
     "by sigterm": Ending(number=signal.SIGTERM, kill=os.kill),
-    # A service manager's reaches the JVM, too, which is often gone before Python looks.
+    # A service manager's reaches the JVM, too, which has often ended before Python looks.
     "by sigterm to all": Ending(number=signal.SIGTERM, kill=os.killpg),
     # The same where a Spark Connect server runs in that JVM, whose client would try again for ten minutes.
     "by sigterm to connect": Ending(number=signal.SIGTERM, kill=os.killpg, spark="--remote"),
@@ -83,7 +83,7 @@ ENDINGS = {
 
 @contextmanager
 def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Popen[str]]:
-    """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not ask for."""
+    """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not request."""
     (home / "conf").mkdir()
     (home / "conf" / "log4j2.properties").write_text(_TALKATIVE)
     command = [sys.executable, "-m", "kafka_groups", "--debug", "pipeline", "ingest", "--continuous"]

@@ -1,4 +1,4 @@
-"""Ranges whose records are gone. Brokers refuse to delete those of `__consumer_offsets`: another topic lends its."""
+"""Ranges whose records are deleted. Brokers refuse to delete those of `__consumer_offsets`: another topic lends its."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def _read(broker: str, wanted: Range, timeout_s: float = 20) -> tuple[list[int],
     return offsets, [part for part in found if isinstance(part, Hole)]
 
 
-def test_what_was_deleted_is_a_hole_and_the_rest_is_read(cut: str) -> None:
+def test_what_was_deleted_is_a_data_gap_and_the_rest_is_read(cut: str) -> None:
     assert _read(cut, Range(0, 2, 12)) == ([8, 9, 10, 11], [Hole(2, 7, 6, "deleted")])
 
 
-def test_a_range_that_was_deleted_as_a_whole_is_one_hole(cut: str) -> None:
+def test_a_range_that_was_deleted_as_a_whole_is_one_data_gap(cut: str) -> None:
     assert _read(cut, Range(0, 2, 6)) == ([], [Hole(2, 5, 4, "deleted")])
 
 
-def test_a_whole_range_has_no_hole(cut: str) -> None:
+def test_a_whole_range_has_no_data_gap(cut: str) -> None:
     assert _read(cut, Range(0, 8, 20)) == (list(range(8, 20)), [])
 
 

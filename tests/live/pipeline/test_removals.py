@@ -100,7 +100,7 @@ def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(told: Told
     assert told.commits(group) == [(0, 1), (0, 3), (1, 5)]
 
 
-def test_a_group_that_moves_with_its_members_there_and_back_is_never_told_as_deleted(
+def test_a_group_that_moves_with_its_members_there_and_back_is_never_reported_as_deleted(
     told: Told, state_at: StateAt
 ) -> None:
     group = told.cast.migrated

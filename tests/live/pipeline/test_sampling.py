@@ -114,7 +114,7 @@ def test_a_sample_holds_what_groups_committed_and_where_logs_end(any_cluster: Cl
     assert done.failures == ()
 
 
-def test_a_sample_tells_the_topics_id_where_the_broker_has_one(cluster: Cluster, storage: Storage) -> None:
+def test_a_sample_has_the_topics_id_where_the_broker_has_one(cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(cluster.bootstrap, records=1)
     take(cluster, storage)
 
@@ -142,7 +142,7 @@ def test_groups_of_every_kind_are_sampled_without_a_failure(cluster: Cluster, st
     assert done.failures == ()
 
 
-def test_an_old_broker_tells_no_topic_ids_and_its_groups_are_sampled_all_the_same(
+def test_an_old_broker_returns_no_topic_ids_and_its_groups_are_sampled_all_the_same(
     kafka_2_5: Cluster, storage: Storage
 ) -> None:
     topic = make_topic(kafka_2_5.bootstrap, records=3)

@@ -17,7 +17,7 @@ from tests.fakes.scripted_cluster import ScriptedCluster
 DAY_MS = 86_400_000
 MIDNIGHT_MS = 20_700 * DAY_MS  # 2026-09-04
 MINUTE_MS = 60_000
-# When it is asked for, unless a test says so.
+# When it is requested, unless a test says so.
 LONG_AFTER_MS = MIDNIGHT_MS + 30 * DAY_MS
 TOPICS = {"busy": {0: 1, 1: 2}, "quiet": {0: 3}, "__internal": {0: 1}}
 
@@ -35,7 +35,7 @@ def busy_and_quiet() -> Iterator[ScriptedCluster]:
 
 
 def run(cluster: ScriptedCluster, storage: Storage, **asked: Any) -> Backfilled:
-    """A backfill of a day in minutes, or of what is asked."""
+    """A backfill of a day in minutes, or of what is requested."""
     day = {"since_ms": MIDNIGHT_MS, "until_ms": MIDNIGHT_MS + DAY_MS - 1, "step_ms": MINUTE_MS}
     with cluster.admin() as admin:
         return backfill(admin, storage, **{"cluster_id": "scripted", "now_ms": LONG_AFTER_MS, **day, **asked})
@@ -77,11 +77,11 @@ def without_deleted(rows: Sequence[Row], start: int, step: int) -> list[Row]:
 
 def denied(_asked: object, answer: Any) -> Any:
     """Return what a broker responds for partitions that we may not see."""
-    told = [
+    topics = [
         {**topic, "partitions": [{**row, "error_code": 29} for row in topic["partitions"]]}
         for topic in answer["topics"]
     ]
-    return {"topics": told}
+    return {"topics": topics}
 
 
 def _ms(time: datetime) -> int:

@@ -1,4 +1,4 @@
-"""Log ends of the past: what asking for each time would tell, day by day."""
+"""Log ends of the past: what requests for each time would return, day by day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.pipeline.backfilling.backfills import (
 
 
 @pytest.mark.slow
-def test_rows_of_a_day_are_what_each_time_would_be_answered_with(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_rows_of_a_day_are_the_responses_for_each_time(cluster: ScriptedCluster, storage: Storage) -> None:
     done = run(cluster, storage)
 
     times = range(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS, MINUTE_MS)
@@ -43,7 +43,7 @@ def test_rows_of_a_day_are_what_each_time_would_be_answered_with(cluster: Script
     assert (row["log_start_offset"], row["last_stable_offset"]) == (None, None)
 
 
-def test_quiet_times_are_not_asked_about(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_quiet_times_are_not_requested(cluster: ScriptedCluster, storage: Storage) -> None:
     done = run(cluster, storage)
 
     asked = [
@@ -54,7 +54,7 @@ def test_quiet_times_are_not_asked_about(cluster: ScriptedCluster, storage: Stor
         if row["timestamp"] >= 0
     ]
     assert len(asked) == len(set(asked)) == done.look_ups
-    # busy-0 has records in each of its 584 minutes, and busy-1 has 800 of them: their minutes have to be asked about.
+    # busy-0 has records in each of its 584 minutes, and busy-1 has 800 of them: their minutes have to be looked up.
     assert done.look_ups < 1_400 < 4_320 / 3
     assert [each for each in asked if each[0] == "quiet"] == [("quiet", 0, 0), ("quiet", 0, MIDNIGHT_MS)]
 
@@ -66,7 +66,7 @@ def test_requests_carry_many_partitions(cluster: ScriptedCluster, storage: Stora
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + 1_799_000)
 
     assert done.look_ups == 50 * 30
-    # For ends, and for the first records, which are the answers for midnight, too.
+    # For ends, and for the first records, which are the responses for midnight, too.
     assert cluster.requests() == {"Metadata": 1, "ListOffsets": 1 + 1 + 29}
 
 
@@ -76,7 +76,7 @@ def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: Scr
     found = storage.files(PARTITION_OFFSETS)
     assert [each.date for each in found] == ["2026-09-02", "2026-09-03", "2026-09-04"]
     assert (done.days, [each.rows for each in found][-1]) == (3, 2)
-    # One a partition for its first record, which is the answer for all days of busy-1, and for all but one time of
+    # One a partition for its first record, which is the response for all days of busy-1, and for all but one time of
     # busy-0; one more for quiet, whose records are older.
     assert done.look_ups == 3 + 1 + 1
     times = range(MIDNIGHT_MS - 2 * DAY_MS + 1, MIDNIGHT_MS + MINUTE_MS + 1, MINUTE_MS)
@@ -153,8 +153,8 @@ def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_reque
     assert (again.ahead, len(told(storage, "odd", 0))) == (0, 3)
 
 
-def test_a_record_that_comes_while_it_asks_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
-    """Of an idle topic, it would be the answer for all of the time."""
+def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
+    """Of an idle topic, it would be the response for all of the time."""
     cluster.topics = {"idle": {0: 1}}
     records = cluster.records["idle", 0] = [MIDNIGHT_MS - DAY_MS] * 8
     until_ms = MIDNIGHT_MS + 2 * MINUTE_MS

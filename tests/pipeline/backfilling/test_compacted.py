@@ -1,4 +1,4 @@
-"""Compacted topics: left out of a backfill, and found by asking the brokers for each topic's policy."""
+"""Compacted topics: excluded from a backfill, and found by requests for each topic's policy."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Configs:
         if isinstance(policy, KafkaError):
             answer.set_exception(KafkaException(policy))
         else:
-            told = {} if policy is None else {"cleanup.policy": SimpleNamespace(value=policy)}
-            answer.set_result({"retention.ms": SimpleNamespace(value="1"), **told})
+            settings = {} if policy is None else {"cleanup.policy": SimpleNamespace(value=policy)}
+            answer.set_result({"retention.ms": SimpleNamespace(value="1"), **settings})
         return answer
 
 
 def asked_about(cluster: ScriptedCluster) -> set[str]:
-    """The topics whose logs were asked about."""
+    """The topics whose logs were requested."""
     return {topic["name"] for each in cluster.requests_of("ListOffsets") for topic in each.body["topics"]}
 
 
-def test_topics_that_are_left_out_have_no_rows_and_nothing_is_asked_about_their_logs(
+def test_topics_that_are_excluded_have_no_rows_and_no_requests_about_their_logs(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     done = run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=lambda _names: ["busy"])
@@ -63,7 +63,7 @@ def test_topics_that_are_left_out_have_no_rows_and_nothing_is_asked_about_their_
     assert (done.partitions, done.rows, done.failures) == (1, 1, [])
 
 
-def test_it_is_asked_once_about_the_topics_that_would_be_looked_up_before_their_logs_are(
+def test_it_is_called_once_with_the_topics_that_would_be_looked_up_before_their_logs_are(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     given: list[tuple[list[str], int]] = []
@@ -77,7 +77,7 @@ def test_it_is_asked_once_about_the_topics_that_would_be_looked_up_before_their_
     assert asked_about(cluster) == {"busy", "quiet"}
 
 
-def test_it_is_not_asked_where_there_is_no_topic(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_it_is_not_called_where_there_is_no_topic(cluster: ScriptedCluster, storage: Storage) -> None:
     given: list[Sequence[str]] = []
 
     def sieve(names: Sequence[str]) -> Sequence[str]:
@@ -106,12 +106,12 @@ def test_a_topic_whose_settings_may_not_be_read_is_unknown_and_the_others_are_re
     assert found == Policies(["a"], ["b", "c"], "Topic authorization failed for (hidden)")
 
 
-def test_a_broker_that_does_not_tell_the_policy_leaves_it_unknown(mocker: MockerFixture) -> None:
+def test_a_broker_that_does_not_return_the_policy_leaves_it_unknown(mocker: MockerFixture) -> None:
     Configs(mocker, {"a": None})
     assert find_compacted(CLIENT, 5, ["a"]) == Policies([], ["a"], "the brokers return no cleanup.policy")
 
 
-def test_many_topics_are_asked_about_in_requests_of_a_thousand(mocker: MockerFixture) -> None:
+def test_many_topics_are_in_requests_of_a_thousand(mocker: MockerFixture) -> None:
     names = [f"t{number:04}" for number in range(2_001)]
     brokers = Configs(mocker, {"t0000": "compact", "t2000": "compact"})
     assert find_compacted(CLIENT, 5, names) == Policies(["t0000", "t2000"], [])
@@ -126,7 +126,7 @@ def test_what_librdkafka_does_not_take_leaves_all_unknown_and_shows_no_secret() 
 
 
 @pytest.mark.timed
-def test_brokers_that_do_not_answer_in_time_leave_all_unknown_and_are_not_asked_again(
+def test_brokers_that_do_not_respond_in_time_leave_all_unknown_and_get_no_more_requests(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compacted, "_AT_ONCE", 1)
@@ -139,7 +139,7 @@ def test_brokers_that_do_not_answer_in_time_leave_all_unknown_and_are_not_asked_
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_broker_that_refuses_a_topic_is_asked_about_the_others(
+def test_a_broker_that_refuses_a_topic_gets_requests_for_the_others(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compacted, "_AT_ONCE", 1)

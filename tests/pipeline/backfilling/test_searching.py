@@ -1,4 +1,4 @@
-"""The answers of a partition on a grid: what asking for each time would tell, with far fewer look-ups."""
+"""The responses of a partition on a grid: those of requests for each time, with far fewer look-ups."""
 
 from __future__ import annotations
 

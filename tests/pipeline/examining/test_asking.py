@@ -1,4 +1,4 @@
-"""What the doctor says of the questions that a sample asks: versions, groups, commits, log ends."""
+"""What the doctor says of the requests of a sample: versions, groups, commits, log ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.sampling.samples import with_groups
 
 VERSIONS = "versions of the brokers"
-# The handshake of a connection asks for them, too.
+# The handshake of a connection requests them, too.
 TWICE = 2
 
 
@@ -80,7 +80,7 @@ def test_brokers_of_several_releases_are_reported(cluster: ScriptedCluster) -> N
     assert checks_of(cluster)[VERSIONS].detail == "Kafka 3.9 and 4.0 and newer than 4.4"
 
 
-def test_brokers_that_tell_no_metadata_version_are_old(cluster: ScriptedCluster) -> None:
+def test_brokers_that_return_no_metadata_version_are_old(cluster: ScriptedCluster) -> None:
     older = "metadata.version: Kafka before 3.0, or with ZooKeeper"
 
     assert checks_of(cluster)[VERSIONS] == Check(VERSIONS, "warning", f"the brokers have no {older}")

@@ -74,7 +74,7 @@ def test_a_missing_pyspark_is_a_warning_that_names_what_needs_it(mocker: MockerF
     assert Check("pyspark", "warning", "none; ingest and builds of more than 100,000 facts need it") in found
 
 
-def test_brokers_that_do_not_answer_fail_within_the_timeout() -> None:
+def test_brokers_that_do_not_respond_fail_within_the_timeout() -> None:
     client = ClientSettings(properties={"bootstrap.servers": "127.0.0.1:1"}, timeout_s=0.5)
     (brokers,) = (check for check in examine(client, None, environment={"PATH": ""}) if check.check == "brokers")
     assert brokers.status == "failed"
@@ -171,8 +171,8 @@ def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
     long = judge({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
     assert short.status == "ok"
     assert long.status == "warning"
-    told = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
-    assert long.detail.startswith(f"{told} (partition 4): until then ingest does not read")
+    detail = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
+    assert long.detail.startswith(f"{detail} (partition 4): until then ingest does not read")
     assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
 
 
@@ -207,8 +207,8 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
     found = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=found)
     outcome = run("pipeline", "doctor", "--data-dir", storage.into)
-    told = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
-    assert outcome == (3, told, "Failed checks: 1.\n")
+    table = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
+    assert outcome == (3, table, "Failed checks: 1.\n")
     assert examined.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
     document = json.loads(run("pipeline", "doctor", "--format", "json").stdout)
     Draft202012Validator(json.loads(run("schema", "pipeline-doctor").stdout)).validate(document)
@@ -222,7 +222,7 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
     ]
 
 
-def test_without_a_cluster_the_command_asks_none(mocker: MockerFixture) -> None:
+def test_without_a_cluster_the_command_sends_no_request(mocker: MockerFixture) -> None:
     examined = mocker.patch("kafka_groups.pipeline.examining.examine", return_value=[Check("java", "warning", "x")])
     assert run("pipeline", "doctor", bootstrap=None).exit_code == 0
     assert examined.call_args.args[:2] == (None, None)

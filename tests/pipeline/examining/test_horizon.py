@@ -42,7 +42,7 @@ class Logs:
             del self._left[each.partition]
 
     def clock(self) -> float:
-        """Nobody waits here: a look at what does not answer takes its time."""
+        """Nobody waits here: a look at what does not respond takes its time."""
         return self.seconds
 
     def consume(self, count: int, timeout: float) -> list[Any]:
@@ -79,7 +79,7 @@ def tails(logs: Logs, ranges: dict[int, tuple[int, int]], clock: Any = lambda: 0
     return find_tails(consumer, "t", ranges, 5, clock)
 
 
-def test_a_log_without_holes_has_all_from_its_start() -> None:
+def test_a_log_without_gaps_has_all_from_its_start() -> None:
     logs = Logs({0: list(range(7, 1_000))})
     assert tails(logs, {0: (7, 1_000)}) == {0: Tail(7, 7_000)}
     assert logs.assigned == 16
@@ -113,14 +113,14 @@ def test_records_that_lie_together_by_chance_are_no_tail() -> None:
     assert 89_600 <= tails(logs, {0: (0, 100_000)})[0].offset <= 90_400
 
 
-def test_a_log_that_begins_later_by_now_has_a_hole_there() -> None:
+def test_a_log_that_begins_later_by_now_has_a_gap_there() -> None:
     logs = Logs({0: list(range(1_000)), 1: list(range(1_000))})
     logs.begins_at = {0: 500}
     found = tails(logs, dict.fromkeys(range(2), (0, 1_000)))
     assert (500 <= found[0].offset <= 510, found[1].offset) == (True, 0)
 
 
-def test_a_partition_that_does_not_answer_takes_nothing_from_the_others() -> None:
+def test_a_partition_that_does_not_respond_takes_nothing_from_the_others() -> None:
     logs = Logs({0: [], 1: [*range(0, 10_000, 500), *range(10_000, 20_000)]})
     logs.silent = {0}
     found = tails(logs, dict.fromkeys(range(2), (0, 20_000)), clock=logs.clock)

@@ -26,6 +26,6 @@ from kafka_groups.pipeline.ingesting.batches import _cores
     ],
 )
 def test_a_batch_has_a_part_for_each_core_that_the_masters_name_tells(master: str | None, parts: int) -> None:
-    told = {"spark.master": master}
-    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=told.get))
+    settings = {"spark.master": master}
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=settings.get))
     assert _cores(spark) == parts

@@ -1,4 +1,4 @@
-"""How an ingest ends whose Spark is gone, and how it does not where brokers are away for a while."""
+"""How an ingest ends whose Spark has ended, and how it does not where brokers are away for a while."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion,
     assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
 
 
-def test_a_jvm_that_is_gone_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
     reader.read.side_effect = PipelineError("Answer from Java side is empty")
     with pytest.raises(PipelineError, match="Answer from Java side is empty"):
         ingestion.run(mocker.Mock())
 
 
 def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
-    told: list[tuple[Any, ...]] = []
-    done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: told.append(of))
+    calls: list[tuple[Any, ...]] = []
+    done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: calls.append(of))
     ends = [call.args[2].ends for call in reader.read.call_args_list]
     assert ends == [{0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10}]
     assert [call.args[1].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
     assert (done.batches, done.records, done.rows) == (3, 15, {"offset_commits": 15})
-    assert told == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
+    assert calls == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
 
 def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
@@ -81,15 +81,15 @@ def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
 
 
 def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    told: list[str] = []
+    notes: list[str] = []
     brokers.log.side_effect = [UnreachableError("away"), UnreachableError("still away"), Log("id", {0: 10, 1: 10})]
 
     done = ingestion.run(
-        mocker.Mock(), continuous=True, every_s=0.0, note=told.append, stop=lambda: brokers.log.call_count == 3
+        mocker.Mock(), continuous=True, every_s=0.0, note=notes.append, stop=lambda: brokers.log.call_count == 3
     )
 
     assert done.batches == 0
-    assert told == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
+    assert notes == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
 
 
 def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
@@ -148,7 +148,7 @@ def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion,
     assert ingestion.run(mocker.Mock()).batches == 1
 
 
-def test_spark_connect_tries_again_until_the_end_is_asked_for(mocker: MockerFixture) -> None:
+def test_spark_connect_retries_until_the_end_is_requested(mocker: MockerFixture) -> None:
     import grpc
     from pyspark.sql.connect.session import SparkSession
 

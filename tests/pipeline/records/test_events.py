@@ -1,4 +1,4 @@
-"""What records other than commits tell: their columns, and the word for their meaning."""
+"""What records other than commits say: their columns, and the word for their meaning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _filled(event: Row) -> Row:
     return {name: value for name, value in event.items() if value is not None and name != "details"}
 
 
-def test_the_members_of_a_classic_group_tell_topics_and_partitions() -> None:
+def test_the_members_of_a_classic_group_show_topics_and_partitions() -> None:
     assert _filled(_event("GroupMetadata-v3-subscription-3")) == {
         "type": "GroupMetadata",
         "meaning": "generation",
@@ -108,7 +108,7 @@ def test_a_member_that_speaks_the_new_protocol_has_its_null_read() -> None:
     assert details["classic_member_metadata"] is None
 
 
-def test_an_assignment_tells_its_epochs_state_and_topic_ids() -> None:
+def test_an_assignment_has_its_epochs_state_and_topic_ids() -> None:
     event = _event("ConsumerGroupCurrentMemberAssignment-v0-full")
     value: Any = BY_NAME["ConsumerGroupCurrentMemberAssignment-v0-full"].value
     assert (event["epoch"], event["previous_epoch"]) == (value["member_epoch"], value["previous_member_epoch"])

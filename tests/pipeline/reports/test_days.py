@@ -93,7 +93,7 @@ def test_what_is_far_off_or_too_little_is_not_reported(day: dict[str, Any]) -> N
     assert told(**day) == []
 
 
-def test_what_was_lost_in_the_morning_and_what_will_be_are_both_told() -> None:
+def test_what_was_lost_in_the_morning_and_what_will_be_are_both_reported() -> None:
     day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
     assert [message for _, message in told(**day)] == [

@@ -25,9 +25,9 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def listed(seconds: float, group: str) -> Row:
-    """A round of samples lists the group."""
-    told = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
-    return told | {"origin": "sample", "source_partition": None, "source_offset": None}
+    """A sample lists the group."""
+    row = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
+    return row | {"origin": "sample", "source_partition": None, "source_offset": None}
 
 
 def other_group(cluster: str, *, source: int | None = None) -> list[Row]:
@@ -105,7 +105,7 @@ def events() -> list[Row]:
             for row in of(name, (listed(at - 0.2, "other") for at in ROUNDS))
         ),
         *of("behind", [listed(250, "g")]),
-        # A broker that does not answer, say: the records, read until the end, know of no removal.
+        # A broker that does not respond, say: the records, read until the end, know of no removal.
         *of("read", [listed(250, "g")]),
         # The sampler's clock is ahead.
         *of("clocks", [event(60, "group_removed", CLASSIC, source=3, tombstone=True), listed(80, "g")]),
@@ -145,28 +145,28 @@ def test_before_its_commits_were_removed_it_was_judged(storage: Storage) -> None
 
 
 def test_a_partition_counts_until_its_commit_is_removed(told: History) -> None:
-    """The last round, forty seconds after the removal, did not see partition 1; the one before did."""
+    """The last sample, forty seconds after the removal, did not see partition 1; the one before did."""
     part = named(told, "expired in part")
     assert (part.lag, part.time_lag_ms, part.points[-1].time_lag_ms) == (0, 0, 0)
     assert part.points[-2].time_lag_ms != 0
     assert part.produce_rate == pytest.approx(1.0)
 
 
-def test_a_group_that_rounds_of_samples_miss_was_removed_at_the_first_of_them_or_before(told: History) -> None:
-    """Every coordinator listed its groups; that a partition never tells its log end does not matter."""
+def test_a_group_that_samples_miss_was_removed_at_the_first_of_them_or_before(told: History) -> None:
+    """Every coordinator listed its groups; that a partition never returns its log end does not matter."""
     gone = named(told, "sampled")
     assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
     assert (gone.state, gone.members, gone.lag, gone.verdict) == ("Dead", 0, None, None)
     assert [finding for finding in told.findings if (finding.cluster_id, finding.group) == ("sampled", "g")] == []
 
 
-def test_a_group_that_was_the_only_one_is_removed_by_rounds_that_list_none(told: History) -> None:
+def test_a_group_that_was_the_only_one_is_removed_by_samples_that_list_none(told: History) -> None:
     gone = named(told, "lone")
     assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
 
 
 def test_a_group_without_records_of_its_own_is_removed_once_its_commits_were(told: History) -> None:
-    """Where records are read they need not tell: brokers before 4.0 write none of it."""
+    """Where records are read they need not show it: brokers before 4.0 write none of it."""
     gone = named(told, "simple")
     assert (gone.removed_ms, gone.removed_is_bound) == (START + 300_000, True)
 
@@ -185,7 +185,7 @@ def test_rounds_in_which_a_coordinator_did_not_list_its_groups_remove_nobody(tol
     assert named(told, "coordinator away").removed_ms is None
 
 
-def test_two_rounds_of_less_than_ten_minutes_are_a_hiccup(told: History, storage: Storage) -> None:
+def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(told: History, storage: Storage) -> None:
     assert named(told, "sampled", "hiccup").removed_ms is None
     during = report(storage, since_ms=START, until_ms=START + 680_000)
     assert named(during, "sampled", "hiccup").removed_ms is None

@@ -1,4 +1,4 @@
-"""What was sampled, built, told and drawn, in a real browser: a hole in the samples is one in the chart."""
+"""What was sampled, built and drawn, in a real browser: a data gap in the samples is one in the chart."""
 
 from __future__ import annotations
 

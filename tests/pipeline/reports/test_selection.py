@@ -20,8 +20,8 @@ ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name
 
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selection:
     """What a command makes of its flags."""
-    told = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
-    return Selection(*apply_exclude(Selectors(named=named, match=told[0], exclude=told[1])))
+    patterns = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
+    return Selection(*apply_exclude(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
 
 
 @pytest.mark.parametrize(

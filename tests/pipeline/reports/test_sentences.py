@@ -137,8 +137,8 @@ def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Pa
 
     built = build_here(storage)
 
-    told = [sentence.partition(": ")[::2] for sentence in built.missing if sentence.startswith("Cluster ")]
-    assert [(cluster, sentence.partition(":")[0]) for cluster, sentence in told] == [
+    sentences = [sentence.partition(": ")[::2] for sentence in built.missing if sentence.startswith("Cluster ")]
+    assert [(cluster, sentence.partition(":")[0]) for cluster, sentence in sentences] == [
         ("Cluster b", "no commits were read from __consumer_offsets"),
         ("Cluster b", "no group records were read from __consumer_offsets"),
         ("Cluster c", "no log end offsets were sampled or backfilled"),

@@ -36,7 +36,7 @@ COMMITS: Final = [
 ]
 ENDS: Final = [
     *(ends(at, at if at <= 2 * MINUTE else 2 * at, topic="late") for at in ROUNDS),
-    # The last round misses partition 1.
+    # The last sample misses partition 1.
     *(ends(at, 100 + 2 * at, topic="halves") for at in ROUNDS),
     *(ends(at, 100 + 2 * at, topic="halves", partition=1) for at in ROUNDS[:-1]),
     *(ends(at, 500, topic="mixed") for at in ROUNDS),
@@ -69,7 +69,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 @pytest.fixture(scope="module")
 def told(storage: Storage) -> History:
-    """The 25 hours before the last round."""
+    """The 25 hours before the last sample."""
     return report(storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
 
 
@@ -148,9 +148,9 @@ def test_since_when_is_a_bound_if_the_period_begins_with_a_lag(storage: Storage)
     assert (short.lagging_since_ms, short.lagging_since_is_bound) == (END - 60_000, True)
 
 
-def test_a_partition_that_missed_the_last_round_counts_as_last_seen(told: History) -> None:
+def test_a_partition_that_missed_the_last_sample_counts_as_last_seen(told: History) -> None:
     halves = named(told, "halves")
-    # 1300 - 600, and 1180 - 600 with the commit of the round before.
+    # 1300 - 600, and 1180 - 600 with the commit of the sample before.
     assert (halves.lag, halves.points[-1].lag) == (1_340, 1_340)
     assert halves.points[-1].time_lag_ms == halves.time_lag_ms
     assert halves.consume_rate == pytest.approx(2.0)

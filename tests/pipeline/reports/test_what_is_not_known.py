@@ -35,13 +35,13 @@ def generation(seconds: float, number: int, *names: str) -> Row:
 
 
 def coordinators() -> Iterable[Row]:
-    """Of eight partitions one has no leader from the sixth round on."""
+    """Of eight partitions one has no leader from the sixth sample on."""
     away = partition_of("unheard", 8)
     assert away != partition_of("heard", 8)
     for at in AFTER:
         for number in range(8):
-            told = None if number == away and at >= AFTER[5] else 100
-            yield ends(at, told, topic=OFFSETS_TOPIC, partition=number)
+            end = None if number == away and at >= AFTER[5] else 100
+            yield ends(at, end, topic=OFFSETS_TOPIC, partition=number)
 
 
 COMMITS: Final = [
@@ -52,7 +52,7 @@ COMMITS: Final = [
     *of("rewound", [commit(END - 5 * MINUTE, 5, source=200_000, partition=1)]),
     *of("static", [commit(1, 5, source=1)]),
     # Partition 1 is a million behind, and has no leader in the last quarter of an hour.
-    # The coordinator of the one does not answer in the last quarter of an hour, that of the other always.
+    # The coordinator of the one does not respond in the last quarter of an hour, that of the other always.
     *of("away", (commit(at, at, group="heard") for at in AFTER)),
     *of("away", (commit(at, at, group="unheard") for at in AFTER[:5])),
     *of("read", (commit(at, at, source=1 + at, group="unheard") for at in AFTER)),
@@ -93,7 +93,7 @@ def group_of(told: History, cluster: str) -> GroupHistory:
     return found
 
 
-def test_a_point_without_a_lag_parts_what_is_known_before_a_hole_from_what_is_known_after_it(told: History) -> None:
+def test_a_point_without_a_lag_parts_what_is_known_before_a_data_gap_from_what_is_known_after_it(told: History) -> None:
     points = group_of(told, "hole").points
     unknown = [place for place, point in enumerate(points) if point.lag is None]
     assert len(unknown) == 1
@@ -102,7 +102,7 @@ def test_a_point_without_a_lag_parts_what_is_known_before_a_hole_from_what_is_kn
     assert (first.at_ms, first.lag, hole.time_lag_ms) == (START + AFTER[0] * 1_000, 100, None)
 
 
-def test_who_was_caught_up_before_a_hole_may_be_behind_since_then(told: History) -> None:
+def test_a_group_that_was_caught_up_before_a_data_gap_may_be_behind_since_then(told: History) -> None:
     group = group_of(told, "hole")
     assert (group.lagging_since_ms, group.lagging_since_is_bound) == (START + AFTER[0] * 1_000, True)
 

@@ -50,7 +50,7 @@ def with_groups() -> Iterator[ScriptedCluster]:
 
 
 def clock() -> Callable[[], int]:
-    """A second later each time it is asked, from noon on."""
+    """A second later on each call, from noon on."""
     ticks = itertools.count(NOON_MS, 1000)
     return lambda: next(ticks)
 

@@ -32,7 +32,7 @@ def test_what_fails_is_reported_once_and_the_rest_is_written(cluster: ScriptedCl
     cluster.groups["billing"].error = 0
 
 
-def test_a_partition_that_does_not_tell_its_end_is_known_to_be_there(
+def test_a_partition_without_a_log_end_in_the_response_is_known_to_be_there(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     """Of topic `gone` the brokers know nothing any more, though a group has a commit on it."""
@@ -76,8 +76,8 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
     with GroupAdmin(settings) as admin:
         done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
 
-    told = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
-    assert {(row["topic"], row["partition"]) for row in told} == {
+    known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
+    assert {(row["topic"], row["partition"]) for row in known} == {
         ("__state", 0),
         ("payments", 0),
         ("payments", 1),
@@ -102,7 +102,7 @@ def test_a_refused_partition_is_a_failure_of_its_own(cluster: ScriptedCluster, s
     ]
 
 
-def test_a_group_that_is_gone_by_now_has_no_state(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
     )
@@ -113,7 +113,7 @@ def test_a_group_that_is_gone_by_now_has_no_state(cluster: ScriptedCluster, stor
     assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
 
 
-def test_a_described_failure_leaves_what_the_listing_told(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_described_failure_leaves_what_the_listing_returned(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
     )

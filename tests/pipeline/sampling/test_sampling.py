@@ -1,4 +1,4 @@
-"""A sample of a scripted cluster: every row, and in which order things are asked."""
+"""A sample of a scripted cluster: every row, and the order of the requests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: Scripte
     assert members[0]["assignment"] == [{"topic": "payments", "topic_id": None, "partitions": [0, 2]}]
 
 
-def test_groups_that_the_listing_tells_all_of_are_not_described(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
     take(cluster, storage)
 
     told = {row["group"]: (row["group_type"], row["state"], "members" in row) for row in rows_of(storage, GROUP_EVENTS)}
@@ -102,7 +104,7 @@ def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_sh
     assert {row["origin"] for row in rows} == {"sample"}
 
 
-def test_commits_are_asked_for_before_log_ends(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_commits_are_requested_before_log_ends(cluster: ScriptedCluster, storage: Storage) -> None:
     take(cluster, storage)
 
     fetched = max(asked.at for asked in cluster.requests_of("OffsetFetch"))

@@ -16,7 +16,7 @@ def refuse(_asked: object, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def ends_of_coordinators(storage: Storage) -> dict[int, int | None]:
-    """What rows of __consumer_offsets tell, by partition."""
+    """What rows of __consumer_offsets say, by partition."""
     rows = rows_of(storage, PARTITION_OFFSETS)
     return {row["partition"]: row.get("log_end_offset") for row in rows if row["topic"] == "__consumer_offsets"}
 
@@ -35,15 +35,15 @@ def test_each_broker_that_does_not_list_its_groups_is_a_failure_of_its_own(
     assert done.groups == 1
 
 
-def test_a_round_in_which_every_broker_listed_its_groups_is_whole(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_sample_in_which_every_broker_listed_its_groups_is_whole(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.topics["__consumer_offsets"] = {0: 1, 1: 3}
     take(cluster, storage)
 
     assert ends_of_coordinators(storage) == {0: 100, 1: 100}
 
 
-def test_a_coordinator_without_a_leader_tells_no_log_end(cluster: ScriptedCluster, storage: Storage) -> None:
-    """Its broker is away, and so not among those that are asked for their groups."""
+def test_a_coordinator_without_a_leader_returns_no_log_end(cluster: ScriptedCluster, storage: Storage) -> None:
+    """Its broker is away, and so not among those with requests for their groups."""
     cluster.topics["__consumer_offsets"] = {0: 1, 1: -1}
     done = take(cluster, storage)
 
@@ -51,7 +51,7 @@ def test_a_coordinator_without_a_leader_tells_no_log_end(cluster: ScriptedCluste
     assert [(each.topic, each.partition) for each in done.failures] == [("__consumer_offsets", 1)]
 
 
-def test_a_broker_that_does_not_list_its_groups_leaves_no_coordinator_told(
+def test_a_broker_that_does_not_list_its_groups_leaves_no_coordinator_known(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     cluster.topics["__consumer_offsets"] = {0: 1, 1: 3}

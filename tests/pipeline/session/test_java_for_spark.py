@@ -20,7 +20,7 @@ FULL = "java.base jdk.incubator.vector"
 
 
 def java(home: Path, version: str, modules: str = FULL) -> Path:
-    """A program that answers like a Java of this version with these modules; the home's `bin` is made."""
+    """A program that responds like a Java of this version with these modules; the home's `bin` is made."""
     lines = "".join(f"echo {module}@{version}; " for module in modules.split())
     path = home / "bin" / "java"
     path.parent.mkdir(parents=True)
@@ -68,9 +68,9 @@ def test_what_spark_does_not_run_on_is_passed_over_and_named(
 
 
 def test_without_any_java_one_line_says_where_it_was_looked_for_and_how_to_get_one() -> None:
-    told = refusal({"PATH": ""})
-    assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in told
-    assert "\n" not in told
+    message = refusal({"PATH": ""})
+    assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in message
+    assert "\n" not in message
 
 
 def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_one_is_fetched_only_if_none_is_there(tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}, fetch=lambda: fetched) == there
 
 
-def test_fetching_asks_cjdk_for_a_jdk_17(
+def test_fetching_requests_a_jdk_17_from_cjdk(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cjdk = SimpleNamespace(java_home=mocker.Mock(return_value=tmp_path))

@@ -48,8 +48,8 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture)
     )
     with pytest.raises(SparkMissingError) as caught:
         check_connect()
-    told = "--remote needs Spark Connect's packages (grpc missing); run pip install 'kafka-groups[connect]'"
-    assert str(caught.value) == told
+    message = "--remote needs Spark Connect's packages (grpc missing); run pip install 'kafka-groups[connect]'"
+    assert str(caught.value) == message
 
 
 def test_a_server_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:

@@ -23,8 +23,11 @@ def test_the_server_listens_on_the_loopback_address_and_wants_a_token(
 
     _, url = serve("local[2]", {"spark.connect.grpc.binding.address": "0.0.0.0", "spark.ui.enabled": "false"})
 
-    told = builder.appName.return_value.config.call_args.kwargs["map"]
-    assert told["spark.connect.grpc.binding.address"] == "127.0.0.1"
-    assert (urlsplit(url).hostname, urlsplit(url).port) == ("localhost", int(told["spark.connect.grpc.binding.port"]))
-    assert (told["spark.master"], told["spark.ui.enabled"]) == ("local[2]", "false")
+    settings = builder.appName.return_value.config.call_args.kwargs["map"]
+    assert settings["spark.connect.grpc.binding.address"] == "127.0.0.1"
+    assert (urlsplit(url).hostname, urlsplit(url).port) == (
+        "localhost",
+        int(settings["spark.connect.grpc.binding.port"]),
+    )
+    assert (settings["spark.master"], settings["spark.ui.enabled"]) == ("local[2]", "false")
     assert len(os.environ[_TOKEN]) > 32

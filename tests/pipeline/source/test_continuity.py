@@ -50,7 +50,7 @@ def test_a_topic_that_was_deleted_is_reported() -> None:
         _look(Log(None, {}))
 
 
-def test_a_new_leader_that_does_not_know_yet_what_is_stable_is_asked_again() -> None:
+def test_requests_to_a_new_leader_that_does_not_know_yet_what_is_stable_are_retried() -> None:
     later = Log("old", {0: 10, 7: 103})
 
     assert _look(Log("old", {0: 10, 7: 101}), later) is later

@@ -24,7 +24,7 @@ from kafka_groups.pipeline.source.planning import (
 )
 
 
-def test_a_hot_partition_becomes_many_tasks_without_a_hole_or_an_overlap() -> None:
+def test_a_hot_partition_becomes_many_tasks_without_a_gap_or_an_overlap() -> None:
     tasks = tasks_of([Range(7, 11, 1_000_011)], 250_000)
 
     ranges = [wanted for task in tasks for wanted in task]
@@ -39,7 +39,7 @@ def test_many_small_partitions_share_a_task() -> None:
     assert tasks_of(wanted, 250_000) == [tuple(wanted)]
 
 
-def test_no_task_is_larger_than_asked() -> None:
+def test_no_task_is_larger_than_requested() -> None:
     tasks = tasks_of([Range(0, 0, 9), Range(1, 5, 6), Range(2, 0, 31)], 10)
 
     assert max(sum(one.end - one.start for one in task) for task in tasks) <= 10

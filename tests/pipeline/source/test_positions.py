@@ -76,7 +76,7 @@ def test_another_topic_than_the_one_that_was_read_is_refused(
         position_of(storage, topic_id)
 
 
-def test_a_position_without_a_topic_id_stays_when_brokers_tell_one(storage: Storage) -> None:
+def test_a_position_without_a_topic_id_stays_when_brokers_return_one(storage: Storage) -> None:
     commit_batch(
         storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None)
     )
@@ -147,7 +147,7 @@ def test_after_a_batch_that_reached_all_tables_they_are_even(
     assert position_of(storage) == (FIRST_END.ends, FIRST_END.epochs, {})
 
 
-def test_brokers_that_tell_ids_since_an_upgrade_change_the_position_table_by_table(
+def test_brokers_that_return_ids_since_an_upgrade_change_the_position_table_by_table(
     storage: Storage, killed: Callable[[Log, Log], None]
 ) -> None:
     commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None))

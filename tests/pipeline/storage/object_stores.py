@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-# A process of its own: delta-rs lists files without letting go of Python, so a server beside it could not answer.
+# A process of its own: delta-rs lists files without letting go of Python, so a server beside it could not respond.
 _SERVER: Final = """
 import sys
 from moto.server import ThreadedMotoServer

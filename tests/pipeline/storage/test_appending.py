@@ -29,9 +29,7 @@ def test_rows_stand_in_their_dates(storage: Storage) -> None:
     assert names(Path(storage.into)) == ["kafka-groups-pipeline.json", "offset_commits"]
 
 
-def test_tables_get_their_commits_in_the_order_that_is_asked_for(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_get_their_commits_in_the_requested_order(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     committed: list[str] = []
     monkeypatch.setattr(DeltaLog, "commit", lambda log, **_: committed.append(log._table.name))
     files = [*written(storage, rows_of(INGEST_GAPS, [_GAP]), table=INGEST_GAPS), *written(storage, commits([1]))]
@@ -39,7 +37,7 @@ def test_tables_get_their_commits_in_the_order_that_is_asked_for(
     assert committed == ["offset_commits", "ingest_gaps"]
 
 
-def test_a_file_that_is_gone_stops_the_batch_before_its_commit(storage: Storage) -> None:
+def test_a_deleted_file_stops_the_batch_before_its_commit(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     files = written(storage, commits([2]), commits([3], day=1))
     Path(files[1].path).unlink()

@@ -32,7 +32,7 @@ def test_opening_again_changes_nothing(storage: Storage) -> None:
     assert Path(storage.into, MARKER).read_text() == before
 
 
-def test_what_is_only_checked_is_made_when_it_is_asked_for_and_once(tmp_path: Path) -> None:
+def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Path) -> None:
     storage = check_storage(str(tmp_path / "history"))
     assert names(tmp_path) == []
     storage.make()
@@ -154,7 +154,7 @@ def test_no_permission_is_reported(storage: Storage, monkeypatch: pytest.MonkeyP
 def test_a_file_system_that_is_read_only_is_not_reported_as_a_missing_right(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as access(2) answers there, root included
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as access(2) returns there, root included
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY | os.ST_NOSUID))
     with pytest.raises(StorageError) as told:
         open_storage(storage.into, create=True)

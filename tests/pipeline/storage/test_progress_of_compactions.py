@@ -77,7 +77,7 @@ def test_files_that_find_no_other_to_join_are_settled_too(filled: Storage) -> No
 
 
 @pytest.mark.parametrize(("at", "dates"), [(0, 0), (4, 0), (5, 0), (6, 1), (11, 2)])
-def test_an_interrupted_one_tells_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
+def test_an_interrupted_one_reports_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
     done = interrupted(filled, ends_at(at, "compacting"))
 
     assert (done.dates, done.files_before, done.files_after) == (dates, 5 * dates, dates)
@@ -85,7 +85,7 @@ def test_an_interrupted_one_tells_the_dates_that_it_has_joined(filled: Storage, 
     assert compact(filled, now=NOW).dates == 3 - dates
 
 
-def test_an_interrupted_one_tells_the_dates_that_it_has_removed(filled: Storage) -> None:
+def test_an_interrupted_one_reports_the_dates_that_it_has_removed(filled: Storage) -> None:
     done = interrupted(filled, ends_at(1, "removing old dates"), keep=keep_all(dt.timedelta(days=17)))
 
     assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)

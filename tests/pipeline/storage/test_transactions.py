@@ -1,4 +1,4 @@
-"""The transactions of a table at once are those that delta-rs tells one by one."""
+"""The transactions of a table at once are those that delta-rs returns one by one."""
 
 from __future__ import annotations
 

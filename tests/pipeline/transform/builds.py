@@ -55,5 +55,5 @@ def seconds_after_noon(time: Any) -> float | None:
 
 
 def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
-    """The rows as those of that cluster: one that sees nothing of the others tells a story of its own."""
+    """The rows as those of that cluster: one that sees nothing of the others has a history of its own."""
     return [row | {"cluster_id": cluster} for row in rows]

@@ -1,4 +1,4 @@
-"""A day of facts that were worked out by hand, in pieces that each tell one story."""
+"""A day of facts that were worked out by hand, in pieces that each show one case."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ FACTS: list[Row] = [
     # The same commits, but as records.
     *of("another log, read", (commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9), source=m) for m in range(15))),
     *of("another log, read", ends_of_two_logs(15)),
-    # At minute 10 another sample is requested five milliseconds later, and answered before.
+    # At minute 10 another sample is requested five milliseconds later, with an earlier response.
     *(commit(60 * m, 10 * m, cluster_id="two samplers") for m in range(20)),
     *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="two samplers") for m in range(20)),
     ends(60 * 10 + 1.005, 1_000 + 60 * 10 - 3, cluster_id="two samplers"),

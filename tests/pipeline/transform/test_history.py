@@ -29,7 +29,7 @@ Facts = dict[str, list[Row]]
 
 
 def commits_of(chance: random.Random, partition: int) -> Iterator[Row]:
-    """Some days of a group: periods of commits, of no progress, of samples, with removals and holes between them."""
+    """Some days of a group: periods of commits, of no progress, of samples, with removals and data gaps between."""
     now, offset, source = -1.5 * DAY, 100, chance.randrange(1_000) * 10_000
     others: dict[str, Any] = {"group": f"g{partition}", "partition": partition}
     while now < 1.5 * DAY:

@@ -125,7 +125,7 @@ def test_a_group_has_lag_until_samples_do_not_see_it_any_more(
     assert last_minute(tables, cluster) == until
 
 
-def test_a_group_that_is_gone_has_no_verdict_any_more(tables: dict[str, list[Row]]) -> None:
+def test_a_deleted_group_has_no_verdict_any_more(tables: dict[str, list[Row]]) -> None:
     status = [row for row in tables["group_status"] if row["cluster_id"] == "deleted"]
 
     assert {row["evaluated_at"].minute for row in status} == {*range(LEFT + 1)}

@@ -124,7 +124,7 @@ def test_what_was_found_is_reported_with_what_it_is_about() -> None:
     }
 
 
-def test_groups_that_were_asked_for_in_vain_are_errors_and_the_status_says_so() -> None:
+def test_groups_that_were_requested_in_vain_are_errors_and_the_status_says_so() -> None:
     failed = Failure(group="x", code=69, name="GROUP_ID_NOT_FOUND", message="no such group")
     partial, nothing = (history_document(told, [failed]) for told in (history(group()), history()))
     assert [(told["status"], told["errors"][0]["group"]) for told in (partial, nothing)] == [

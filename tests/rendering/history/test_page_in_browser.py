@@ -1,4 +1,4 @@
-"""The page in a real browser: charts are drawn, no network is asked, names do not run, a phone can read it."""
+"""The page in a real browser: charts are drawn, no request goes to a network, names do not run, a phone can read it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_page_does_not_scroll_sideways_and_its_text_can_be_read(
     assert min(browser.execute_script(SIZES)) >= 12
 
 
-def test_nothing_but_the_file_itself_is_asked_for(browser: Chrome, report: str) -> None:
+def test_nothing_but_the_file_itself_is_requested(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     draw_all(browser)
     asked = requested(browser)

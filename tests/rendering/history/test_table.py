@@ -145,8 +145,8 @@ def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) ->
 
 
 def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
-    told = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
-    out, err = drawn_on(make_screen(), history(told))
+    late = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
+    out, err = drawn_on(make_screen(), history(late))
     assert "≤2026-11-20T01:00Z" in out
     assert "SINCE: ≤ means at or before: there was lag already in the first sample, or after a data gap.\n" in err
 
@@ -157,8 +157,8 @@ def test_rebalances_that_are_not_known_are_no_zero(make_screen: MakeScreen) -> N
 
 
 def test_a_rebalance_that_was_overtaken_took_longer_than_is_known(make_screen: MakeScreen) -> None:
-    told = group(lag=1, rebalances=(rebalance(duration_quality="overtaken", duration_ms=300_000),))
-    out, err = drawn_on(make_screen(), history(told))
+    overtaken = group(lag=1, rebalances=(rebalance(duration_quality="overtaken", duration_ms=300_000),))
+    out, err = drawn_on(make_screen(), history(overtaken))
     assert out.splitlines()[1].endswith(" ≥5m")
     assert "LONGEST: ≥ means at least: the next one began before all had joined.\n" in err
     assert "is at most" not in err

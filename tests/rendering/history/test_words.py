@@ -55,7 +55,7 @@ def test_times_are_utc_and_single_words() -> None:
     assert show_instant(0) == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_page_leaves_out_the_year_that_it_told_already() -> None:
+def test_a_page_leaves_out_the_year_that_it_has_already() -> None:
     assert spell_minute(FROM) == "20 Nov 2026, 00:00"
     assert spell_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
     assert spell_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
@@ -77,8 +77,8 @@ def test_a_page_leaves_out_the_year_that_it_told_already() -> None:
 def test_a_time_lag_has_a_sign_of_its_quality(
     quality: str, ms: int | None, shown: str | None, spelled: str | None
 ) -> None:
-    told = group(time_lag_ms=ms, time_lag_quality=quality)
-    assert (show_time_lag(told), spell_time_lag(told)) == (shown, spelled)
+    measured = group(time_lag_ms=ms, time_lag_quality=quality)
+    assert (show_time_lag(measured), spell_time_lag(measured)) == (shown, spelled)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_time_lag_has_a_sign_of_its_quality(
     ],
 )
 def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: str | None, spelled: str | None) -> None:
-    told = group(lag=lag, lag_quality=quality)
-    assert (show_lag(told), spell_lag(told)) == (shown, spelled)
+    measured = group(lag=lag, lag_quality=quality)
+    assert (show_lag(measured), spell_lag(measured)) == (shown, spelled)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What an ingest tells, and which files it leaves."""
+"""What an ingest reports, and which files it leaves."""
 
 from __future__ import annotations
 

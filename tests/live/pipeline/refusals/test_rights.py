@@ -48,7 +48,7 @@ def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not
     started.assert_not_called()
 
 
-def test_a_backfill_that_may_not_ask_for_settings_goes_on_and_says_what_it_does_not_know(
+def test_a_backfill_without_a_right_to_settings_goes_on_and_says_what_it_does_not_know(
     secured: SecuredBroker, storage: Storage
 ) -> None:
     silent = make_topic(secured.bootstrap, records=3)
@@ -83,7 +83,7 @@ def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committe
     assert [of_operator[name][0] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
-def test_doctor_tells_the_release_of_the_brokers_and_what_samples_can_ask(
+def test_doctor_reports_the_release_of_the_brokers_and_what_samples_can_request(
     secured: SecuredBroker, committed: str
 ) -> None:
     told = run("pipeline", "doctor", "--format", "json", bootstrap=secured.bootstrap).stdout
@@ -139,7 +139,7 @@ def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
 def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(
     secured: SecuredBroker, storage: Storage, committed: str
 ) -> None:
-    """So where a sample sees a commit and not its partition, the partition is gone."""
+    """So where a sample sees a commit and not its partition, the partition is deleted."""
     hidden = make_topic(secured.bootstrap, records=8)
     commit(secured.bootstrap, committed, hidden, 5)
     secured.allow("operator", AclOperation.READ, hidden)

@@ -1,4 +1,4 @@
-"""A backup that is restored, a full disk, records that are gone: tables stay whole."""
+"""A backup that is restored, a full disk, deleted records: tables stay whole."""
 
 from __future__ import annotations
 
