@@ -45,10 +45,10 @@ def ends(seconds: float, end: int | None, *, start: int | None = 0, **others: An
     return row | {"observed_at": at(seconds), "log_start_offset": start, "log_end_offset": end} | others
 
 
-def event(seconds: float, meaning: str, kind: str, *, source: int, **others: Any) -> Row:
+def event(seconds: float, event_type: str, kind: str, *, source: int, **others: Any) -> Row:
     """A record of a group."""
     row = {"cluster_id": "c", "origin": "topic", "source_partition": 0, "source_offset": source, "group": "g"}
-    return row | {"record_time": at(seconds), "type": kind, "meaning": meaning, "tombstone": False} | others
+    return row | {"record_time": at(seconds), "type": kind, "event_type": event_type, "tombstone": False} | others
 
 
 def put(storage: Storage, table: Table, batch: str, rows: Iterable[Row]) -> None:

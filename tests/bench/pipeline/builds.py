@@ -188,7 +188,7 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
         "group": keys["group"].filter(pa.array(first)),
         "record_time": pa.array(asked_us[first], pa.timestamp("us", tz="UTC")),
     }
-    same = _same("sample", type="Snapshot", meaning="state_seen", state="Stable", tombstone=False)
+    same = _same("sample", type="Snapshot", event_type="state_seen", state="Stable", tombstone=False)
     yield GROUP_EVENTS, shaped(GROUP_EVENTS, int(first.sum()), states, same)
 
 

@@ -51,7 +51,7 @@ def test_a_classic_group_has_its_generations_members_and_commits(told: Told) -> 
         (each["topic"], number) for m in last["members"] for each in m["assignment"] for number in each["partitions"]
     ) == [(told.cast.topic, 0), (told.cast.topic, 1)]
     assert (last["protocol_type"], last["protocol"]) == ("consumer", "range")
-    assert told.events(group)[-1]["meaning"] == "group_emptied"
+    assert told.events(group)[-1]["event_type"] == "group_emptied"
     assert told.commits(group) == [(0, 3), (1, 5)] * 2
 
 
@@ -75,7 +75,7 @@ def test_a_kip_848_group_has_its_epochs_members_and_commits(told: Told) -> None:
     assert sorted(last.values()) == [[0], [1]]
     assert sorted(_client_ids(told, group).values()) == [f"{group}-c1", f"{group}-c2"]
     assert {row["member_id"] for row in told.events(group, "member_left")} == set(last)
-    assert told.events(group)[-1]["meaning"] == "group_epoch"
+    assert told.events(group)[-1]["event_type"] == "group_epoch"
     assert told.commits(group) == [(0, 3), (1, 5)] * 2
 
 

@@ -73,14 +73,14 @@ def test_a_deleted_group_is_reported_as_deleted_with_all_its_offsets(told: Told,
     commits = told.commits(group)
 
     last = told.events(group)[-1]
-    assert last["meaning"] == "group_removed"
+    assert last["event_type"] == "group_removed"
     assert state_at(group, last["record_time"]) == ("Dead", 0)
     assert {partition for partition, _ in commits} == {partition for partition, offset in commits if offset is None}
     assert told.rows(LAG_HISTORY, group=group) == told.rows(GROUP_STATUS, group=group) == []
 
 
 def test_no_group_that_is_still_there_is_reported_as_deleted(told: Told, state_at: StateAt) -> None:
-    removals = told.rows(GROUP_EVENTS, meaning="group_removed")
+    removals = told.rows(GROUP_EVENTS, event_type="group_removed")
     deleted = {row["group"] for row in removals if state_at(row["group"], row["record_time"])[0] == "Dead"}
 
     assert deleted & {row["group"] for row in told.rows(GROUP_EVENTS, origin="sample")} == set()
@@ -90,7 +90,7 @@ def test_no_group_that_is_still_there_is_reported_as_deleted(told: Told, state_a
 
 def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(told: Told, state_at: StateAt) -> None:
     group = told.cast.upgraded
-    tombstone = next(row for row in told.events(group) if row["meaning"] == "group_removed")
+    tombstone = next(row for row in told.events(group) if row["event_type"] == "group_removed")
     after = [row["type"] for row in told.events(group) if row["source_offset"] > tombstone["source_offset"]]
 
     assert tombstone["type"] == "GroupMetadata"

@@ -152,7 +152,7 @@ def test_an_old_broker_returns_no_topic_ids_and_its_groups_are_sampled_all_the_s
     (row,) = rows_of(storage, PARTITION_OFFSETS, topic=topic)
     assert (row["topic_id"], row["log_end_offset"], row["last_stable_offset"]) == (None, 3, 3)
     (state,) = rows_of(storage, GROUP_EVENTS, group=group)
-    assert (state["state"], state["group_type"], state["meaning"]) == ("Empty", "Classic", "state_seen")
+    assert (state["state"], state["group_type"], state["event_type"]) == ("Empty", "Classic", "state_seen")
 
 
 def test_the_last_stable_offset_stops_before_an_open_transaction(cluster: Cluster, storage: Storage) -> None:

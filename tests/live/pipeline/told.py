@@ -44,10 +44,10 @@ class Told:
         assert all(row["tombstone"] == (row["committed_offset"] is None) for row in rows)
         return [(row["partition"], row["committed_offset"]) for row in rows]
 
-    def events(self, group: str, *meanings: str) -> list[Row]:
-        """What its records say of the group, as they stand in the log; only these meanings, if any are named."""
+    def events(self, group: str, *event_types: str) -> list[Row]:
+        """What its records say of the group, as they stand in the log; only these event_types, if any are named."""
         rows = sorted(self.rows(GROUP_EVENTS, group=group, origin="topic"), key=_place)
-        return [row for row in rows if not meanings or row["meaning"] in meanings]
+        return [row for row in rows if not event_types or row["event_type"] in event_types]
 
     @property
     def topic_id(self) -> str:

@@ -94,7 +94,7 @@ def test_fresh_tables_are_well_except_for_an_ingest_that_never_ran(storage: Stor
         "gaps": "ok",
         "ingest": "warning",
     }
-    assert found["tables"].detail == "schema version 2; no rows yet"
+    assert found["tables"].detail == "schema version 3; no rows yet"
 
 
 def test_unknown_records_are_reported_by_type(storage: Storage) -> None:

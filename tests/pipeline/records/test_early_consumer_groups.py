@@ -29,7 +29,7 @@ def event_of(name: str, value: str) -> dict[str, Any]:
 @pytest.mark.parametrize("assignors", ["01", "02" + "046f776e" + "00000001" + "00" + "0001" + "04010203" + "00"])
 def test_a_member_is_decoded_whatever_assignors_it_brings(assignors: str) -> None:
     event = event_of("ConsumerGroupMemberMetadata", _MEMBER + assignors + "00")
-    assert (event["meaning"], event["topics"], event["client_id"]) == ("member_metadata", ["orders"], "c")
+    assert (event["event_type"], event["topics"], event["client_id"]) == ("member_metadata", ["orders"], "c")
     names = [assignor["name"] for assignor in json.loads(event["details"])["assignors"]]
     assert names == ([] if assignors == "01" else ["own"])
 

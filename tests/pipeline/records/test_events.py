@@ -1,4 +1,4 @@
-"""What records other than commits say: their columns, and the word for their meaning."""
+"""Records other than commits: their columns, and the type of their event."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.records import meanings
-from kafka_groups.pipeline.records.meanings import WORDS
+from kafka_groups.pipeline.records import event_types
+from kafka_groups.pipeline.records.event_types import WORDS
 from kafka_groups.pipeline.records.types import ALL, COMMITS
 from kafka_groups.pipeline.records.values.classic import GROUP_METADATA
 from kafka_groups.protocol import compile_writer
@@ -33,7 +33,7 @@ def _filled(event: Row) -> Row:
 def test_the_members_of_a_classic_group_show_topics_and_partitions() -> None:
     assert _filled(_event("GroupMetadata-v3-subscription-3")) == {
         "type": "GroupMetadata",
-        "meaning": "generation",
+        "event_type": "generation",
         "epoch": 8,
         "protocol_type": "consumer",
         "protocol": "range",
@@ -80,7 +80,7 @@ def _group_of(subscription: bytes, assignment: bytes) -> bytes:
 @pytest.mark.parametrize("broken", [b"", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"\xff\xff\x00\x00\x00\x00"])
 def test_a_member_whose_bytes_are_broken_is_a_member_all_the_same(broken: bytes) -> None:
     event = row_of(BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes, _group_of(broken, broken))["event"]
-    assert event["meaning"] == "generation"
+    assert event["event_type"] == "generation"
     assert [(member["member_id"], member["topics"], member["assignment"]) for member in event["members"]] == [
         ("m1", None, None)
     ]
@@ -88,13 +88,13 @@ def test_a_member_whose_bytes_are_broken_is_a_member_all_the_same(broken: bytes)
 
 def test_a_group_without_members_is_empty() -> None:
     event = _event("GroupMetadata-v3-empty")
-    assert (event["meaning"], event["epoch"], event["members"], event["leader"]) == ("group_emptied", 8, [], None)
+    assert (event["event_type"], event["epoch"], event["members"], event["leader"]) == ("group_emptied", 8, [], None)
 
 
 def test_a_kip_848_member_has_its_name_its_host_and_what_it_wants() -> None:
     assert _filled(_event("ConsumerGroupMemberMetadata-v0-full")) == {
         "type": "ConsumerGroupMemberMetadata",
-        "meaning": "member_metadata",
+        "event_type": "member_metadata",
         "member_id": "s2",
         "group_instance_id": "s1",
         "client_id": "s3",
@@ -135,7 +135,7 @@ def test_states_are_named_as_in_the_kind_of_group(name: str, states: list[str]) 
 @pytest.mark.parametrize("kind", ["ConsumerGroup", "StreamsGroup"])
 def test_a_static_member_that_left_is_away(kind: str) -> None:
     event = _event(f"{kind}CurrentMemberAssignment-v0-away")
-    assert (event["meaning"], event["epoch"]) == ("static_member_away", -2)
+    assert (event["event_type"], event["epoch"]) == ("static_member_away", -2)
 
 
 def test_a_target_says_when_it_was_computed_if_the_broker_does() -> None:
@@ -158,8 +158,8 @@ def test_bytes_in_details_are_base64() -> None:
 @pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.variant == "tombstone"], ids=str)
 def test_a_tombstone_says_nothing_but_what_it_removes(golden: Any) -> None:
     event = row_of(golden.key_bytes, None)["event"] or {}
-    assert set(_filled(event)) <= {"type", "meaning", "member_id"}
-    assert event.get("meaning", "").endswith(("removed", "left", ""))
+    assert set(_filled(event)) <= {"type", "event_type", "member_id"}
+    assert event.get("event_type", "").endswith(("removed", "left", ""))
 
 
 def test_every_type_that_is_no_commit_has_its_words() -> None:
@@ -167,7 +167,7 @@ def test_every_type_that_is_no_commit_has_its_words() -> None:
 
 
 def test_every_word_is_explained_once_and_no_other() -> None:
-    explained = re.findall(r"^\| (\w+) \| ([\d, ]+?)(?:, tombstone)? \|", meanings.__doc__ or "", re.MULTILINE)
+    explained = re.findall(r"^\| (\w+) \| ([\d, ]+?)(?:, tombstone)? \|", event_types.__doc__ or "", re.MULTILINE)
     told = {(word, kind) for word, kinds in explained for kind in map(int, kinds.split(", "))}
     special = {("group_emptied", 2), ("static_member_away", 8), ("static_member_away", 22)}
     assert told == {(word, kind) for kind, words in WORDS.items() for word in words} | special

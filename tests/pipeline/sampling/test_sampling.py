@@ -55,7 +55,7 @@ def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: Scripte
         "group": "orders",
         "tombstone": False,
         "type": "Snapshot",
-        "meaning": "state_seen",
+        "event_type": "state_seen",
         "epoch": 9,
         "protocol": "uniform",
         "protocol_type": "consumer",

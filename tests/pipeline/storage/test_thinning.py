@@ -19,8 +19,8 @@ KEEP: Final = timedelta(days=8)
 MEMBER, EPOCH, PATTERN = "ConsumerGroupMemberMetadata", "ConsumerGroupMetadata", "ConsumerGroupRegularExpression"
 
 
-def of_day(age: int, source: int, meaning: str, kind: str, **others: Any) -> Row:
-    return event(-age * DAY, meaning, kind, source=source, **others)
+def of_day(age: int, source: int, event_type: str, kind: str, **others: Any) -> Row:
+    return event(-age * DAY, event_type, kind, source=source, **others)
 
 
 def pattern(age: int, source: int, text: str) -> Row:

@@ -104,7 +104,7 @@ def context_of(facts: Mapping[str, Sequence[Row]]) -> Context:
     for row in facts.get("group_events", ()):
         at = micros(row["record_time"])
         days.add((row["cluster_id"], at // DAY_US))
-        if row["origin"] == "sample" and row["meaning"] == "state_seen":
+        if row["origin"] == "sample" and row["event_type"] == "state_seen":
             listed[row["cluster_id"], row["group"], at // DAY_US].append(at)
     whole = defaultdict(list)
     for (cluster, at), rows in runs.items():

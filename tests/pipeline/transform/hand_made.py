@@ -164,9 +164,9 @@ def member(name: str) -> Row:
     return {"member_id": name}
 
 
-def consumer(seconds: float, meaning: str, kind: str, source: int, **others: Any) -> Row:
-    return event(seconds, meaning, f"ConsumerGroup{kind}", source=source, **({"group": "new"} | others))
+def consumer(seconds: float, event_type: str, kind: str, source: int, **others: Any) -> Row:
+    return event(seconds, event_type, f"ConsumerGroup{kind}", source=source, **({"group": "new"} | others))
 
 
-def overtaken(seconds: float, meaning: str, kind: str, source: int, **others: Any) -> Row:
-    return consumer(seconds, meaning, kind, source, group="overtaken", **others)
+def overtaken(seconds: float, event_type: str, kind: str, source: int, **others: Any) -> Row:
+    return consumer(seconds, event_type, kind, source, group="overtaken", **others)

@@ -215,7 +215,7 @@ class History:
                 continue
             at = FIRST + timedelta(seconds=seconds)
             row: Row = {"cluster_id": self._cluster, "origin": "sample", "group": group, "record_time": at}
-            row |= {"type": "Snapshot", "meaning": "state_seen", "tombstone": False}
+            row |= {"type": "Snapshot", "event_type": "state_seen", "tombstone": False}
             members = [{"member_id": "m-1"}] if self._random.random() < 0.5 else None
             state = "Stable" if members else self._random.choice(("Empty", "Stable"))
             self.facts["group_events"].append(row | {"state": state, "members": members, "group_type": "Classic"})

@@ -98,16 +98,16 @@ def events() -> list[Row]:
                 event(0, "generation", "GroupMetadata", source=1, members=[{"member_id": "m", "topics": ["classic"]}]),
                 expression(1, 2, "m.*", topics=["matched"]),
                 expression(2, 3, "n.*", topics=["no more"]),
-                expression(3, 4, "n.*", meaning="regex_removed", tombstone=True),
+                expression(3, 4, "n.*", event_type="regex_removed", tombstone=True),
             ],
         ),
         *of("assigned", [event(0, "state_seen", "Snapshot", source=0, members=has_t) | {"origin": "sample"}]),
     ]
 
 
-def expression(seconds: float, source: int, pattern: str, *, meaning: str = "regex_resolved", **others: Any) -> Row:
+def expression(seconds: float, source: int, pattern: str, *, event_type: str = "regex_resolved", **others: Any) -> Row:
     details = json.dumps({"regular_expression": pattern})
-    return event(seconds, meaning, "ConsumerGroupRegularExpression", source=source, details=details, **others)
+    return event(seconds, event_type, "ConsumerGroupRegularExpression", source=source, details=details, **others)
 
 
 def facts() -> dict[str, list[Row]]:

@@ -38,7 +38,7 @@ MEMBER: Final = pa.struct(
 EVENT: Final = pa.struct(
     [
         ("type", pa.string()),  # GroupMetadata, ConsumerGroupMetadata, …: Kafka's name of the key type
-        ("meaning", pa.string()),  # a stable word for what happened, see records/meanings.py
+        ("event_type", pa.string()),  # a stable word for what happened, see records/event_types.py
         ("epoch", pa.int32()),
         ("previous_epoch", pa.int32()),
         ("member_id", pa.string()),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from kafka_groups.pipeline.records.event_types import event_type_of
 from kafka_groups.pipeline.records.keys import Key
-from kafka_groups.pipeline.records.meanings import meaning_of
 from kafka_groups.pipeline.records.texts import json_text, microseconds, topic_id_text
 from kafka_groups.pipeline.records.types import BY_ID
 from kafka_groups.pipeline.records.values.classic import read_assignment, read_subscription
@@ -30,7 +30,7 @@ def event_of(type_id: int, key: Key, value: Struct | None) -> dict[str, Any]:
         said = {"regular_expression": key.regular_expression, **said}
     return {
         "type": BY_ID[type_id].name,
-        "meaning": meaning_of(type_id, value),
+        "event_type": event_type_of(type_id, value),
         "member_id": key.member_id,
         "details": json_text(said) if said else None,
         **({} if value is None else _COLUMNS[type_id](value)),

@@ -77,7 +77,7 @@ def _find_missed(
 
 
 def _is_tombstone(record: Any) -> bool:
-    return record is not None and record["meaning"] == "group_removed"
+    return record is not None and record["event_type"] == "group_removed"
 
 
 def _sample_times(tables: Tables, clusters: Collection[str], since_ms: int) -> dict[str, Sequence[int]]:

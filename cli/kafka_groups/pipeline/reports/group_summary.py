@@ -220,16 +220,16 @@ def _statuses(tables: Tables) -> list[Row]:
 
 def _events(tables: Tables) -> list[Row]:
     """Return by group its last record as a whole, its last known state, and the time of the last sample with it."""
-    state = "coalesce(state, CASE meaning WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
+    state = "coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
     members = f"CASE WHEN {state} = 'Empty' THEN 0 WHEN members IS NOT NULL THEN cardinality(members) END"
     kind = "coalesce(group_type, type)"
     sql = f"""
         SELECT {GROUP},
-            last_value(named_struct('meaning', meaning, 'at_ms', at_ms) ORDER BY source_offset)
-                FILTER (WHERE origin = 'topic' AND meaning IN ({_OF_GROUPS})) AS record,
+            last_value(named_struct('event_type', event_type, 'at_ms', at_ms) ORDER BY source_offset)
+                FILTER (WHERE origin = 'topic' AND event_type IN ({_OF_GROUPS})) AS record,
             last_value(named_struct('at_ms', at_ms, 'state', {state}, 'members', {members})
                 ORDER BY at_ms, coalesce(source_offset, -1)) FILTER (WHERE {state} IS NOT NULL) AS seen,
-            max(at_ms) FILTER (WHERE origin = 'sample' AND meaning = 'state_seen') AS seen_ms,
+            max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS seen_ms,
             bool_or({kind} LIKE 'Share%' OR {kind} LIKE 'Streams%') AS has_no_rebalances
         FROM {{rows}} GROUP BY {GROUP}
     """

@@ -64,7 +64,7 @@ def _of_groups(asked: Asked, names: list[str], whole: Mapping[str, Any]) -> pa.R
         name: pa.array([row.get(name) for row in rows], schema.field(name).type)
         for name in ("group", "group_type", "state", "protocol_type", "epoch", "protocol", "members")
     }
-    same = {"record_time": asked.groups_ms * 1000, "type": "Snapshot", "meaning": "state_seen", "tombstone": False}
+    same = {"record_time": asked.groups_ms * 1000, "type": "Snapshot", "event_type": "state_seen", "tombstone": False}
     return shaped(GROUP_EVENTS, len(rows), columns, {**whole, **same})
 
 

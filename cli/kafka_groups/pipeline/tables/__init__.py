@@ -47,7 +47,7 @@ __all__ = [
     "spell_type",
 ]
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 TABLES: Final = {
     table.name: table

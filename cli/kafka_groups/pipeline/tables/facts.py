@@ -66,7 +66,7 @@ GROUP_EVENTS: Final = Table(
         Column("value_version", pa.int16(), "version of the value; null for tombstones and samples"),
         Column("tombstone", FLAG, "true if the record deletes an earlier one (a tombstone)"),
         Column("type", TEXT, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples"),
-        Column("meaning", TEXT, "the event, in one stable word; state_seen for samples"),
+        Column("event_type", TEXT, "the event, in one stable word; state_seen for samples"),
         Column("epoch", INT, "generation, group epoch, target epoch or member epoch, as the type says"),
         Column("previous_epoch", INT, "the member's epoch before"),
         Column("member_id", TEXT, "the member that the event is of; null if it is of the group"),

@@ -71,11 +71,6 @@ def reals_of(values: npt.NDArray[np.float64]) -> Any:
     return pa.array(values, mask=np.isnan(values))
 
 
-def texts_of(codes: Ints, texts: Sequence[str]) -> Any:
-    """Return codes as the column of texts that they are of."""
-    return pa.array(texts, pa.string()).take(nullable(codes))
-
-
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
     """Return values, ordered by owner, as one list for each of `size` owners."""
     counts = np.bincount(owner, minlength=size) if len(owner) else np.zeros(size, np.int64)

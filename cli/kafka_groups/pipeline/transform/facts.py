@@ -24,7 +24,7 @@ _KEY: Final = ("cluster_id", "topic", "partition")
 _OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "topic_id")
 # Columns of group_events that are taken as they are.
 _EVENT: Final = (
-    *("origin", "source_partition", "source_offset", "type", "meaning", "epoch", "previous_epoch", "member_id"),
+    *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
     *("member_state", "topics", "group_type", "state"),
 )
 _REGEX: Final = "regex"
@@ -146,7 +146,7 @@ def _events(rows: Any, day: int) -> dict[str, Any]:
         "at_us": micros_within(rows["record_time"], day),
         "state_us": _micros(rows["state_time"]),
         "members": _members(rows["members"]),
-        "expression": _expressions(rows["meaning"], rows["details"]),
+        "expression": _expressions(rows["event_type"], rows["details"]),
         **{name: rows[name] for name in _EVENT},
     }
 
@@ -169,13 +169,13 @@ def _relisted(lists: Any, values: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, values, mask=pc.is_null(lists))
 
 
-def _expressions(meanings: Any, details: Any) -> Any:
-    is_regex = _is_true(pc.starts_with(meanings, _REGEX))
+def _expressions(event_types: Any, details: Any) -> Any:
+    is_regex = _is_true(pc.starts_with(event_types, _REGEX))
     found = [
         json.loads(text).get("regular_expression") if text is not None else None
         for text in details.filter(is_regex).to_pylist()
     ]
-    whole = np.full(len(meanings), None, object)
+    whole = np.full(len(event_types), None, object)
     whole[np.asarray(is_regex)] = found
     return pa.array(whole, pa.string())
 

@@ -65,7 +65,7 @@ GROUP_INPUT: Final = pa.schema(
         ("source_partition", pa.int32()),
         ("source_offset", pa.int64()),
         ("type", pa.string()),
-        ("meaning", pa.string()),
+        ("event_type", pa.string()),
         ("epoch", pa.int32()),
         ("previous_epoch", pa.int32()),
         ("member_id", pa.string()),

@@ -113,9 +113,9 @@ def _read_commits(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _read_events(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = _read(path, ("cluster_id", "origin", "group", "meaning", "record_time"))
+    rows = _read(path, ("cluster_id", "origin", "group", "event_type", "record_time"))
     is_record = pc.equal(rows["origin"], "topic")
-    is_seen = pc.and_(pc.invert(is_record), pc.equal(rows["meaning"], "state_seen"))
+    is_seen = pc.and_(pc.invert(is_record), pc.equal(rows["event_type"], "state_seen"))
     yield "event", _last(rows.filter(is_record), ("cluster_id",), "record_time", day)
     yield "listed", _last(rows.filter(is_seen), ("cluster_id", "group"), "record_time", day)
 

@@ -65,9 +65,9 @@ class _Group:
             kind = kind() or rng.choice((self.classic, self.consumer, self.modern))
         return self.records
 
-    def write(self, kind: str, meaning: str, /, **others: Any) -> None:
+    def write(self, kind: str, event_type: str, /, **others: Any) -> None:
         self.offset += self.rng.choice((1, 1, 1, 7))
-        self.records.append(record(self.seconds, meaning, kind, self.offset, **others))
+        self.records.append(record(self.seconds, event_type, kind, self.offset, **others))
 
     def wait(self, *seconds: float) -> None:
         self.seconds += self.rng.choice(seconds or (0.4, 3, 20, 70, 900, 9_000, 40_000, 100_000))
@@ -120,9 +120,9 @@ class _Group:
             for name in self.members
         ]
         rng.shuffle(listed)
-        meaning = "generation" if listed else "group_emptied"
+        event_type = "generation" if listed else "group_emptied"
         state_time = at(self.seconds - rng.choice((0.5, 0.001, 20, -1)))
-        self.write("GroupMetadata", meaning, epoch=number, members=listed, state_time=state_time)
+        self.write("GroupMetadata", event_type, epoch=number, members=listed, state_time=state_time)
         self.epoch = number
 
     def change_members(self) -> None:
@@ -145,9 +145,9 @@ class _Group:
         self.epoch += 1
         self.write(f"{kind}Metadata", "group_epoch", epoch=self.epoch)
 
-    def reach(self, name: str, epoch: int, kind: str = CONSUMER, meaning: str = "member_assignment") -> None:
+    def reach(self, name: str, epoch: int, kind: str = CONSUMER, event_type: str = "member_assignment") -> None:
         fields = {"epoch": epoch, "previous_epoch": self.members[name], "member_id": name, "member_state": "STABLE"}
-        self.write(f"{kind}CurrentMemberAssignment", meaning, **fields)
+        self.write(f"{kind}CurrentMemberAssignment", event_type, **fields)
         self.members[name] = epoch
 
     def settle(self) -> None:
@@ -226,7 +226,7 @@ class _Group:
     def away(self) -> None:
         if self.members:
             name = self.rng.choice(list(self.members))
-            self.reach(name, -2, meaning="static_member_away")
+            self.reach(name, -2, event_type="static_member_away")
             self.members[name] = self.epoch
 
     def replace(self) -> None:

@@ -34,10 +34,10 @@ def on(day: int) -> date:
     return TODAY + timedelta(days=day)
 
 
-def record(seconds: float, meaning: str, kind: str, offset: int = 0, **others: Any) -> Row:
+def record(seconds: float, event_type: str, kind: str, offset: int = 0, **others: Any) -> Row:
     """A record of a group; without an offset, `placed` gives it one."""
     row = dict.fromkeys(COLUMNS) | {"origin": "topic", "source_partition": 0, "source_offset": offset}
-    row |= {"record_time": at(seconds), "type": kind, "meaning": meaning, "tombstone": False} | others
+    row |= {"record_time": at(seconds), "type": kind, "event_type": event_type, "tombstone": False} | others
     for member in row["members"] or ():
         for name in ("group_instance_id", "rebalance_timeout_ms", "topics", "assignment"):
             member.setdefault(name, None)
@@ -80,10 +80,10 @@ def member(name: str, timeout_s: float | None = 60, *, instance: str | None = No
 
 def generation(seconds: float, number: int, *members: Row | str, all_joined: float | None = None) -> Row:
     """A classic group's record, which is empty without members; all joined half a second before, by default."""
-    meaning = "generation" if members else "group_emptied"
+    event_type = "generation" if members else "group_emptied"
     since = at(seconds - 0.5 if all_joined is None else all_joined)
     listed = [member(one) if isinstance(one, str) else dict(one) for one in members]
-    return record(seconds, meaning, "GroupMetadata", epoch=number, members=listed, state_time=since)
+    return record(seconds, event_type, "GroupMetadata", epoch=number, members=listed, state_time=since)
 
 
 def placed(rows: Iterable[Row]) -> list[Row]:

@@ -47,7 +47,7 @@ STORIES: Mapping[str, Sequence[Row]] = {
     "alone for long": [*joins(0, 4, "d"), epoch(3_600, 5), stable(3_600, 5, "d", since=4)],
     "left": [left(0, "d"), epoch(0, 4), *(stable(30, 4, name, since=3) for name in "abc")],
     "all left": [left(0, "a"), left(0, "b"), epoch(0, 4)],
-    "away": [*joins(0, 4, "d"), stable(30, -2, "a") | {"meaning": "static_member_away"}],
+    "away": [*joins(0, 4, "d"), stable(30, -2, "a") | {"event_type": "static_member_away"}],
     "other subscription": [joined(0, "a"), epoch(0, 4), stable(0, 4, "a", since=3), stable(30, 4, "b", since=3)],
     "known in part": [joined(-3_600, "b"), *joins(0, 4, "d", "a", "b")],
     "after midnight": joins(BEFORE_MIDNIGHT, 4, "d", "a", "b", "c"),

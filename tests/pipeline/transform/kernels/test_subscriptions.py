@@ -27,8 +27,8 @@ def shared(seconds: float, name: str, *names: str) -> Row:
     return joined(seconds, name, topics=[*names]) | {"type": "ShareGroupMemberMetadata"}
 
 
-def expression(seconds: float, text: str, meaning: str = "regex_resolved", **others: Any) -> Row:
-    return record(seconds, meaning, "ConsumerGroupRegularExpression", expression=text, **others)
+def expression(seconds: float, text: str, event_type: str = "regex_resolved", **others: Any) -> Row:
+    return record(seconds, event_type, "ConsumerGroupRegularExpression", expression=text, **others)
 
 
 def test_the_last_record_of_each_member_holds_until_the_member_leaves() -> None:

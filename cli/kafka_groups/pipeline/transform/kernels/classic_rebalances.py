@@ -57,7 +57,7 @@ def follow_generations(
 
 
 def _generation(record: Record) -> Generation:
-    if record.meaning == "generation":
+    if record.event_type == "generation":
         return Generation(record.epoch, record.ids, record.time, record.join_timeout_ms)
     # A rebalance waits no time for a group without members.
     return Generation(record.epoch, (), record.time, join_timeout_ms=0)
@@ -66,7 +66,7 @@ def _generation(record: Record) -> Generation:
 def _rebalance(record: Record, before: Generation | None) -> Iterator[Rebalance]:
     """Return the rebalance that ended with this record, if its generation is another one than before."""
     # Generation 0 is a group that was just created (brokers since 4.0 write it).
-    if record.meaning == "group_removed" or record.epoch is None or record.epoch <= 0:
+    if record.event_type == "group_removed" or record.epoch is None or record.epoch <= 0:
         return
     if before is not None and before.epoch == record.epoch:
         return
@@ -88,7 +88,7 @@ def _rebalance(record: Record, before: Generation | None) -> Iterator[Rebalance]
         record.time,
         None if earliest is None else milliseconds(earliest, record.time),
         "bound",
-        took_ms if record.meaning == "generation" and took_ms is not None and took_ms >= 0 else None,
+        took_ms if record.event_type == "generation" and took_ms is not None and took_ms >= 0 else None,
         None if others is None else len(others),
         None if own is None else len(own),
         _except(own, others),

@@ -107,6 +107,6 @@ def _is_of_batch(change: Change, epoch: Epoch, later: tuple[LifeDay, ...]) -> bo
         return False
     records = [*epoch.life.records[change.at + 1 :], *(record for day in later for record in day.records)]
     name = change.record.member_id
-    following = next((one for one in records if one.member_id == name and one.meaning in OF_MEMBERS), None)
-    is_again = change.record.meaning == JOIN and following is not None and (following.previous_epoch or 0) > 0
+    following = next((one for one in records if one.member_id == name and one.event_type in OF_MEMBERS), None)
+    is_again = change.record.event_type == JOIN and following is not None and (following.previous_epoch or 0) > 0
     return not is_again

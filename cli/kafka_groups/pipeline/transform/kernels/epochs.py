@@ -87,13 +87,13 @@ class _Walk:
                 self._arrive(life, record)
             elif record.type == CLASSIC:
                 self._follow_classic(record)
-            elif record.type == CONSUMER and record.meaning == "group_epoch" and record.epoch != self._epoch:
+            elif record.type == CONSUMER and record.event_type == "group_epoch" and record.epoch != self._epoch:
                 self._newcomers = set()
                 self.epochs.append(
                     Epoch(life, at, record, self.span(), total, joined_at, newcomers=self._newcomers),
                 )
                 self._begin(_EPOCH, record.epoch)
-            elif record.type == CONSUMER and record.meaning == "group_removed":
+            elif record.type == CONSUMER and record.event_type == "group_removed":
                 self.downgrades[life.start + at] = tuple(sorted(self._left))
                 self._begin(_REMOVAL, None)
         if life.is_removed:
@@ -130,6 +130,6 @@ class _Walk:
             self.epochs[-1].arrivals.setdefault(name, record.time)
 
     def _follow_classic(self, record: Record) -> None:
-        if record.meaning == "group_removed":
+        if record.event_type == "group_removed":
             self._mark, self._kept = UPGRADE, self._classic_members
-        self._classic_members = record.ids if record.meaning == "generation" else ()
+        self._classic_members = record.ids if record.event_type == "generation" else ()

@@ -21,7 +21,7 @@ COLUMNS: Final = (
     "source_offset",
     "record_time",
     "type",
-    "meaning",
+    "event_type",
     "epoch",
     "previous_epoch",
     "member_id",
@@ -48,7 +48,7 @@ class Record(NamedTuple):
     partition: int
     offset: int
     type: str
-    meaning: str
+    event_type: str
     epoch: int | None
     previous_epoch: int | None
     member_id: str | None
@@ -119,12 +119,12 @@ def _records_by_day(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> dict[
 
 
 def _records(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> Iterator[Record]:
-    named = ("source_partition", "source_offset", "type", "meaning", "epoch", "previous_epoch", "member_id")
+    named = ("source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id")
     columns = [rows.column(name).to_pylist() for name in (*named, "member_state")]
     state_times = rows.column("state_time").cast(pa.int64()).to_pylist()
     expressions = (
-        text if meaning.startswith("regex") else None
-        for text, meaning in zip(rows.column("expression").to_pylist(), columns[3], strict=True)
+        text if event_type.startswith("regex") else None
+        for text, event_type in zip(rows.column("expression").to_pylist(), columns[3], strict=True)
     )
     ids, timeouts = _members(rows.column("members"))
     fields = zip(times.tolist(), *columns, state_times, expressions, ids, timeouts, _topics(rows), strict=True)

@@ -115,10 +115,10 @@ def build_timeline(before: Known, entries: Sequence[Entry], samples: Samples | N
 def entries_of(records: Sequence[Record], lives: Sequence[LifeDay]) -> Iterator[Entry]:
     """Return what the records of a date say, without removals."""
     for at, record in enumerate(records):
-        if record.meaning == "generation":
+        if record.event_type == "generation":
             members = UNKNOWN if record.ids is None else len(record.ids)
             yield Entry(record.time, at, 1, _STABLE, members)
-        elif record.meaning == "group_emptied":
+        elif record.event_type == "group_emptied":
             yield Entry(record.time, at, 1, _EMPTY, 0)
     for life in lives:
         yield from _member_entries(life)
@@ -152,9 +152,9 @@ def removals(records: Sequence[Record], last: Removal | None) -> tuple[list[Entr
     deleted = [
         Entry(record.time, at, 1, _DEAD, 0)
         for (at, record), after in zip(placed, [*following, None], strict=False)
-        if record.meaning == "group_removed" and (after is None or not _moves(record.type, record.time, after))
+        if record.event_type == "group_removed" and (after is None or not _moves(record.type, record.time, after))
     ]
-    if not placed or placed[-1][1].meaning != "group_removed":
+    if not placed or placed[-1][1].event_type != "group_removed":
         return deleted, has_moved, None
     end = placed[-1][1]
     is_late = (end.time // DAY_US + 1) * DAY_US - end.time <= _MOVES_WITHIN_US
@@ -162,5 +162,5 @@ def removals(records: Sequence[Record], last: Removal | None) -> tuple[list[Entr
 
 
 def _moves(removed: str, time: int, following: Record) -> bool:
-    is_other = following.type != removed and following.meaning != "group_removed"
+    is_other = following.type != removed and following.event_type != "group_removed"
     return is_other and following.time - time <= _MOVES_WITHIN_US

@@ -63,7 +63,7 @@ class LifeDay:
     @property
     def least_epoch(self) -> int | None:
         """The least epoch of the life so far."""
-        epochs = [record.epoch for record in self.records if record.meaning == "group_epoch"]
+        epochs = [record.epoch for record in self.records if record.event_type == "group_epoch"]
         return min((epoch for epoch in (*epochs, self.before.least_epoch) if epoch is not None), default=None)
 
     @property
@@ -122,11 +122,11 @@ def _follow(start: int, records: Sequence[Record], before: Membership) -> tuple[
     arrivals: set[int] = set()
     for at, record in enumerate(records):
         name = record.member_id
-        if record.meaning not in OF_MEMBERS or name is None:
+        if record.event_type not in OF_MEMBERS or name is None:
             continue
-        is_member, is_leave = name in members, record.meaning == _LEAVE
+        is_member, is_leave = name in members, record.event_type == _LEAVE
         is_new = not is_member and name not in left
-        if is_new and record.meaning != JOIN:
+        if is_new and record.event_type != JOIN:
             there.add(name)
         if is_leave:
             if is_member or is_new:
@@ -161,13 +161,13 @@ def _after(day: LifeDay, members: Mapping[str, int | None]) -> Membership:
 
 
 def _ends_life(record: Record) -> bool:
-    return record.meaning == "group_removed" and record.type != CLASSIC
+    return record.event_type == "group_removed" and record.type != CLASSIC
 
 
 def _is_upgrade(record: Record) -> bool:
-    return record.meaning == "group_removed" and record.type == CLASSIC
+    return record.event_type == "group_removed" and record.type == CLASSIC
 
 
 def _is_arrival(record: Record) -> bool:
-    is_current = record.type == _CURRENT_ASSIGNMENT and record.meaning == _ASSIGNMENT
+    is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
     return is_current and record.member_state == "STABLE"

@@ -37,7 +37,7 @@ def subscribe(records: Sequence[Record], before: Mapping[Subject, tuple[str, ...
     topics = dict(before)
     # At one time, by their place in the log.
     for record in sorted(records, key=itemgetter(0)):
-        if record.meaning in _NAMING:
+        if record.event_type in _NAMING:
             subject = (record.type, record.member_id, record.expression)
             if record.topics:
                 topics[subject] = record.topics

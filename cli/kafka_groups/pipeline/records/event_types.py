@@ -1,9 +1,9 @@
-"""What a record that is no commit says about its group, as a stable word: column `event.meaning`.
+"""What a record that is no commit says about its group, as a stable word: column `event.event_type`.
 
 Records are states, not changes: a broker writes the same state again when it likes (a compacted topic keeps the
 newest one), so a word says what holds from this record on. Each tombstone has a word, too.
 
-| meaning | record type | it says |
+| event_type | record type | it says |
 |---|---|---|
 | generation | 2 | a classic group has this generation, these members and assignments: a rebalance ended |
 | group_emptied | 2 | a classic group has no members left; its commits remain |
@@ -70,7 +70,7 @@ WORDS: Final = MappingProxyType(
 )
 
 
-def meaning_of(record_type: int, value: Struct | None) -> str:
+def event_type_of(record_type: int, value: Struct | None) -> str:
     """Return the word for a record of this type; its value is None for a tombstone."""
     written, removed = WORDS[record_type]
     if value is None:
