@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kafka_groups.pipeline.schemas import TABLES, Table
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import TABLES, Table
 from tests.pipeline.storage.commits import append
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

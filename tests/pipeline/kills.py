@@ -27,9 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.places import open_file
-from kafka_groups.pipeline.tables import (
+from kafka_groups.pipeline.schemas import (
     GROUP_EVENTS,
     OFFSET_COMMITS,
     PARTITION_OFFSETS,
@@ -37,6 +35,8 @@ from kafka_groups.pipeline.tables import (
     UNKNOWN_RECORDS,
     Table,
 )
+from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.root_directory import open_file
 from tests.bench.pipeline.filling import one_broker
 from tests.live.groups.topics import make_topic
 from tests.live.pipeline.offsets_topic import commit, places

@@ -24,8 +24,8 @@ from typing import Any, Final
 import click
 import pyarrow.parquet as pq
 
+from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import TABLES
 from tests.pipeline.transform.histories import Facts, histories, joined
 from tests.pipeline.transform.kernels.histories import history
 

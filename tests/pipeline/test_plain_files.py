@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.plain_files import write_plain_files
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
 from tests.pipeline.fact_rows import NOON, commit, event, put_all
 
 if TYPE_CHECKING:

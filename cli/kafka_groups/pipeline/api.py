@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
-from kafka_groups.pipeline.backfilling import Backfilled
-from kafka_groups.pipeline.backfilling import backfill as backfill_storage
-from kafka_groups.pipeline.backfilling.compacted import find_compacted
-from kafka_groups.pipeline.ingesting import Ingested
-from kafka_groups.pipeline.ingesting import ingest as ingest_storage
+from kafka_groups.pipeline.backfills import Backfilled
+from kafka_groups.pipeline.backfills import backfill as backfill_storage
+from kafka_groups.pipeline.backfills.topic_policies import find_compacted
+from kafka_groups.pipeline.ingestion import Ingested
+from kafka_groups.pipeline.ingestion import ingest as ingest_storage
 from kafka_groups.pipeline.plain_files import write_plain_files
 from kafka_groups.pipeline.reports import report as report_storage
-from kafka_groups.pipeline.sampling import Sampled
-from kafka_groups.pipeline.sampling import sample as sample_storage
+from kafka_groups.pipeline.schemas import TABLES
+from kafka_groups.pipeline.snapshot import Sampled
+from kafka_groups.pipeline.snapshot import sample as sample_storage
 from kafka_groups.pipeline.storage import check_storage, open_storage
-from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.build import Built, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
 from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 Kind = Literal["parquet", "csv"]
 Progress = Callable[[str, int, int], None]
@@ -35,7 +35,7 @@ def write_plain_files(
     unfinished samples are left out. A file gets its name when it is complete. Raises StorageError, also unless `output`
     is empty or new.
     """
-    with told("write", str(output)):
+    with as_storage_error("write", str(output)):
         output.mkdir(parents=True, exist_ok=True)
         if any(output.iterdir()):
             message = f"{output} is not empty; name a new directory"
@@ -45,7 +45,7 @@ def write_plain_files(
     for done, table in enumerate(chosen):
         progress("exporting", done, len(chosen))
         files = storage.files(table)
-        with told("export", storage.into):
+        with as_storage_error("export", storage.into):
             if files and kind == "csv":
                 _write_csv(storage, table, files, output / f"{table.name}.csv")
             elif files:

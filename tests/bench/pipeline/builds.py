@@ -24,9 +24,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.pipeline.schemas.row_batches import shaped
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.tables.filling import shaped
 from kafka_groups.pipeline.transform.build import build
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from tests.pipeline.storage.commits import append
@@ -47,7 +47,7 @@ import sys, time, json
 from pathlib import Path
 from kafka_groups.commands.pipeline.engine import spark_engine
 from kafka_groups.pipeline.transform.build import build, count_facts
-from kafka_groups.pipeline.session import start_session
+from kafka_groups.pipeline.spark import start_session
 from kafka_groups.pipeline.storage import open_storage
 storage = open_storage(sys.argv[1])
 with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2]) as spark:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Final, Self
 from unittest import mock
 
-from kafka_groups.pipeline.records import decode
-from kafka_groups.pipeline.session import start_session
-from kafka_groups.pipeline.source import reading
+from kafka_groups.pipeline.decode import decode
+from kafka_groups.pipeline.source import task_reader
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.options import read_options
-from kafka_groups.pipeline.source.planning import chosen, ranges_between
+from kafka_groups.pipeline.source.plan import chosen, ranges_between
+from kafka_groups.pipeline.spark import start_session
 from kafka_groups.pipeline.storage import open_storage
 
 _WATCH_EVERY_S: Final = 0.02
@@ -46,7 +46,7 @@ def main(what: str, bootstrap: str, directory: Path, jars: Sequence[str]) -> dic
 
 
 def _ingest(spark: Any, bootstrap: str, directory: Path) -> int:
-    from kafka_groups.pipeline.ingesting import ingest
+    from kafka_groups.pipeline.ingestion import ingest
 
     return ingest(spark, open_storage(str(directory / "tables"), create=True), {"bootstrap.servers": bootstrap}).records
 
@@ -95,8 +95,8 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     earliest, latest = brokers.earliest(there), brokers.latest(there)
     ranges = ranges_between(chosen(None, earliest, latest, default=-2), latest)
     before = time.process_time()
-    with mock.patch.object(reading, "decode", timed):
-        files = list(reading.write_files(options, brokers.cluster_id(), tuple(ranges)))
+    with mock.patch.object(task_reader, "decode", timed):
+        files = list(task_reader.write_files(options, brokers.cluster_id(), tuple(ranges)))
     return {"share": spent / (time.process_time() - before), "files": len(files)}
 
 

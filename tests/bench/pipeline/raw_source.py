@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafka_groups.pipeline.records import RawRecords
+from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source.brokers import new_consumer
 from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, _Task
 from kafka_groups.pipeline.source.options import read_options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.compacting import keep_all
+from kafka_groups.pipeline.maintenance import keep_all
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -48,7 +48,7 @@ class FakePipeline:
         self.report = self._fake("reports", "report")
         self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
-        self.spark = mocker.patch("kafka_groups.pipeline.session.start_session")
+        self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")
         self.spark.return_value = nullcontext("spark")
         self.clients = {
             name: mocker.patch(f"kafka_groups.commands.pipeline.{name}.GroupAdmin") for name in ("sample", "backfill")

@@ -24,9 +24,9 @@ from kafka_groups.errors import (
     StorageError,
 )
 from kafka_groups.history import Cut
-from kafka_groups.pipeline.compacting import keep_all
+from kafka_groups.pipeline.maintenance import keep_all
+from kafka_groups.pipeline.schemas import LAG_HISTORY
 from kafka_groups.pipeline.storage import open_storage
-from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.pipeline.transform.date_range import DateRange
 from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline

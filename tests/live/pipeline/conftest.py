@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups import sandbox
-from kafka_groups.pipeline.backfilling import backfill
-from kafka_groups.pipeline.ingesting import ingest
-from kafka_groups.pipeline.sampling import sample
+from kafka_groups.pipeline.backfills import backfill
+from kafka_groups.pipeline.ingestion import ingest
+from kafka_groups.pipeline.snapshot import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.clients import open_admin
 from tests.live.pipeline.cast import on_stage

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 from unittest import mock
 
-from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 

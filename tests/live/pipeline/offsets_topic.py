@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.records import decode, raw_records
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
+from kafka_groups.pipeline.decode import decode, raw_records
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, unique_name
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.ingestion import ingest
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment, standalone

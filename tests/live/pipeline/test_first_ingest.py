@@ -38,7 +38,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory, mocker: MockerFixture) -
 def test_it_brings_nothing_and_ends_well_and_a_later_one_brings_all(
     untouched: str, spark: SparkSession, storage: Storage, mocker: MockerFixture
 ) -> None:
-    mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
+    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
     flags = ("pipeline", "ingest", "--data-dir", storage.into, "--format", "json")
 
     first = run(*flags, bootstrap=untouched)

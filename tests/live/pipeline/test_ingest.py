@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.ingesting import Ingested, ingest
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
+from kafka_groups.pipeline.ingestion import Ingested, ingest
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from tests.live.groups.clients import open_admin
 from tests.live.groups.members import stable
 from tests.live.groups.topics import make_topic, unique_name

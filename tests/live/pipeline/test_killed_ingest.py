@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.source.brokers import Brokers
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, delete, missing_in, places, places_in

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from kafka_groups.pipeline.examining import transactions
-from kafka_groups.pipeline.records import partition_of
+from kafka_groups.pipeline.decode import partition_of
+from kafka_groups.pipeline.doctor import transactions
 from kafka_groups.pipeline.source.brokers import Brokers
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name

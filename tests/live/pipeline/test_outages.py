@@ -18,8 +18,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups import sandbox
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, make_topic, unique_name
@@ -149,7 +149,7 @@ def test_it_ends_at_a_topic_that_was_recreated_and_reports_what_it_wrote(lived: 
 def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
 ) -> None:
-    started = mocker.patch("kafka_groups.pipeline.session.start_session")
+    started = mocker.patch("kafka_groups.pipeline.spark.start_session")
     at = ("--data-dir", lived.storage.into, "--format", "json")
 
     again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)

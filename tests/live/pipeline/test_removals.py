@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from kafka_groups.pipeline.tables import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts
 from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, events_of

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.ingesting import ingest
+from kafka_groups.pipeline.ingestion import ingest
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import open_storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.pipeline.sparks import environment, standalone

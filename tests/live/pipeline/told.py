@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.ingesting import Ingested
+from kafka_groups.pipeline.ingestion import Ingested
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.pipeline.cast import Cast
 from tests.live.pipeline.timed import Timed
 

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups.history import Cut, History
 from kafka_groups.pipeline.reports import report
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 

@@ -11,8 +11,8 @@ import pytest
 from kafka_groups.commands.pipeline.report import apply_exclude
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.pipeline.reports.selection import GROUP, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import commit, put_all
 
 ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name}", "x--y", "100%", "`tick`", '"q"')

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.pipeline.records import partition_of
+from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.reports import report
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Message
 
-from kafka_groups.pipeline.records import RawRecords
-from kafka_groups.pipeline.source.planning import Range
+from kafka_groups.pipeline.decode import RawRecords
+from kafka_groups.pipeline.source.plan import Range
 from kafka_groups.pipeline.source.ranges import CHUNK, Hole, RangeReader
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.continuity import lost, sound_log
-from kafka_groups.pipeline.source.planning import Log, position_of
+from kafka_groups.pipeline.source.log_truncation import lost, sound_log
+from kafka_groups.pipeline.source.plan import Log, position_of
 
 READ = position_of("mine", {0: 10, 7: 103}, Log("old", {0: 10, 7: 103}))
 

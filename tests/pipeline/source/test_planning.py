@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.options import EARLIEST, LATEST
-from kafka_groups.pipeline.source.planning import (
+from kafka_groups.pipeline.source.plan import (
     Log,
     Range,
     automatic_limit,

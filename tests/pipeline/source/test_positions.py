@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.planning import Log
+from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
+from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, written
 
 TABLES = ("group_events", "ingest_gaps", "unknown_records", "offset_commits")

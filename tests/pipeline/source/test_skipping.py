@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.source.reading import _without
+from kafka_groups.pipeline.source.task_reader import _without
 
 
 def rows(column: str, *places: tuple[int, int]) -> pa.RecordBatch:

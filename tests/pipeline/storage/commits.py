@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS, Table
 from kafka_groups.pipeline.storage import NewFile, Storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS, Table
 
 FIRST = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
 
 CHANGES = ("make", "flush", "forget", "write_text")
 
@@ -39,6 +39,6 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         return step
 
     for name in CHANGES:
-        monkeypatch.setattr(Place, name, dying(getattr(Place, name)))
+        monkeypatch.setattr(RootDirectory, name, dying(getattr(RootDirectory, name)))
     monkeypatch.setattr(DeltaLog, "commit", dying(DeltaLog.commit))
     return lambda step: state.update(left=step)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.pipeline.storage.commits import FIRST, append, commits, names, places, rows_of, seen, written
 from tests.pipeline.storage.conftest import KilledError
 

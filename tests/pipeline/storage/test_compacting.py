@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact, keep_all
-from kafka_groups.pipeline.storage import NewFile, Storage, joining
-from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.schemas import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.storage import NewFile, Storage, compaction
 from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -121,7 +121,7 @@ def test_large_files_are_left_as_they_are(filled: Storage) -> None:
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 30)
     done = compact(filled, now=NOW)
     assert (done.files_before, done.files_after) == (11, 4)
     assert seen(filled) == Counter(range(110))
@@ -141,8 +141,8 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
 
 
 def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = joining.in_order
-    monkeypatch.setattr(joining, "in_order", lambda *given: order(*given).slice(1))
+    order = compaction.in_order
+    monkeypatch.setattr(compaction, "in_order", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match=r"joining 105 rows in .* gave 104"):
         compact(filled, now=NOW)
     assert seen(filled) == Counter(range(110))
@@ -157,13 +157,13 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
 
 
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    join = joining.join
+    join = compaction.join
 
     def slow_join(*given: Any, **named: Any) -> NewFile:
         ingest(filled, 11, commits([500]))
         return join(*given, **named)
 
-    monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
+    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
@@ -171,13 +171,13 @@ def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: p
 def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    join = joining.join
+    join = compaction.join
 
     def slow_join(*given: Any, **named: Any) -> NewFile:
         filled.remove(OFFSET_COMMITS, ["2026-11-01"])
         return join(*given, **named)
 
-    monkeypatch.setattr("kafka_groups.pipeline.compacting.join", slow_join)
+    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, joining, open_storage
+from kafka_groups.pipeline.maintenance import compact
+from kafka_groups.pipeline.storage import Storage, compaction, open_storage
 from tests.pipeline.storage.commits import append, commits, places, seen
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
@@ -36,7 +36,7 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
     with watched(storage, range(120)) as looks:
         for target in (4, 8, 16, 32, 64, 200):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(joining, "ROWS_AT_ONCE", target)
+                patch.setattr(compaction, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
     assert not looks.wrong
     assert looks.number > 3

@@ -13,11 +13,11 @@ import pytest
 from deltalake import DeltaTable, TableFeatures
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact, keep_all
+from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from tests.pipeline.storage.commits import FIRST, append, commits, delta_rows, places, rows_of, seen, written
 from tests.pipeline.storage.conftest import KilledError
 

@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import append, commits, seen, written
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.records import RawRecords, decode, gap_rows, raw_records
-from kafka_groups.pipeline.source.reading import split_records
+from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, raw_records
+from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, TABLES
+from kafka_groups.pipeline.source.task_reader import split_records
 from kafka_groups.pipeline.storage import FileWriter, new_writer
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
 
 DAY_MS = 86_400_000
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2  # 2024-10-04

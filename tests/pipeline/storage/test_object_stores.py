@@ -14,16 +14,16 @@ import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact, keep_all
-from kafka_groups.pipeline.examining.holdings import examine_tables
+from kafka_groups.pipeline.doctor.table_checks import examine_tables
+from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
-from tests.pipeline.sampling.samples import take, with_groups
+from tests.pipeline.snapshot.samples import take, with_groups
 from tests.pipeline.storage.commits import append, commits, written
 from tests.pipeline.storage.object_stores import new_bucket, object_store
 from tests.pipeline.transform.builds import build_here, read

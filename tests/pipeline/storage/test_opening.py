@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, places
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
+from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, root_directory
 from kafka_groups.pipeline.storage.marker import MARKER
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import append, commits, names, seen, written
 from tests.pipeline.storage.disks import make_read_only, small_disk
 
@@ -187,7 +187,7 @@ def test_what_a_disk_refuses_is_reported_and_tables_stay(
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr(places, "flush", refuse)
+        patch.setattr(root_directory, "flush", refuse)
         with pytest.raises(StorageError, match=f"cannot write in .*{advice}"):
             storage.append(files)
     assert set(seen(storage)) == set(range(4))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from kafka_groups.pipeline.compacting import KEEP_EVERYTHING, Compacted, compact, keep_all
+from kafka_groups.pipeline.maintenance import KEEP_EVERYTHING, Compacted, compact, keep_all
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import Table
 from tests.pipeline.storage.commits import append, commits, seen
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, places, seen, written
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, joining, sorting
-from kafka_groups.pipeline.tables import OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.maintenance import compact
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.storage import Storage, compaction, sorted_samples
 from tests.pipeline.storage.commits import FIRST, append, commits, rows_of
 
 NOW = FIRST + dt.timedelta(days=1)
@@ -72,7 +72,7 @@ def test_samples_of_a_date_are_in_one_order_whatever_memory_holds(
     for minute in range(6):
         sample(storage, minute, groups=range(0, GROUPS, 1 + minute % 2))
     expected = sorted(key for file in storage.files(OFFSET_COMMITS) for key in keys(pq.ParquetFile(file.path).read()))
-    monkeypatch.setattr(joining, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", at_once)
     compact(storage, now=NOW)
     found = read(storage)
     if at_once < len(expected):
@@ -85,7 +85,7 @@ def test_samples_of_a_date_are_in_one_order_whatever_memory_holds(
 def test_samples_of_a_date_that_is_not_over_are_joined_and_not_sorted_together(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 1_100)
+    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 1_100)
     for minute in range(4):
         sample(storage, minute)
     compact(storage, now=FIRST)
@@ -95,7 +95,7 @@ def test_samples_of_a_date_that_is_not_over_are_joined_and_not_sorted_together(
 
 
 def test_few_samples_that_come_late_wait_for_others(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 4_000)
+    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 4_000)
     for minute in range(16):
         sample(storage, minute)
     compact(storage, now=NOW)
@@ -121,10 +121,10 @@ def test_commits_of_the_log_are_joined_apart_from_those_of_samples(storage: Stor
 
 
 def test_rows_that_get_lost_stop_it(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "ROWS_AT_ONCE", 600)
+    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 600)
     for minute in range(2):
         sample(storage, minute)
-    monkeypatch.setattr(sorting, "in_order", lambda table, parts: joining.in_order(table, parts).slice(1))
+    monkeypatch.setattr(sorted_samples, "in_order", lambda table, parts: compaction.in_order(table, parts).slice(1))
     with pytest.raises(StorageError, match="nothing was replaced"):
         compact(storage, now=NOW)
     assert len(batches(storage)) == 2

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.compacting import compact
-from kafka_groups.pipeline.storage import Storage, joining, open_storage
-from kafka_groups.pipeline.tables import LAG_HISTORY, OFFSET_COMMITS, TABLES
+from kafka_groups.pipeline.maintenance import compact
+from kafka_groups.pipeline.schemas import LAG_HISTORY, OFFSET_COMMITS, TABLES
+from kafka_groups.pipeline.storage import Storage, compaction, open_storage
 from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, written
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(joining, "ROWS_AT_ONCE", most)
+                monkeypatch.setattr(compaction, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.5)
         finally:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.compacting import compact, keep_all
+from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
 DAY: Final = 86_400

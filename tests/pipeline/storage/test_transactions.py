@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.transactions import read_transactions
-from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.storage.commits import commits, written
 
 APPLICATIONS = [f"cluster/{number}" for number in range(8)]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.build import Built, build
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.transform.partition_day import ClusterDay

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 
 Row = dict[str, Any]
 Facts = dict[str, list[Row]]

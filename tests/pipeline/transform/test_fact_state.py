@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.compacting import compact, keep_all
+from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.schemas import LAG_HISTORY, Table
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import LAG_HISTORY, Table
 from kafka_groups.pipeline.transform.build import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.transform.fact_state import FactState, dates_to_build, read_fact_state, save_fact_state
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.pipeline.transform.facts import read_columns
 from kafka_groups.pipeline.transform.state import KeyState, LogState, read_key_state, read_log_state
 from kafka_groups.pipeline.transform.state_tables import PARTITION_STATE, StateTables

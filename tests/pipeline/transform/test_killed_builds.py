@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import Table
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import Row, commit, ends, event, put_all
 from tests.pipeline.proof import DERIVED

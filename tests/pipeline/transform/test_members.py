@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.compacting import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.maintenance import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here, built, of, read, read_statuses, seconds_after_noon
 from tests.pipeline.transform.kernels.stories import (

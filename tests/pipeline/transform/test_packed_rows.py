@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.tables import TABLES
+from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts

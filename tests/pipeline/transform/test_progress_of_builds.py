@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.tables import GROUP_DAILY
+from kafka_groups.pipeline.schemas import GROUP_DAILY
 from tests.pipeline.fact_rows import commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 

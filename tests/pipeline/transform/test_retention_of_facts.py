@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.compacting import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.maintenance import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.schemas import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.build import build
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of

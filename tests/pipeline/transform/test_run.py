@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
 from kafka_groups.pipeline.transform.replacement import Replacement
 from kafka_groups.pipeline.transform.run import dates_to_read, transform

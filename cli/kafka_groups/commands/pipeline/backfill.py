@@ -22,8 +22,8 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.backfilling import Backfilled
-    from kafka_groups.pipeline.backfilling.compacted import Policies
+    from kafka_groups.pipeline.backfills import Backfilled
+    from kafka_groups.pipeline.backfills.topic_policies import Policies
 
 _MS = 1000
 _LEAST_INTERVAL_S = 1.0
@@ -75,9 +75,9 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.backfilling import backfill as backfill_tables
+        from kafka_groups.pipeline.backfills import backfill as backfill_tables
+        from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
-        from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
         storage = check_storage(data_dir)
         until_ms, step_ms = now_ms(), round(interval * _MS)
@@ -127,7 +127,7 @@ def _first_time_ms(until_ms: int, since: float, step_ms: int) -> int:
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
-    from kafka_groups.pipeline.backfilling.compacted import Policies, find_compacted
+    from kafka_groups.pipeline.backfills.topic_policies import Policies, find_compacted
 
     try:
         client = librdkafka_settings(connection)

@@ -14,8 +14,8 @@ from kafka_groups.commands.pipeline.options import data_dir_option, parse_past_d
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.compacting import Compacted
-    from kafka_groups.pipeline.tables import Table
+    from kafka_groups.pipeline.maintenance import Compacted
+    from kafka_groups.pipeline.schemas import Table
 
 
 @click.command(short_help="Join small files, remove old dates.")
@@ -44,7 +44,7 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
       kafka-groups pipeline compact --data-dir history --retention 90d --retention lag_history=30d
     """
     with start_run("compact", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.compacting import compact as compact_tables
+        from kafka_groups.pipeline.maintenance import compact as compact_tables
         from kafka_groups.pipeline.storage import open_storage
 
         keep = _parse_retention(retention)
@@ -64,7 +64,7 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
 def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     """Return by table how long its dates are kept. Raises UsageError."""
-    from kafka_groups.pipeline.compacting import LEAST_KEEP, keep_all
+    from kafka_groups.pipeline.maintenance import LEAST_KEEP, keep_all
 
     known = {table.name: table for table in keep_all(LEAST_KEEP)}
     general: dict[Table, timedelta] = {}

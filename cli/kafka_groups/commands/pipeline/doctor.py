@@ -46,7 +46,7 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     if client is None:
         check_timeout(connection)
     with start_run("doctor", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.examining import examine
+        from kafka_groups.pipeline.doctor import examine
 
         checks = examine(
             client, data_dir, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar

@@ -40,8 +40,8 @@ def export(*, data_dir: str, kind: str, output: Path, names: tuple[str, ...], ou
     """
     with start_run("export", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.plain_files import write_plain_files
+        from kafka_groups.pipeline.schemas import TABLES
         from kafka_groups.pipeline.storage import open_storage
-        from kafka_groups.pipeline.tables import TABLES
 
         if unknown := [name for name in names if name not in TABLES]:
             msg = f"--table {unknown[0]}: there is no such table; tables are {', '.join(TABLES)}"

@@ -18,7 +18,7 @@ from kafka_groups.commands.signals import defer_signals
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.ingesting import Ingested
+    from kafka_groups.pipeline.ingestion import Ingested
 
 _DEFAULT_INTERVAL_S = 30.0
 
@@ -71,8 +71,8 @@ def ingest(
     _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)
     with start_run("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.examining import check_client
-        from kafka_groups.pipeline.ingesting import prepared
+        from kafka_groups.pipeline.doctor import check_client
+        from kafka_groups.pipeline.ingestion import prepared
         from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)

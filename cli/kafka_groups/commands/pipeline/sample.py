@@ -20,7 +20,7 @@ from kafka_groups.model import Failure
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.sampling import Sampled
+    from kafka_groups.pipeline.snapshot import Sampled
     from kafka_groups.pipeline.storage import Storage
     from kafka_groups.settings import ConnectionSettings
 
@@ -74,7 +74,7 @@ def sample(
 
 def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> tuple[Sampled, str]:
     """Return a sample and the id of its cluster. Raises AdminError if the cluster is unavailable."""
-    from kafka_groups.pipeline.sampling import sample as sample_groups
+    from kafka_groups.pipeline.snapshot import sample as sample_groups
 
     with GroupAdmin(settings, progress=run.bar) as admin:
         cluster_id = admin.cluster_id()

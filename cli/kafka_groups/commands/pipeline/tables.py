@@ -13,7 +13,7 @@ from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize, write_rows
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.tables import Table
+    from kafka_groups.pipeline.schemas import Table
 
 
 @click.command(short_help="Show tables, columns and sizes.")
@@ -43,7 +43,7 @@ def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) 
         msg = f"--ddl {problem}"
         raise click.UsageError(msg)
     with start_run("tables", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.tables import SCHEMA_VERSION, TABLES
+        from kafka_groups.pipeline.schemas import SCHEMA_VERSION, TABLES
 
         if ddl and data_dir is not None:
             run.bar.stop()
@@ -61,8 +61,8 @@ def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) 
 
 def _statements(data_dir: str) -> list[str]:
     """Return a statement for each table that has a version. Raises StorageError."""
+    from kafka_groups.pipeline.schemas import TABLES, create_statement
     from kafka_groups.pipeline.storage import open_storage
-    from kafka_groups.pipeline.tables import TABLES, create_statement
 
     storage = open_storage(data_dir)
     return [
@@ -73,7 +73,7 @@ def _statements(data_dir: str) -> list[str]:
 
 
 def _column_rows(*, is_short: bool) -> list[ColumnRow]:
-    from kafka_groups.pipeline.tables import TABLES, spell_type
+    from kafka_groups.pipeline.schemas import TABLES, spell_type
 
     return [
         ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
@@ -84,14 +84,14 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
 
 def _sizes(data_dir: str) -> dict[str, TableSize]:
     """Return the size of each table by its name. Raises StorageError."""
-    from kafka_groups.pipeline.examining import measure
+    from kafka_groups.pipeline.doctor import measure
     from kafka_groups.pipeline.storage import open_storage
 
     return {name: TableSize(name, *size) for name, size in measure(open_storage(data_dir)).items()}
 
 
 def _document(table: Table, size: TableSize | None) -> Document:
-    from kafka_groups.pipeline.tables import spell_type
+    from kafka_groups.pipeline.schemas import spell_type
 
     size_keys = TableSize._fields[1:]
     return {

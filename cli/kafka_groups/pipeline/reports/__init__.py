@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 from kafka_groups.history import Cut, GroupHistory, History, LagPoint, Rebalance
-from kafka_groups.pipeline.reached import Reach
+from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.data_gaps import describe_gaps, describe_missing_data, describe_stale_groups
 from kafka_groups.pipeline.reports.findings import find_findings
 from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries, summarise_groups

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from kafka_groups.pipeline.left_out import left_out
-from kafka_groups.pipeline.reached import behind, commits_missing
+from kafka_groups.pipeline.coverage import behind, commits_missing
 from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries
 from kafka_groups.pipeline.reports.selection import FRESH_MS, Selection, Tables
+from kafka_groups.pipeline.schemas import INGEST_GAPS, TOPIC_DAILY
 from kafka_groups.pipeline.sentences import capital, few, of_cluster, spell
+from kafka_groups.pipeline.stale_groups import left_out
 from kafka_groups.pipeline.storage.queries import Row
-from kafka_groups.pipeline.tables import INGEST_GAPS, TOPIC_DAILY
 
 _HOUR_MS: Final = 3_600_000
 _NOTHING: Final = "the tables have no lag for this period; run sample or backfill, then build."

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafka_groups.pipeline.reached import Reach
+from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.selection import FRESH_MS, Key, Period, Tables
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC, PARTITION_OFFSETS
 from kafka_groups.pipeline.storage.queries import Row, quote
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
 # A single sample without the group may be an accident.
 _SAMPLES: Final = 2

@@ -9,8 +9,8 @@ from typing import Final
 from kafka_groups.history import Finding
 from kafka_groups.pipeline.reports.daily_findings import KINDS, group_findings, topic_findings
 from kafka_groups.pipeline.reports.selection import DAY_MS, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.schemas import GROUP_DAILY, TOPIC_DAILY
 from kafka_groups.pipeline.storage.queries import Row
-from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 
 _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)

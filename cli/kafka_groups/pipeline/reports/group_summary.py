@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kafka_groups.pipeline.reached import Reach
+from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.deleted_groups import Deletion, find_deleted
 from kafka_groups.pipeline.reports.last_facts import find_last_facts
 from kafka_groups.pipeline.reports.selection import DAY_MS, GROUP, Key, Tables, key_of
 from kafka_groups.pipeline.reports.timeline import rebalanced_groups
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 from kafka_groups.pipeline.storage.queries import Row
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 from kafka_groups.verdicts import VERDICTS
 
 _BADNESS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}

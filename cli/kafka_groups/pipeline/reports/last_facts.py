@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from kafka_groups.pipeline.reached import TIMES, Reach
+from kafka_groups.pipeline.coverage import TIMES, Reach
 from kafka_groups.pipeline.reports.selection import Tables
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.storage.queries import quote
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 
 _ORIGINS: Final = {
     OFFSET_COMMITS: ("topic", "sample"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.queries import Queries, Row, quote
-from kafka_groups.pipeline.tables import Table
 
 DAY_MS: Final = 86_400_000
 # As in build: an observation counts for so long.

@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_groups.history import LagPoint, Rebalance
 from kafka_groups.pipeline.reports.selection import FRESH_MS, GROUP, Key, Tables, key_of
-from kafka_groups.pipeline.tables import GROUP_STATUS, REBALANCES
+from kafka_groups.pipeline.schemas import GROUP_STATUS, REBALANCES
 
 _POINTS: Final = 1_000
 # Build reads events until the end of the day after a rebalance began.

@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.addresses import why_unreachable
-from kafka_groups.pipeline.source.planning import Log
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.source.plan import Log
 
 _LITTLE_BYTES: Final = 65_536
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence

@@ -9,12 +9,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.records import partition_of
-from kafka_groups.pipeline.records.columns import RECORD
+from kafka_groups.pipeline.decode import partition_of
+from kafka_groups.pipeline.decode.columns import RECORD
+from kafka_groups.pipeline.schemas import spell_type
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.continuity import sound_log
+from kafka_groups.pipeline.source.log_truncation import sound_log
 from kafka_groups.pipeline.source.options import LATEST, SourceOptions, read_options
-from kafka_groups.pipeline.source.planning import (
+from kafka_groups.pipeline.source.plan import (
     Log,
     Position,
     Range,
@@ -29,8 +30,7 @@ from kafka_groups.pipeline.source.planning import (
     started,
     tasks_of,
 )
-from kafka_groups.pipeline.source.reading import MANIFEST, read_rows, write_files
-from kafka_groups.pipeline.tables import spell_type
+from kafka_groups.pipeline.source.task_reader import MANIFEST, read_rows, write_files
 
 if TYPE_CHECKING:
     import pyarrow as pa

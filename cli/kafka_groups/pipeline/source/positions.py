@@ -13,9 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.planning import Log, Offsets
-from kafka_groups.pipeline.storage import NewFile, Storage
-from kafka_groups.pipeline.tables import (
+from kafka_groups.pipeline.schemas import (
     GROUP_EVENTS,
     INGEST_GAPS,
     OFFSET_COMMITS,
@@ -24,6 +22,8 @@ from kafka_groups.pipeline.tables import (
     UNKNOWN_RECORDS,
     Table,
 )
+from kafka_groups.pipeline.source.plan import Log, Offsets
+from kafka_groups.pipeline.storage import NewFile, Storage
 
 _TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
 # Brokers before 2.8 return no topic ids.

@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.records import RawRecords, joined, raw_records
+from kafka_groups.pipeline.decode import RawRecords, joined, raw_records
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import PASSING, hidden, source_error
-from kafka_groups.pipeline.source.continuity import LOST_RECORDS
-from kafka_groups.pipeline.source.planning import Range
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.source.log_truncation import LOST_RECORDS
+from kafka_groups.pipeline.source.plan import Range
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 _CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage.failing import next_step
-from kafka_groups.pipeline.storage.joining import count_rows
+from kafka_groups.pipeline.schemas import Table
+from kafka_groups.pipeline.storage.compaction import count_rows
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
+from kafka_groups.pipeline.storage.storage_errors import next_step
 from kafka_groups.pipeline.storage.transactions import read_transactions
-from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
@@ -49,7 +49,7 @@ class DeltaLog:
     A commit fails with StorageError, and nothing is changed, if another changed meanwhile what it rests on.
     """
 
-    def __init__(self, place: Place, table: Table) -> None:
+    def __init__(self, place: RootDirectory, table: Table) -> None:
         self._place = place
         self._table = table
         self._root = place.join(table.name)

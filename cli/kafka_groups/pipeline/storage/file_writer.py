@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage.failing import next_step
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
-from kafka_groups.pipeline.storage.places import Place, open_place
-from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
+from kafka_groups.pipeline.storage.storage_errors import next_step
 
 _DAY_US: Final = 86_400_000_000
 # Broker clocks can be wrong, but a date outside of these years would only make directories that nobody looks into.
@@ -27,7 +27,7 @@ _ROW_GROUP: Final = 262_144
 
 def new_writer(into: str, batch: str) -> FileWriter:
     """Return a writer of files for the tables in `into`; what a task of Spark on any machine needs."""
-    return FileWriter(open_place(into), batch)
+    return FileWriter(open_root(into), batch)
 
 
 class FileWriter:
@@ -38,7 +38,7 @@ class FileWriter:
     exception: a commit has to come after it, because files of a commit that may have succeeded have to stay.
     """
 
-    def __init__(self, place: Place, batch: str) -> None:
+    def __init__(self, place: RootDirectory, batch: str) -> None:
         self._place = place
         self._batch = checked_name(batch)
         self._open: dict[tuple[str, str], _File] = {}
@@ -100,7 +100,7 @@ class FileWriter:
 class _File:
     """One Parquet file; rows wait until there are enough for a row group."""
 
-    def __init__(self, place: Place, path: str, table: Table) -> None:
+    def __init__(self, place: RootDirectory, path: str, table: Table) -> None:
         self.path = path
         schema = table.arrow()
         self._sink = place.fs.open_output_stream(path)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.storage.failing import told
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import DataFile
-from kafka_groups.pipeline.storage.places import Place, open_file
-from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_file
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def read_frame(spark: SparkSession, place: Place, table: Table, files: Sequence[DataFile]) -> DataFrame:
+def read_frame(spark: SparkSession, place: RootDirectory, table: Table, files: Sequence[DataFile]) -> DataFrame:
     """Return the rows of files: the columns of the table, then date. No files are no rows.
 
     A deleted file is an error of the query, whatever the session says, because rows would be missing. Spark reads
@@ -44,7 +44,7 @@ class _Reader:
     def __call__(self, pieces: Iterator[Any]) -> Iterator[Any]:
         for piece in pieces:
             for path, day in zip(*(piece[name].to_pylist() for name in ("path", "date")), strict=True):
-                with told("read the tables", path), open_file(path) as file:
+                with as_storage_error("read the tables", path), open_file(path) as file:
                     for rows in pq.ParquetFile(file).iter_batches():
                         yield self._shaped(rows, date.fromisoformat(day))
 

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 LOCKS: Final = ".locks"
 
 
 @contextmanager
-def hold(place: Place, name: str) -> Iterator[None]:
+def hold(place: RootDirectory, name: str) -> Iterator[None]:
     """Hold the lock of this name, which the kernel releases when the process dies; object stores have none.
 
     StorageError that says who has it.
@@ -29,13 +29,13 @@ def hold(place: Place, name: str) -> Iterator[None]:
         return
     place.make(place.join(LOCKS))
     path = place.join(LOCKS, f"{name}.json")
-    with told("lock", path):
+    with as_storage_error("lock", path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         if not _locked(handle):
             message = f"{place.into} is locked ({name}) by {_holder(place, path)}; wait for it, or end it"
             raise StorageError(message)
-        with told("write", path):
+        with as_storage_error("write", path):
             os.ftruncate(handle, 0)
             os.pwrite(handle, _owner().encode(), 0)
         try:
@@ -59,14 +59,14 @@ def _owner() -> str:
     return json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
 
 
-def _holder(place: Place, path: str) -> str:
+def _holder(place: RootDirectory, path: str) -> str:
     owner = _read(place, path)
     if "pid" not in owner:
         return "another process"
     return f"process {owner['pid']} on {owner.get('host')} (since {owner.get('since')})"
 
 
-def _read(place: Place, path: str) -> dict[str, Any]:
+def _read(place: RootDirectory, path: str) -> dict[str, Any]:
     try:
         found = json.loads(place.read_text(path) or "{}")
     except ValueError:

@@ -12,15 +12,15 @@ from pyarrow.fs import FileType
 
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.places import Place
-from kafka_groups.pipeline.tables import SCHEMA_VERSION
+from kafka_groups.pipeline.schemas import SCHEMA_VERSION
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
 
 
-def check_marker(place: Place, *, create: bool) -> None:
+def check_marker(place: RootDirectory, *, create: bool) -> None:
     """Raise StorageError unless the directory is ours, or may become so, of a layout and a version that we know.
 
     Nothing is made: that does `write_marker`.
@@ -38,7 +38,7 @@ def check_marker(place: Place, *, create: bool) -> None:
         _check_permission(place)
 
 
-def write_marker(place: Place) -> None:
+def write_marker(place: RootDirectory) -> None:
     """Make the directory ours, unless it is already. StorageError if that is not possible."""
     if place.read_text(place.join(MARKER)) is not None:
         # Somebody else may have been faster.
@@ -48,7 +48,7 @@ def write_marker(place: Place) -> None:
     place.write_text(place.join(MARKER), json.dumps(_content(), indent=2) + "\n")
 
 
-def is_new(place: Place) -> bool:
+def is_new(place: RootDirectory) -> bool:
     """Return whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
     kind = place.info(place.root).type
     if kind != FileType.Directory:
@@ -65,7 +65,7 @@ def _content() -> dict[str, Any]:
     }
 
 
-def _check(place: Place, text: str) -> None:
+def _check(place: RootDirectory, text: str) -> None:
     try:
         content = json.loads(text)
         ours = content["what"] == _WHAT
@@ -97,7 +97,7 @@ def _version(value: object) -> int:
     return value
 
 
-def _check_empty(place: Place, *, create: bool) -> None:
+def _check_empty(place: RootDirectory, *, create: bool) -> None:
     others = _others(place)
     if others:
         message = (
@@ -110,17 +110,17 @@ def _check_empty(place: Place, *, create: bool) -> None:
         raise StorageError(message)
 
 
-def _others(place: Place) -> list[str]:
+def _others(place: RootDirectory) -> list[str]:
     # Half of a marker is what a crash leaves; lost+found stands in the root of a disk.
     found = [info.base_name for info in place.children(place.root)]
     return [name for name in found if not name.startswith(MARKER) and name != "lost+found"]
 
 
-def _check_permission(place: Place) -> None:
+def _check_permission(place: RootDirectory) -> None:
     # What is not there yet is made, and the attempt shows it.
     if not place.is_local or not os.path.isdir(place.root):
         return
-    with told("write", place.into):
+    with as_storage_error("write", place.into):
         disk = os.statvfs(place.root)
         if disk.f_flag & os.ST_RDONLY:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))

@@ -7,14 +7,16 @@ from typing import Any, Final
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.storage.layout import checked_name
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
 
 NOTES: Final = ".notes"
 # {"first_date": …, "derived": {table: …}}: older dates, of facts and of derived tables, were removed, or will be.
 RETENTION: Final = "retention"
 
 
-def read_note(place: Place, name: str, *, helps: str = "delete it, and run the command again") -> dict[str, Any]:
+def read_note(
+    place: RootDirectory, name: str, *, helps: str = "delete it, and run the command again"
+) -> dict[str, Any]:
     """Return what was saved under the name; empty if nothing was. StorageError, with what `helps`, if it is damaged."""
     path = _path(place, name)
     text = place.read_text(path)
@@ -25,11 +27,11 @@ def read_note(place: Place, name: str, *, helps: str = "delete it, and run the c
         raise StorageError(message) from error
 
 
-def save_note(place: Place, name: str, content: dict[str, Any]) -> None:
+def save_note(place: RootDirectory, name: str, content: dict[str, Any]) -> None:
     """Save it; a reader sees the old one or the new one, whole."""
     place.make(place.join(NOTES))
     place.write_text(_path(place, name), json.dumps(content) + "\n")
 
 
-def _path(place: Place, name: str) -> str:
+def _path(place: RootDirectory, name: str) -> str:
     return place.join(NOTES, f"{checked_name(name)}.json")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.storage import Storage
-from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
     from deltalake import QueryBuilder

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
+from kafka_groups.pipeline.storage.compaction import pick
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.file_writer import FileWriter
 from kafka_groups.pipeline.storage.frames import read_frame
-from kafka_groups.pipeline.storage.joining import pick
 from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile, checked_name
 from kafka_groups.pipeline.storage.locks import hold
 from kafka_groups.pipeline.storage.marker import check_marker, is_new, write_marker
 from kafka_groups.pipeline.storage.notes import read_note, save_note
-from kafka_groups.pipeline.storage.places import Place, open_place
-from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED, Table
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     StorageError if the directory is not there (unless it may be made), not ours, of a newer version or of an older
     layout, or not to be written.
     """
-    place = open_place(into)
+    place = open_root(into)
     check_marker(place, create=create)
     return Storage(place)
 
@@ -61,7 +61,7 @@ class Storage:
     wrote and did not commit is in no table, and goes a day later. Methods raise StorageError and leave tables whole.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RootDirectory) -> None:
         self.place = place
         self.into = place.into
         # What tasks are given, whose working directory is another one.
@@ -239,6 +239,6 @@ class Storage:
         if file.batch.startswith(SAMPLE):
             return {file.batch}
         # Rows of several samples, which compaction joined.
-        with told("read the tables", file.path):
+        with as_storage_error("read the tables", file.path):
             rows = pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])
             return set(rows["sample"].to_pylist())

@@ -11,13 +11,13 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.places import Place
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 _CHECKPOINT: Final = ".checkpoint.parquet"
 
 
-def read_transactions(place: Place, root: str, version: int) -> dict[str, int] | None:
+def read_transactions(place: RootDirectory, root: str, version: int) -> dict[str, int] | None:
     """Return the last version of each application, as of a version of the table whose directory is `root`.
 
     None if the log has another form, as other programs may write it. Raises StorageError.
@@ -31,7 +31,7 @@ def read_transactions(place: Place, root: str, version: int) -> dict[str, int] |
     if not names.issuperset(commits):
         return None
     found: dict[str, int] = {}
-    with told("read the table", root):
+    with as_storage_error("read the table", root):
         if start >= 0:
             with place.fs.open_input_file(f"{log}/{start:020}{_CHECKPOINT}") as file:
                 rows = pq.ParquetFile(file).read(["txn"])["txn"].drop_null()

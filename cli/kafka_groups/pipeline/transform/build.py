@@ -18,7 +18,7 @@ from kafka_groups.pipeline.transform.fact_state import (
     read_fact_state,
     save_fact_state,
 )
-from kafka_groups.pipeline.transform.missing import describe_missing
+from kafka_groups.pipeline.transform.missing_facts import describe_missing
 from kafka_groups.pipeline.transform.run import Progress, Scope, dates_to_read, transform
 from kafka_groups.pipeline.transform.state_tables import StateTables
 from kafka_groups.verdicts import Rules

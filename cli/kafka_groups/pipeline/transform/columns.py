@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.records.columns import TIME
+from kafka_groups.pipeline.decode.columns import TIME
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, first_rows
 
 

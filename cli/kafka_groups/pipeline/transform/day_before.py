@@ -9,9 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.facts import read_columns
 
 _KEY: Final = ("cluster_id", "group")

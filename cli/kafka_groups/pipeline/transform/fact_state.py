@@ -12,12 +12,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.reached import TIMES, Reach
+from kafka_groups.pipeline.coverage import TIMES, Reach
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, TABLES, Table
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.failing import told
 from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.storage.notes import RETENTION
-from kafka_groups.pipeline.tables import GROUP_EVENTS, TABLES, Table
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
 
@@ -225,7 +225,7 @@ def _describe(storage: Storage, table: Table, files: Sequence[DataFile], known: 
 
 def _read_footer(storage: Storage, table: Table, path: str) -> tuple[Any, list[tuple[str, str, int]]]:
     """Return a file's footer, and the last time of each cluster and origin in it, in milliseconds."""
-    with told("read the tables", path):
+    with as_storage_error("read the tables", path):
         file = pq.ParquetFile(path, filesystem=storage.place.fs)
         time = TIMES[table]
         bounds = {name: _bounds([file.metadata], name, spell=lambda value: value) for name in (*_KEYS, time)}

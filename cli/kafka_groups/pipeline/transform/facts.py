@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.storage.failing import told
-from kafka_groups.pipeline.storage.places import open_file
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.storage.root_directory import open_file
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
@@ -31,7 +31,7 @@ _REGEX: Final = "regex"
 
 
 class FactFile(NamedTuple):
-    """A file of a table, of one date, as the days since 1970; its path is `Place.address`."""
+    """A file of a table, of one date, as the days since 1970; its path is `RootDirectory.address`."""
 
     table: str
     day: int
@@ -57,7 +57,7 @@ def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
     """Yield record batches of some columns of a Parquet file, by its path or URI. Raises StorageError."""
-    with told("read the tables", path), open_file(path) as file:
+    with as_storage_error("read the tables", path), open_file(path) as file:
         for rows in pq.ParquetFile(file).iter_batches(_BATCH_ROWS, columns=list(columns)):
             yield rows.select(columns)
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.records.columns import TIME
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS
+from kafka_groups.pipeline.decode.columns import TIME
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import millis_of, nullable, reals_of, times_of, to_lists
 from kafka_groups.pipeline.transform.kernels.group_status import GroupStatuses
 from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import REBALANCES
+from kafka_groups.pipeline.schemas import REBALANCES
 from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_floats, to_ints
 from kafka_groups.pipeline.transform.group_input import (
     EVENT,

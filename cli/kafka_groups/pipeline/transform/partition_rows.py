@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import LAG_HISTORY
+from kafka_groups.pipeline.schemas import LAG_HISTORY
 from kafka_groups.pipeline.transform.columns import millis_of, nullable, reals_of, times_of
 from kafka_groups.pipeline.transform.kernels.segments import Ints
 from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES

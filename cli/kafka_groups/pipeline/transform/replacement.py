@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Sequence
 
+from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.tables import Table
 
 
 class Replacement:

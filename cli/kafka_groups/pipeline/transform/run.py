@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.storage import NewFile, Storage
-from kafka_groups.pipeline.tables import (
+from kafka_groups.pipeline.schemas import (
     GROUP_DAILY,
     GROUP_EVENTS,
     GROUP_STATUS,
@@ -24,6 +23,7 @@ from kafka_groups.pipeline.tables import (
     TOPIC_DAILY,
     Table,
 )
+from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.transform.day_before import count_rebalances_again
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import lost_dates

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import date
 
+from kafka_groups.pipeline.schemas import GROUP_STATE, PARTITION_STATE, STATES, Table
 from kafka_groups.pipeline.storage import NewFile, Storage
-from kafka_groups.pipeline.tables import GROUP_STATE, PARTITION_STATE, STATES, Table
 from kafka_groups.pipeline.transform.replacement import Replacement
 
 __all__ = ["GROUP_STATE", "PARTITION_STATE", "STATES", "StateTables"]

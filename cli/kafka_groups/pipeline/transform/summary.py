@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
 from kafka_groups.pipeline.transform.columns import to_ints
 from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL

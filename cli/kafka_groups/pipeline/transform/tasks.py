@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.records.columns import TIME
+from kafka_groups.pipeline.decode.columns import TIME
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
 from kafka_groups.pipeline.storage import FileWriter, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.group_input import FILE, TOPIC, file_rows, rows_for_groups
 from kafka_groups.pipeline.transform.group_stage import (

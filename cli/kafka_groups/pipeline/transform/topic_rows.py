@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.records.columns import TIME
+from kafka_groups.pipeline.decode.columns import TIME
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC, TOPIC_DAILY
 from kafka_groups.pipeline.storage import NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC, TOPIC_DAILY
 from kafka_groups.pipeline.transform.columns import nullable, to_flags, to_ints
 from kafka_groups.pipeline.transform.group_input import FILE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL

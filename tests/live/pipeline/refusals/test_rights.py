@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from kafka_groups.pipeline import KafkaGroupsSource
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS, PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not_started(
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
-    started = mocker.patch("kafka_groups.pipeline.session.start_session")
+    started = mocker.patch("kafka_groups.pipeline.spark.start_session")
     flags = ("--data-dir", storage.into, "--format", "json")
     outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 

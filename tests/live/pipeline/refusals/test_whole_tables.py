@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.reports import report
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_under_a_batch_is_reported_and_the_next_run_brings_
     tmp_path: Path,
     mocker: MockerFixture,
 ) -> None:
-    mocker.patch("kafka_groups.pipeline.session.start_session", side_effect=lambda **_: nullcontext(spark))
+    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
     with small_disk(tmp_path / "disk", megabytes=2) as disk:
         into = str(disk / "tables")
         storage = open_storage(into, create=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import GROUP_EVENTS
+from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
 from kafka_groups.pipeline.transform.kernels.group_state import GroupState

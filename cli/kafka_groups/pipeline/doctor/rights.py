@@ -1,0 +1,124 @@
+"""The requests of `sample` and `backfill`: versions, and whether groups, commits and log ends are returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import AdminError, SettingsError
+from kafka_groups.model import Failure, GroupListing, Results
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
+
+if TYPE_CHECKING:
+    from kafka_groups.settings import ConnectionSettings
+
+_METADATA: Final = "metadata.version"
+# The last level of each release (MetadataVersion of Kafka 4.4.0); brokers return levels and not their release.
+_LEVELS: Final = {
+    "3.0": 1,
+    "3.1": 2,
+    "3.2": 3,
+    "3.3": 7,
+    "3.4": 8,
+    "3.5": 11,
+    "3.6": 14,
+    "3.7": 19,
+    "3.8": 20,
+    "3.9": 21,
+    "4.0": 25,
+    "4.1": 27,
+    "4.2": 29,
+    "4.3": 30,
+    "4.4": 33,
+}
+_NEWER: Final = "newer than 4.4"
+# Of other kinds of group, `sample` reads only what the list returns.
+_TYPES: Final = ("Classic", "Consumer", None)
+_PROTOCOLS: Final = ("consumer", "")
+
+
+def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
+    """Return checks, each request within the settings' timeout; `settings` may raise SettingsError. Raises nothing."""
+    try:
+        with GroupAdmin(settings()) as admin:
+            checks = [_versions(admin)]
+            listed = admin.list_groups()
+            return [*checks, _list(listed), *_describe(admin, listed.succeeded), _log_ends(admin)]
+    except SettingsError as error:
+        return [Check("sample", WARNING, f"sample and backfill cannot connect to these brokers: {error}")]
+    except AdminError as error:
+        return [Check("sample", FAILED, str(error))]
+
+
+def _versions(admin: GroupAdmin) -> Check:
+    """Check the versions.
+
+    A broker's highest level says which Kafka it is; the cluster's level may be an older one's.
+    """
+    name = "versions of the brokers"
+    responses = admin.describe_features()
+    if not responses.succeeded:
+        return Check(name, WARNING, _first(responses))
+    known = [features.supported.get(_METADATA) for features in responses.succeeded.values()]
+    levels = sorted({level for level in known if level is not None})
+    if not levels or None in known:
+        some = "some brokers have" if levels else "the brokers have"
+        return Check(name, WARNING, f"{some} no {_METADATA}: Kafka before 3.0, or with ZooKeeper")
+    releases = list(dict.fromkeys(map(_release, levels)))
+    finalized = next(iter(responses.succeeded.values())).finalized
+    uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
+    detail = f"Kafka {' and '.join(releases)}" + (f"; it uses {', '.join(uses)}" if uses else "")
+    return Check(
+        name, WARNING if responses.failed else OK, detail + (f"; {_first(responses)}" if responses.failed else "")
+    )
+
+
+def _list(listed: Results[str, GroupListing]) -> Check:
+    if listed.failed:
+        return Check("list groups", FAILED, _first(listed))
+    if not listed.succeeded:
+        return Check("list groups", WARNING, "no group was listed: there is none, or this user has DESCRIBE on none")
+    count = len(listed.succeeded)
+    return Check("list groups", OK, f"{count:,} group{'' if count == 1 else 's'} on which this user has DESCRIBE")
+
+
+def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
+    """Check the state and commits of the first group that has both."""
+    fitting = (name for name, group in found.items() if group.type in _TYPES and group.protocol_type in _PROTOCOLS)
+    group = next(fitting, None)
+    if group is None:
+        return []
+    responses: tuple[Results[Any, Any], ...] = (
+        admin.describe_consumer_groups([group]),
+        admin.list_consumer_group_offsets({group: None}),
+    )
+    refused = [f"{group}: {_first(response)}" for response in responses if response.failed]
+    detail = refused[0] if refused else f"state, members and commits of {group} were read"
+    return [Check("describe groups", FAILED if refused else OK, detail)]
+
+
+def _log_ends(admin: GroupAdmin) -> Check:
+    """Check where one topic ends, and how many there are."""
+    name = "log end offsets"
+    topics = [topic for topic in admin.list_topics().succeeded.values() if not topic.internal and topic.partitions]
+    if not topics:
+        return Check(name, WARNING, "no topic was listed: there is none, or this user has DESCRIBE on none")
+    ends = admin.list_offsets([(topics[0].name, topics[0].partitions[0])])
+    if ends.failed:
+        return Check(name, FAILED, _first(ends))
+    count = f"{len(topics):,} topic{'' if len(topics) == 1 else 's'}"
+    return Check(name, OK, f"{count} on which this user has DESCRIBE; the log end offset of {topics[0].name} was read")
+
+
+def _release(level: int) -> str:
+    return next((release for release, last in _LEVELS.items() if level <= last), _NEWER)
+
+
+def _of_release(feature: str, level: int) -> str:
+    return f" (Kafka {_release(level)})" if feature == _METADATA else ""
+
+
+def _first(responses: Results[Any, Any]) -> str:
+    failures: list[Failure] = list(responses.failed.values())
+    return failures[0].message

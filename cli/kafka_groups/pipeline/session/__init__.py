@@ -1,6 +1,0 @@
-"""The session of Spark: which Java it runs on, a session that is silent, and messages for its failures."""
-
-from kafka_groups.pipeline.session.java import fetch_java, find_java
-from kafka_groups.pipeline.session.starting import start_session
-
-__all__ = ["fetch_java", "find_java", "start_session"]

@@ -1,0 +1,156 @@
+"""What of a sample fails alone, and what leaves the tables as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import ConnectionFailedError, StorageError
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
+from kafka_groups.pipeline.snapshot import sample
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from tests.fakes.scripted_broker import silent
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+from tests.pipeline.snapshot.samples import clock, rows_of, take
+from tests.pipeline.storage.commits import delta_rows
+
+
+def test_what_fails_is_reported_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
+    cluster.groups["billing"].error = 30
+    cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
+
+    done = take(cluster, storage)
+
+    assert [(each.group, each.topic, each.partition, each.name) for each in done.failures] == [
+        ("billing", None, None, "GROUP_AUTHORIZATION_FAILED"),
+        (None, "payments", 1, "LEADER_NOT_AVAILABLE"),
+    ]
+    assert done.rows == {"offset_commits": 3, "group_events": 4, "partition_offsets": 5}
+    cluster.groups["billing"].error = 0
+
+
+def test_a_partition_without_a_log_end_in_the_response_is_known_to_be_there(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    """Of topic `gone` the brokers know nothing any more, though a group has a commit on it."""
+    cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
+
+    take(cluster, storage)
+
+    rows = {(row["topic"], row["partition"]): row for row in rows_of(storage, PARTITION_OFFSETS)}
+    assert "log_end_offset" not in rows["payments", 1]
+    assert rows["payments", 2]["log_end_offset"] == 100
+    assert "gone" not in {topic for topic, _ in rows}
+
+
+def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_topic(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    def forget(_asked: object, answer: dict[str, Any]) -> dict[str, Any]:
+        topics = [
+            topic | {"error_code": 5, "partitions": []} if topic["name"] == "payments" else topic
+            for topic in answer["topics"]
+        ]
+        return answer | {"topics": topics}
+
+    with cluster.admin() as admin:
+        admin.brokers()
+        cluster.script("Metadata", forget)
+        done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
+
+    found = {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)}
+    assert {("payments", 0), ("payments", 1), ("unread", 0)} <= found
+    assert ("payments", None) in {(each.topic, each.partition) for each in done.failures}
+
+
+@pytest.mark.timed
+def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: ScriptedCluster, storage: Storage) -> None:
+    with cluster.admin() as admin:
+        admin.brokers()
+    for api in ("ListGroups", "ListOffsets"):
+        cluster.script(api, *[silent] * 9, brokers=[3])
+    settings = cluster.settings(timeout_s=2.0)
+    with GroupAdmin(settings) as admin:
+        done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
+
+    known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
+    assert {(row["topic"], row["partition"]) for row in known} == {
+        ("__state", 0),
+        ("payments", 0),
+        ("payments", 1),
+        ("unread", 0),
+    }
+    assert done.rows["offset_commits"] == 5
+    assert [(each.topic, each.partition, each.name) for each in done.failures] == [
+        (None, None, "TIMEOUT"),
+        ("payments", 2, "TIMEOUT"),
+    ]
+
+
+def test_a_refused_partition_is_a_failure_of_its_own(cluster: ScriptedCluster, storage: Storage) -> None:
+    cluster.groups["orders"] = Group(
+        coordinator=2, commits={("payments", 0): 5, ("payments", 1): Commit(offset=-1, error=29)}
+    )
+
+    done = take(cluster, storage)
+
+    assert [(each.group, each.topic, each.partition, each.code) for each in done.failures] == [
+        ("orders", "payments", 1, 29)
+    ]
+
+
+def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, storage: Storage) -> None:
+    cluster.script(
+        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
+    )
+
+    done = take(cluster, storage)
+
+    assert done.failures == ()
+    assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
+
+
+def test_a_described_failure_leaves_what_the_listing_returned(cluster: ScriptedCluster, storage: Storage) -> None:
+    cluster.script(
+        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
+    )
+
+    done = take(cluster, storage)
+
+    orders = next(row for row in rows_of(storage, GROUP_EVENTS) if row["group"] == "orders")
+    assert (orders["state"], orders["group_type"]) == ("Stable", "Consumer")
+    assert [failure.group for failure in done.failures] == ["orders"]
+
+
+def test_a_cluster_that_cannot_be_reached_leaves_the_tables_as_they_were(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    for number in cluster.brokers:
+        cluster.stop(number)
+    with pytest.raises(ConnectionFailedError):
+        take(cluster, storage)
+    assert storage.files(OFFSET_COMMITS) == []
+
+
+def test_a_sample_that_is_not_finished_does_not_count(
+    cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = DeltaLog.commit
+
+    def until_the_last(log: DeltaLog, **changes: Any) -> None:
+        if log._table == SAMPLE_RUNS:
+            raise StorageError("the disk is full")
+        commit(log, **changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaLog, "commit", until_the_last)
+        with pytest.raises(StorageError, match="full"):
+            take(cluster, storage)
+    assert delta_rows(storage, GROUP_EVENTS).num_rows == 4
+    for table in (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS):
+        assert (storage.files(table), storage.rows(table)) == ([], 0)
+    take(cluster, storage)
+    assert (storage.rows(GROUP_EVENTS), storage.rows(SAMPLE_RUNS)) == (4, 1)

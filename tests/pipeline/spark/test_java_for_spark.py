@@ -1,0 +1,122 @@
+"""Which Java Spark gets, and what is said where there is none that it runs on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import SparkMissingError
+from kafka_groups.pipeline.spark import fetch_java, find_java
+from kafka_groups.pipeline.spark.java import home_of
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+FULL = "java.base jdk.incubator.vector"
+
+
+def java(home: Path, version: str, modules: str = FULL) -> Path:
+    """A program that responds like a Java of this version with these modules; the home's `bin` is made."""
+    lines = "".join(f"echo {module}@{version}; " for module in modules.split())
+    path = home / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f'#!/bin/sh\nif [ "$1" = --list-modules ]; then {lines or ":;"} exit 0; fi\n'
+        f"echo 'openjdk version \"{version}\"' >&2\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def refusal(environment: dict[str, str]) -> str:
+    """Why there is no Java."""
+    with pytest.raises(SparkMissingError) as caught:
+        find_java(environment)
+    return str(caught.value)
+
+
+def test_java_home_comes_before_path(tmp_path: Path) -> None:
+    named = java(tmp_path / "named", "17.0.1")
+    on_path = java(tmp_path / "on-path", "21.0.1")
+    assert find_java({"JAVA_HOME": str(tmp_path / "named"), "PATH": str(on_path.parent)}) == named
+    assert find_java({"PATH": str(on_path.parent)}) == on_path
+
+
+@pytest.mark.parametrize(
+    ("version", "modules", "told"),
+    [
+        ("11.0.2", FULL, "is Java 11"),
+        ("1.8.0_392", "", "is Java 8"),
+        ("17.0.9", "java.base", "is Java 17 without the module jdk.incubator.vector"),
+    ],
+)
+def test_what_spark_does_not_run_on_is_passed_over_and_named(
+    tmp_path: Path, version: str, modules: str, told: str
+) -> None:
+    java(tmp_path / "home", version, modules)
+    good = java(tmp_path / "good", "17.0.1")
+    home = str(tmp_path / "home")
+    assert find_java({"JAVA_HOME": home, "PATH": str(good.parent)}) == good
+    assert refusal({"JAVA_HOME": home, "PATH": ""}) == (
+        f"Spark needs a JDK 17 or newer (JAVA_HOME ({home}) {told}); set JAVA_HOME to one, install one "
+        "(apt install openjdk-17-jdk-headless, brew install openjdk@17), or add --fetch-java"
+    )
+
+
+def test_without_any_java_one_line_says_where_it_was_looked_for_and_how_to_get_one() -> None:
+    message = refusal({"PATH": ""})
+    assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in message
+    assert "\n" not in message
+
+
+def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> None:
+    assert f"JAVA_HOME ({tmp_path}) does not start" in refusal({"JAVA_HOME": str(tmp_path), "PATH": ""})
+
+
+def test_one_is_fetched_only_if_none_is_there(tmp_path: Path) -> None:
+    fetched = tmp_path / "fetched"
+    there = java(tmp_path / "home", "17.0.1")
+    assert find_java({"PATH": ""}, fetch=lambda: fetched) == fetched
+    assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}, fetch=lambda: fetched) == there
+
+
+def test_fetching_requests_a_jdk_17_from_cjdk(
+    mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cjdk = SimpleNamespace(java_home=mocker.Mock(return_value=tmp_path))
+    monkeypatch.setitem(sys.modules, "cjdk", cjdk)
+    assert fetch_java() == tmp_path / "bin" / "java"
+    assert cjdk.java_home.call_args.kwargs["version"] == "17"
+
+
+def test_what_keeps_cjdk_from_fetching_is_one_line(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    cjdk = SimpleNamespace(java_home=mocker.Mock(side_effect=OSError("no route\nto anywhere")))
+    monkeypatch.setitem(sys.modules, "cjdk", cjdk)
+    with pytest.raises(SparkMissingError) as caught:
+        fetch_java()
+    assert str(caught.value) == "cannot download a JDK: no route; install one and set JAVA_HOME"
+
+
+def test_without_cjdk_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cjdk", None)
+    with pytest.raises(SparkMissingError, match="pip install cjdk"):
+        fetch_java()
+
+
+def test_a_home_is_what_holds_the_java_behind_all_links(tmp_path: Path) -> None:
+    real = java(tmp_path / "real", "17.0.1")
+    link = tmp_path / "bin" / "java-link"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    assert home_of(link) == tmp_path / "real"
+
+
+def test_a_shim_stands_in_no_home(tmp_path: Path) -> None:
+    shim = tmp_path / "shims" / "java"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\n")
+    assert home_of(shim) is None

@@ -1,0 +1,215 @@
+"""A session says nothing on our streams, runs workers on this Python, and ends on request."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.spark import session
+from kafka_groups.pipeline.spark.output import environment_with, noise_goes_to
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.spark import start_session
+log, kind, what = sys.argv[1:]
+where = {kind: "local[2]", "brief": what == "brief"}
+before = dict(os.environ)
+
+def noisy(rows):
+    for row in rows:
+        sys.stderr.write("a worker's noise\\n")
+        print("a worker's noise", flush=True)
+        yield row
+
+try:
+    with start_session(log=Path(log), memory="512m", **where) as spark:
+        from pyspark.sql.functions import udf
+        which = udf(lambda _: (sys.stderr.write("a worker's noise\\n"), sys.executable)[1], "string")
+        if what == "fail":
+            spark.range(1).selectExpr("raise_error('broken on purpose')").collect()
+        if what == "throw":
+            spark._jvm.java.lang.Class.forName("no.such.Class")
+        found = {
+            "python": spark.range(1).select(which("id")).collect()[0][0],
+            "zone": spark.conf.get("spark.sql.session.timeZone"),
+            "connect": type(spark).__module__.startswith("pyspark.sql.connect"),
+            "brief": "-XX:TieredStopAtLevel=1" in spark.conf.get("spark.driver.extraJavaOptions", ""),
+        }
+        Path(log + ".up").write_text(json.dumps(found))
+        if what == "wait":
+            import time
+            time.sleep(60)
+except PipelineError as error:
+    Path(log + ".error").write_text(str(error))
+assert dict(os.environ) == before, set(os.environ) ^ set(before)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a program with a session wrote; `found` in it, or the `error` that it ended with."""
+
+    said: tuple[str, str, int]
+    found: dict[str, Any]
+    error: str
+    log: Path
+
+
+def run(log: Path, kind: str, what: str) -> Ran:
+    """A program that opens a session, apart from this process."""
+    program = [sys.executable, "-c", PROGRAM, str(log), kind, what]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=200)
+    told = {end: path.read_text() if (path := Path(f"{log}.{end}")).exists() else "" for end in ("up", "error")}
+    said = (done.stdout, done.stderr, done.returncode)
+    return Ran(said=said, found=json.loads(told["up"] or "{}"), error=told["error"], log=log)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Ran]]:
+    """Programs by where their session is and what it does, two at a time: most of one is a start, on one core."""
+    home = tmp_path_factory.mktemp("sessions")
+    wanted = [("master", "work"), ("remote", "work"), ("master", "brief"), ("master", "fail"), ("master", "throw")]
+    with ThreadPoolExecutor(2) as pool:
+        running = {each: pool.submit(run, home / "-".join(each), *each) for each in wanted}
+        yield lambda kind, what: running[kind, what].result()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("kind", "what"), [("master", "work"), ("master", "brief"), ("remote", "work")])
+def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str, str], Ran], kind: str, what: str) -> None:
+    done = ran(kind, what)
+    assert done.said == ("", "", 0)
+    assert (done.found["python"], done.found["zone"]) == (sys.executable, "UTC")
+    assert done.found["connect"] == (kind == "remote")
+    assert "a worker's noise" in done.log.read_text()
+
+
+@pytest.mark.spark
+def test_a_brief_session_compiles_lightly_and_another_one_does_not(ran: Callable[[str, str], Ran]) -> None:
+    assert [ran("master", what).found["brief"] for what in ("brief", "work")] == [True, False]
+
+
+@pytest.mark.spark
+def test_a_failure_of_sparks_is_one_line_that_names_its_log(ran: Callable[[str, str], Ran]) -> None:
+    done = ran("master", "fail")
+    assert done.said == ("", "", 0)
+    assert done.error.startswith("Spark failed: ")
+    assert "broken on purpose" in done.error
+    assert done.error.endswith(f"; its log is {done.log}")
+    assert "\n" not in done.error
+
+
+def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -> None:
+    from pyspark.errors import PySparkException
+
+    thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
+    with pytest.raises(PipelineError) as caught, session._working(tmp_path / "log"):
+        raise PySparkException(thrown)
+    assert str(caught.value) == (
+        "Spark failed: no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
+        f"it again; its log is {tmp_path / 'log'}"
+    )
+
+
+@pytest.mark.spark
+def test_what_java_throws_is_reported_and_not_which_call_it_was(ran: Callable[[str, str], Ran]) -> None:
+    done = ran("master", "throw")
+    assert done.said == ("", "", 0)
+    assert done.error.startswith("Spark failed: java.lang.ClassNotFoundException: no.such.Class")
+    assert done.error.endswith(f"; its log is {done.log}")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("master", "memory", "told"),
+    [
+        ("foo", "512m", "Spark did not start: org.apache.spark.SparkException: Master must either be yarn or "),
+        ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
+    ],
+)
+def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, told: str) -> None:
+    log = tmp_path / "log"
+    log.write_text('Exception in thread "main" of a run before\n')
+    program = """
+import sys
+from pathlib import Path
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.spark import start_session
+try:
+    start_session(master=sys.argv[1], memory=sys.argv[2], log=Path(sys.argv[3])).__enter__()
+except PipelineError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program, master, memory, str(log)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert (done.stdout.startswith(told), done.stderr) == (True, "")
+    assert done.stdout.endswith(f"; its log is {log}\n")
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = [sys.executable, "-c", PROGRAM, str(log), "master", "wait"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "log.up").exists():
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode in {1, -signal.SIGINT}
+    assert children
+    until = time.monotonic() + 20
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    with noise_goes_to(log):
+        os.write(1, b"one ")
+        os.write(2, b"two")
+    os.write(1, b"three")
+    assert log.read_text() == "one two"
+    assert capfd.readouterr() == ("three", "")
+
+
+def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path) -> None:
+    quiet = noise_goes_to(tmp_path / "mistyped" / "log")
+    with (
+        pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),
+        quiet,
+    ):
+        pytest.fail("there is no such directory")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_KEPT", "1")
+    monkeypatch.setenv("KG_GONE", "1")
+    monkeypatch.delenv("KG_NEW", raising=False)
+    with environment_with({"KG_KEPT": "2", "KG_GONE": None}):
+        assert (os.environ["KG_KEPT"], os.environ.get("KG_GONE")) == ("2", None)
+        os.environ["KG_NEW"] = "by somebody else"
+    assert [os.environ.get(name) for name in ("KG_KEPT", "KG_GONE", "KG_NEW")] == ["1", "1", None]

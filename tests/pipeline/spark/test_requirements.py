@@ -1,0 +1,118 @@
+"""What is said before Spark is started: a package that is missing or old, a server that is not there."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kafka_groups.errors import PipelineError, SparkMissingError
+from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.requirements import check_answers, check_connect, check_master, check_pyspark
+from kafka_groups.pipeline.spark.session import _said_by_java
+from kafka_groups.sandbox.ports import free_ports
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
+
+
+def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", None)
+    with pytest.raises(SparkMissingError) as caught:
+        check_pyspark()
+    assert str(caught.value) == "pyspark is not installed; run pip install 'kafka-groups[spark]'"
+
+
+@pytest.mark.parametrize("version", ["4.1.3", "3.5.0", "4.0"])
+def test_an_old_pyspark_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
+    with pytest.raises(
+        SparkMissingError, match=f"pyspark {version} is too old: 4.2 or newer is needed; run pip install"
+    ):
+        check_pyspark()
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.10.1", "4.3.0.dev1", "5.0.0"])
+def test_newer_ones_are_taken(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
+    assert check_pyspark() == version
+
+
+def test_what_spark_connect_lacks_is_named_with_its_extra(mocker: MockerFixture) -> None:
+    mocker.patch("kafka_groups.pipeline.spark.requirements.find_spec", side_effect=lambda name: name != "grpc" or None)
+    with pytest.raises(SparkMissingError) as caught:
+        check_connect()
+    message = "--remote needs Spark Connect's packages (grpc missing); run pip install 'kafka-groups[connect]'"
+    assert str(caught.value) == message
+
+
+def test_a_server_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log", environment={})
+    with pytest.raises(PipelineError, match=f"cannot connect to the Spark Connect server 127.0.0.1:{port}"), session:
+        pytest.fail("there is no server")
+
+
+def test_a_master_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
+    session = start_session(master=master, log=tmp_path / "log")
+    with (
+        pytest.raises(PipelineError, match=rf"cannot connect to a Spark master: 127.0.0.1:{ports[0]}: .*; \[::1\]:"),
+        session,
+    ):
+        pytest.fail("there is no master")
+
+
+def test_one_of_several_masters_is_enough_and_others_are_left_to_spark() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        check_master(f"spark://127.0.0.1:{free_ports(1)[0]},127.0.0.1:{listening.getsockname()[1]}")
+    for other in ("local[*]", "yarn", "k8s://https://nowhere:1"):
+        check_master(other)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"),
+        ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
+        ("Invalid heap: -Xmx1x\nError: Could not create the Java Virtual Machine.\nmore\n", "Invalid heap: -Xmx1x"),
+        ('Exception in thread "main" org.apache.Broken: no\n\tat Main\n', "org.apache.Broken: no"),
+        ("WARN nothing\n", None),
+    ],
+)
+def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, said: str, why: str | None) -> None:
+    log = tmp_path / "log"
+    before = "Error occurred during initialization of VM\nof a run before\n"
+    log.write_text(before + said)
+    assert _said_by_java(log, len(before)) == why
+
+
+@pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
+def test_what_is_no_connect_url_is_reported_with_one_that_would_do(url: str) -> None:
+    with pytest.raises(PipelineError, match="is not a Spark Connect URL; write for example sc://host:15002"):
+        check_answers(url, {})
+
+
+def test_a_token_is_not_printed() -> None:
+    with pytest.raises(PipelineError) as caught:
+        check_answers("sc://h:port/;token=hunter2", {})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
+def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str) -> None:
+    check_answers(f"sc://127.0.0.1:{free_ports(1)[0]}", {name: "http://proxy"})
+
+
+def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path) -> None:
+    session = start_session(master="local[2]", log=tmp_path / "log", environment={"PATH": ""})
+    with pytest.raises(SparkMissingError, match="Spark needs a JDK 17 or newer"), session:
+        pytest.fail("there is no Java")
+    assert not (tmp_path / "log").exists()
