@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ class FakePipeline:
     def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
-        self.prepared = self._fake("ingesting", "prepared")
+        self.prepared = self._fake("ingestion", "prepared")
         self.prepared.side_effect = self._create_directory
         self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
@@ -34,9 +35,9 @@ class FakePipeline:
         self.prepared.return_value = nullcontext(
             SimpleNamespace(run=self.ingest, total=self.total, topic_is_there=True)
         )
-        self.sample = self._fake("sampling", "sample")
+        self.sample = self._fake("snapshot", "sample")
         self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
-        self.backfill = self._fake("backfilling", "backfill")
+        self.backfill = self._fake("backfills", "backfill")
         self.backfill.return_value = SimpleNamespace(
             partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
         )
@@ -46,7 +47,7 @@ class FakePipeline:
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
         self.report = self._fake("reports", "report")
-        self.compact = self._fake("compacting", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
+        self.compact = self._fake("maintenance", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")
         self.spark.return_value = nullcontext("spark")
@@ -63,6 +64,7 @@ class FakePipeline:
     def _fake(self, module: str, name: str, **others: Any) -> Any:
         fake = self._mocker.Mock(name=name)
         fake_module = ModuleType(f"kafka_groups.pipeline.{module}")
+        assert find_spec(fake_module.__name__), "a fake of a module that does not exist replaces nothing"
         vars(fake_module).update({name: fake, **others})
         self._monkeypatch.setitem(sys.modules, fake_module.__name__, fake_module)
         return fake

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline import backfilling
+from kafka_groups.pipeline import backfills
 from kafka_groups.pipeline.decode.texts import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage, open_storage
@@ -113,8 +113,8 @@ def test_memory_is_bounded_by_taking_some_partitions_after_others(
 ) -> None:
     whole = run(cluster, storage)
     before = rows_of(storage)
-    monkeypatch.setattr(backfilling, "_ROWS_AT_ONCE", 1_500)
-    monkeypatch.setattr(backfilling, "_LOOK_UPS_AT_ONCE", 90)
+    monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 1_500)
+    monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 90)
 
     other = open_storage(str(tmp_path / "other"), create=True)
     assert run(cluster, other).rows == whole.rows

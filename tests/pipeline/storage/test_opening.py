@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS
+from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SCHEMA_VERSION
 from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, root_directory
 from kafka_groups.pipeline.storage.marker import MARKER
 from tests.pipeline.storage.commits import append, commits, names, seen, written
@@ -21,7 +21,7 @@ def test_a_new_directory_says_what_it_is(tmp_path: Path) -> None:
     open_storage(str(tmp_path / "a b" / "é"), create=True)
     content = json.loads((tmp_path / "a b" / "é" / MARKER).read_text())
     assert content["what"] == "tables of kafka-groups pipeline"
-    assert content["schema_version"] == 2
+    assert content["schema_version"] == SCHEMA_VERSION
     assert set(content) == {"what", "schema_version", "made_at", "made_by"}
 
 
@@ -36,7 +36,7 @@ def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Pa
     storage = check_storage(str(tmp_path / "history"))
     assert names(tmp_path) == []
     storage.make()
-    assert json.loads((tmp_path / "history" / MARKER).read_text())["schema_version"] == 2
+    assert json.loads((tmp_path / "history" / MARKER).read_text())["schema_version"] == SCHEMA_VERSION
     (tmp_path / "history").rename(tmp_path / "away")
     storage.make()
     assert names(tmp_path) == ["away"]
@@ -81,9 +81,9 @@ def test_reading_makes_no_directory(tmp_path: Path, *, there: bool) -> None:
 
 def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
-    content = {**json.loads(marker.read_text()), "schema_version": 3, "made_by": "kafka-groups 9.1"}
+    content = {**json.loads(marker.read_text()), "schema_version": SCHEMA_VERSION + 1, "made_by": "kafka-groups 9.1"}
     marker.write_text(json.dumps(content))
-    with pytest.raises(StorageError, match=r"created by kafka-groups 9\.1 \(schema 3\)"):
+    with pytest.raises(StorageError, match=r"created by kafka-groups 9\.1 \(schema 4\)"):
         open_storage(storage.into, create=True)
 
 
