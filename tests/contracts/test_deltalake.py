@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, Schema
-from deltalake.exceptions import CommitFailedError
+from deltalake import DeltaTable, QueryBuilder, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 SCHEMA = Schema.from_arrow(pa.schema([("number", pa.int64()), ("date", pa.date32())]))
@@ -140,3 +140,18 @@ def test_columns_are_added_to_a_table_with_rows(table: DeltaTable) -> None:
 def test_a_directory_without_a_version_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     assert not DeltaTable.is_deltatable(str(tmp_path))
+
+
+def test_queries_select_from_the_version_that_was_registered(table: DeltaTable) -> None:
+    commit(table, [write_file(table, "a", rows=3)])
+    registered = DeltaTable(str(root_of(table)))
+    builder = QueryBuilder().register("numbers", registered)
+    commit(table, [write_file(table, "b", rows=9)])
+    sql = """
+        SELECT date, count(*) AS "rows", last_value(number ORDER BY number) FILTER (WHERE number < 2) AS last
+        FROM numbers WHERE date BETWEEN DATE '2026-11-01' AND DATE '2026-11-30' GROUP BY date
+    """
+    (row,) = pa.RecordBatchReader.from_stream(builder.execute(sql)).read_all().to_pylist()
+    assert (str(row["date"]), row["rows"], row["last"]) == (DAY, 3, 1)
+    with pytest.raises(DeltaError, match="no_such"):
+        builder.execute("SELECT no_such FROM numbers").read_all()
