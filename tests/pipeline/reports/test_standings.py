@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kafka_groups.history import Cut, GroupHistory, History
 from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.rendering.history import history_document
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
@@ -178,3 +180,10 @@ def test_names_that_are_in_no_table_are_reported_apart(storage: Storage) -> None
 def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(storage: Storage) -> None:
     asked = report(storage, since_ms=START, until_ms=END, groups=["sharing"])
     assert asked.missing == ("No lag is known of the selected groups in this period.",)
+
+
+def test_numbers_from_records_alone_are_numbers_in_json(told: History) -> None:
+    turning = named(told, "turning")
+    assert (turning.evaluated_ms, turning.members) == (None, 1)
+    document = json.loads(json.dumps(history_document(told)))
+    assert {group["group"]: group["members"] for group in document["groups"]}["turning"] == 1

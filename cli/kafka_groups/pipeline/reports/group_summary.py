@@ -221,7 +221,9 @@ def _statuses(tables: Tables) -> list[Row]:
 def _events(tables: Tables) -> list[Row]:
     """Return by group its last record as a whole, its last known state, and the time of the last sample with it."""
     state = "coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
-    members = f"CASE WHEN {state} = 'Empty' THEN 0 WHEN members IS NOT NULL THEN cardinality(members) END"
+    members = (
+        f"CASE WHEN {state} = 'Empty' THEN 0 WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END"
+    )
     kind = "coalesce(group_type, type)"
     sql = f"""
         SELECT {GROUP},

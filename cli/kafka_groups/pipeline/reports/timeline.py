@@ -59,8 +59,8 @@ def read_rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Reb
     """Return by group the rebalances that began or ended in the period, in the order in which they began."""
     sql = f"""
         SELECT {GROUP}, at_ms AS started_ms, CAST(ended_at AS BIGINT) / 1000 AS ended_ms, duration_ms, duration_quality,
-            generation, CASE WHEN joined IS NOT NULL THEN cardinality(joined) END AS joined,
-            CASE WHEN "left" IS NOT NULL THEN cardinality("left") END AS "left"
+            generation, CASE WHEN joined IS NOT NULL THEN CAST(cardinality(joined) AS BIGINT) END AS joined,
+            CASE WHEN "left" IS NOT NULL THEN CAST(cardinality("left") AS BIGINT) END AS "left"
         FROM {{rows}} ORDER BY started_ms, generation
     """
     found: dict[Key, list[Rebalance]] = {}
