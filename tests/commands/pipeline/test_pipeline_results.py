@@ -302,8 +302,8 @@ def test_build_says_that_other_settings_derive_all_dates_again(
     mocker.patch("kafka_groups.pipeline.transform.fact_state.read_last_rules", return_value=Rules(intervals=20))
     outcome = run("pipeline", "build", "--data-dir", data_dir)
     assert outcome.stderr.startswith(
-        "The last run had other settings (--window-commits 20 --allowed-lag 0 --minimum-complete 0), so all dates are "
-        "derived again.\n"
+        "The last run had other settings (--window-commits 20 --allowed-lag 0 --minimum-complete 0), so all dates have "
+        "to be derived again.\n"
     )
     assert "settings" not in run("pipeline", "build", "--data-dir", data_dir, "--window-commits", "20").stderr
     assert fakes.build.call_count == 2

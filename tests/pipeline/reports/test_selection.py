@@ -15,7 +15,21 @@ from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import commit, put_all
 
-ODD = ("", "it's", "back\\slash\\'", "a\nb", "größe-日本", "${spark.app.name}", "x--y", "100%", "`tick`", '"q"')
+ODD = (
+    "",
+    "it's",
+    "back\\slash\\'",
+    "a\nb",
+    "größe-日本",
+    "${spark.app.name}",
+    "x--y",
+    "100%",
+    "`tick`",
+    '"q"',
+    "{rows}",
+    "'{rows}'",
+    "\0",
+)
 
 
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selection:

@@ -70,17 +70,16 @@ def test_pieces_give_the_rows_of_one_build(storage: Storage, whole: dict[str, li
     assert built(storage) == ()
 
 
-def test_the_state_before_the_selected_dates_is_that_of_the_newest_facts(
-    storage: Storage, whole: dict[str, list[Row]]
-) -> None:
+def test_the_state_before_the_selected_dates_is_that_of_the_newest_facts(storage: Storage) -> None:
     built(storage)
-    put_all(storage, "late", {"offset_commits": [commit(30, 7_000, source=900)]})
-    assert built(storage, THIRD, FOURTH) == (THIRD, FOURTH)
-    third = [row for row in read(storage, "lag_history") if row["date"] == THIRD]
-    assert [row["date"] for row in whole["lag_history"]].count(THIRD) == len(third)
+    put_all(storage, "late", {"offset_commits": [commit(30, 7, source=900, group="late")]})
+    assert built(storage, SECOND) == (SECOND, THIRD, FOURTH)
+    late = {row["date"] for row in read(storage, "lag_history") if row["group"] == "late"}
+    assert late == {SECOND, THIRD, FOURTH}
+    # The first date is still to be made, and the dates after it depend on it.
     assert built(storage, last=SECOND) == (FIRST, SECOND)
-    # The dates after them depend on those.
     assert built(storage) == (THIRD, FOURTH)
+    assert {row["date"] for row in read(storage, "lag_history") if row["group"] == "late"} == {FIRST, *late}
 
 
 def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
@@ -89,6 +88,8 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert built(storage, FIRST, FOURTH) == ()
     assert count_facts(storage, full=True) == 96
     assert built(storage, full=True) == (FIRST, SECOND, THIRD, FOURTH)
+    assert built(storage, date(2030, 1, 1), full=True) == ()
+    assert built(storage) == ()
     assert built(storage, SECOND, SECOND, full=True) == (SECOND,)
     built(storage)
     assert rows_of(storage) == whole

@@ -108,7 +108,7 @@ def test_a_narrow_window_leaves_out_what_is_needed_least_and_says_so(window: Cal
         skew  billing  -      partition 3 has 90% of the lag
         """)
     assert err.split("\n")[2] == (
-        "Left out for want of room: MEMBERS, CONSUME-RATE, PRODUCE-RATE, CATCH-UP, SINCE, REBALANCES, LONGEST "
+        "Omitted columns: MEMBERS, CONSUME-RATE, PRODUCE-RATE, CATCH-UP, SINCE, REBALANCES, LONGEST "
         "(a window of 163 columns or a pipe has them)."
     )
 

@@ -125,5 +125,5 @@ def _note_other_rules(run: Run, storage: Storage, rules: Rules) -> None:
     if last not in {None, rules}:
         run.print_note(
             f"The last run had other settings (--window-commits {last.intervals} --allowed-lag {last.allowed_lag} "
-            f"--minimum-complete {last.minimum_complete:g}), so all dates are derived again."
+            f"--minimum-complete {last.minimum_complete:g}), so all dates have to be derived again."
         )

@@ -27,11 +27,11 @@ class Queries:
         self._sources: dict[str, str | None] = {}
 
     def select(self, table: Table, sql: str) -> list[Row]:
-        """Return what SQL of DataFusion selects from the rows of the table, in which they are named {rows}.
+        """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
 
         Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
-        0.2 s: cast them to BIGINT. A table without a version has no rows, and the
-        SQL has to return none then, as aggregates do that are grouped. Raises StorageError.
+        0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
+        would return for no rows. Raises StorageError.
         """
         source = self._source(table)
         if source is None:
@@ -55,7 +55,9 @@ class Queries:
             return None
         with self._storage.as_storage_error(table):
             self._builder = (self._builder or QueryBuilder()).register(table.name, opened)
-        conditions = [_is_of_file(self._storage, table, file.path) for file in self._storage.lost_files(table)]
+        # Only tables of facts have rows of samples.
+        lost = () if table.derived else self._storage.lost_files(table)
+        conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
         return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
 
 
@@ -70,5 +72,6 @@ def _is_of_file(storage: Storage, table: Table, path: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Return a text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
+    """Return a text as SQL writes it; one that holds the name of the rows is divided, so that nothing replaces it."""
+    quoted = "'" + text.replace("'", "''") + "'"
+    return quoted.replace(_ROWS, "{' || 'rows}")

@@ -66,7 +66,8 @@ def _ranges(dataset: ds.Dataset, key: Sequence[str]) -> Iterator[ds.Expression]:
     A row group is read only for the parts that its least and largest key touch.
     """
     counts = [
-        pa.table(batch).group_by([*key]).aggregate([([], "count_all")]) for batch in dataset.to_batches(columns=[*key])
+        pa.Table.from_batches([batch]).group_by([*key]).aggregate([([], "count_all")])
+        for batch in dataset.to_batches(columns=[*key])
     ]
     rows = pa.concat_tables(counts).group_by([*key]).aggregate([("count_all", "sum")])
     rows = rows.sort_by([(name, "ascending") for name in key])

@@ -55,9 +55,11 @@ def build(
     number of finished steps, and their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        if full:
+        known = rules or Rules()
+        # A build without a date must not make the next one a full build.
+        if full and selection.has_any(read_fact_state(storage, known, lookback_days).known_dates()):
             _forget(storage)
-        return _build(storage, engine, rules or Rules(), lookback_days, selection, progress)
+        return _build(storage, engine, known, lookback_days, selection, progress)
 
 
 def count_facts(
@@ -71,7 +73,7 @@ def count_facts(
     """Return how many facts the next build would read."""
     state = read_fact_state(storage, rules or Rules(), lookback_days)
     if full:
-        return state.count_rows(state.known_dates())
+        return state.count_rows(state.known_dates()) if selection.has_any(state.known_dates()) else 0
     dates = selection.up_to_last(dates_to_build(storage, state))
     if not dates:
         return 0

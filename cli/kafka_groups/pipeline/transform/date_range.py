@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -18,6 +18,10 @@ class DateRange:
     def __contains__(self, day: date) -> bool:
         """Return whether the date is selected."""
         return self.first <= day <= self.last
+
+    def has_any(self, days: Iterable[date]) -> bool:
+        """Return whether one of the days is selected."""
+        return any(day in self for day in days)
 
     def up_to_last(self, days: Sequence[date]) -> list[date]:
         """Return the days that are selected, or before those."""

@@ -129,13 +129,13 @@ def _findings(history: History) -> str:
         for finding in few_findings(history.findings, _MOST_FINDINGS)
     ]
     left = len(history.findings) - len(rows)
-    more = f"<p>{left:,} more are left out; the report as JSON has them all.</p>" if left else ""
+    more = f"<p>{left:,} more are omitted; the report as JSON has them all.</p>" if left else ""
     return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + more
 
 
 def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
     left = len(sentences) - _MOST_SENTENCES
-    more = (f"{left:,} more are left out; the report as JSON has them all.",) if left > 0 else ()
+    more = (f"{left:,} more are omitted; the report as JSON has them all.",) if left > 0 else ()
     items = "".join(f"<li>{text(sentence)}</li>" for sentence in (*sentences[:_MOST_SENTENCES], *more))
     return f"<h3>{title}</h3>\n" + (f'<ul class="plain">{items}</ul>' if items else f'<p class="hint">{otherwise}</p>')
 

@@ -97,7 +97,7 @@ _FINDINGS: Final = (
 def draw_history(screen: Screen, history: History) -> None:
     """Print the groups in their order, then what was found; on stderr the period, the signs, and what is missing.
 
-    On a terminal, columns that find no room are left out, and stderr names them. A pipe gets all of them.
+    On a terminal, columns that do not fit are omitted, and stderr names them. A pipe gets all of them.
     """
     print_note(screen, _heading(history))
     if len(history.groups) > 1:
@@ -126,7 +126,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         cluster=group.cluster_id,
         state=group.state,
         members=group.members,
-        # Not a verdict, but where one looks for it, and never left out.
+        # Not a verdict, but in the column in which a reader looks for it, and never omitted.
         verdict=group.verdict if group.removed_ms is None else "removed",
         rule=group.rule,
         lag=show_lag(group, at_least="≥" if is_unicode else ">="),
@@ -144,7 +144,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
 
 
 def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> Sequence[Column]:
-    """Return the columns that the window has room for; stderr names those that were left out."""
+    """Return the columns that fit into the window; stderr names those that are omitted."""
     if not screen.out_is_terminal:
         return columns
     from rich.cells import cell_len
@@ -156,12 +156,12 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     if len(left) < len(widths):
         hidden = ", ".join(header for header in widths if header not in left)
         full = sum(widths.values()) + _GAP * (len(widths) - 1)
-        print_note(screen, f"Left out for want of room: {hidden} (a window of {full} columns or a pipe has them).")
+        print_note(screen, f"Omitted columns: {hidden} (a window of {full} columns or a pipe has them).")
     return [column for column in columns if column.header in left]
 
 
 def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
-    """Return what the report is for, and of the others each that still finds room, the most needed first."""
+    """Return the columns that are always shown, and as many others as fit, the most needed first."""
     left = {header for header in widths if header not in _LEAST_NEEDED}
     for header in reversed(_LEAST_NEEDED):
         wider = {*left, header}
