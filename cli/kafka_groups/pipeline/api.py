@@ -16,6 +16,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
 from kafka_groups.pipeline.backfills import Backfilled
 from kafka_groups.pipeline.backfills import backfill as backfill_storage
+from kafka_groups.pipeline.backfills.lookups import first_time_ms
 from kafka_groups.pipeline.backfills.topic_policies import find_compacted
 from kafka_groups.pipeline.ingestion import Ingested
 from kafka_groups.pipeline.ingestion import ingest as ingest_storage
@@ -85,8 +86,7 @@ def backfill(
             admin,
             storage,
             cluster_id=cluster_id,
-            # Multiples of the step, so that a later run finds these times in the tables.
-            since_ms=-(-(until_ms - _milliseconds(since)) // step_ms) * step_ms,
+            since_ms=first_time_ms(until_ms - _milliseconds(since), step_ms),
             until_ms=until_ms,
             now_ms=until_ms,
             step_ms=step_ms,

@@ -76,6 +76,7 @@ def backfill(
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfills import backfill as backfill_tables
+        from kafka_groups.pipeline.backfills.lookups import first_time_ms
         from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
 
@@ -97,7 +98,7 @@ def backfill(
                 admin,
                 storage,
                 cluster_id=cluster_id,
-                since_ms=_first_time_ms(until_ms, since, step_ms),
+                since_ms=first_time_ms(until_ms - round(since * _MS), step_ms),
                 until_ms=until_ms,
                 now_ms=until_ms,
                 step_ms=step_ms,
@@ -115,14 +116,6 @@ def _check_interval(interval: float, since: float) -> None:
         raise click.UsageError("--interval must be at least 1s; write for example 60s")
     if interval > since:
         raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")
-
-
-def _first_time_ms(until_ms: int, since: float, step_ms: int) -> int:
-    """Return the first time to look up, a multiple of the step.
-
-    The run of tomorrow then looks up the same times as the run of today, and finds them in the tables.
-    """
-    return -(-(until_ms - round(since * _MS)) // step_ms) * step_ms
 
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:

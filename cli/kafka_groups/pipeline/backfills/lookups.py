@@ -81,3 +81,11 @@ class Search:
         self.offsets[since:until] = point.offset
         self.points[since:until] = point.time_ms
         self.known += until - since
+
+
+def first_time_ms(since_ms: int, step_ms: int) -> int:
+    """Return the first time to look up: the first multiple of the step since then, in milliseconds since 1970.
+
+    The run of tomorrow then looks up the same times as the run of today, and finds them in the tables.
+    """
+    return -(-since_ms // step_ms) * step_ms
