@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_groups.admin.api import Admin, Deadline, MemberIdentity
@@ -75,13 +75,14 @@ def execute_plan(
     """
     planned = check_again(admin, planned, force=force, timeout=deadline.share(NOT_LAST))
     valid = planned.changes()
-    made: dict[Change, Outcome] = {}
+    made: list[Outcome] = []
     notes: list[str] = []
     recorder = begin(valid) if valid else None
     if recorder is not None:
         made = _make(admin, valid, deadline, pause)
-        notes += _record(recorder, [made[change] for change in valid])
-    outcomes = {group: tuple(_outcome(row, made) for row in rows) for group, rows in planned.rows.items()}
+        notes += _record(recorder, made)
+    in_order = iter(made)
+    outcomes = {group: tuple(_outcome(row, in_order) for row in rows) for group, rows in planned.rows.items()}
     run_id = recorder.id if recorder is not None else None
     return Execution(outcomes, tuple(summarize_failures(_failures_by_group(outcomes))), tuple(notes), run_id)
 
@@ -96,35 +97,41 @@ def _record(recorder: Recorder, outcomes: Iterable[Outcome]) -> list[str]:
     return []
 
 
-def _outcome(row: PlannedChange, made: Mapping[Change, Outcome]) -> Outcome:
+def _outcome(row: PlannedChange, made: Iterator[Outcome]) -> Outcome:
+    """Return the outcome of a row; `made` has those of the rows that are not refused, in their order."""
     if row.refusal is not None:
         return Outcome(row.change, Status.REFUSED, row.note, row.refusal)
-    outcome = made[row.change]
+    outcome = next(made)
     return outcome._replace(note=", ".join(filter(None, (row.note, outcome.note)))) if row.note else outcome
 
 
-def _make(
-    admin: Admin, changes: Sequence[Change], deadline: Deadline, pause: Callable[[float], None]
-) -> dict[Change, Outcome]:
-    failures: dict[Change, Failure | None] = {}
+def _make(admin: Admin, changes: Sequence[Change], deadline: Deadline, pause: Callable[[float], None]) -> list[Outcome]:
+    """Make the changes; return the outcome of each, in their order."""
+    failures: list[Failure | None] = [None] * len(changes)
     for action in Action:
-        if of_action := [change for change in changes if change.action is action]:
-            try:
-                failures |= _send(admin, action, of_action, deadline)
-            except AdminError as error:
-                # Nothing of this action was requested; the outcomes of the others still have to be recorded.
-                failures |= {change: Failure.of(error, group=change.group) for change in of_action}
-    lost = {change: why for change, why in failures.items() if why is not None and why.name == OUTCOME_UNKNOWN}
-    outcomes = {
-        change: Outcome(change, Status.DONE if why is None else Status.FAILED, failure=why)
-        for change, why in failures.items()
-    }
+        places = [place for place, change in enumerate(changes) if change.action is action]
+        if not places:
+            continue
+        of_action = [changes[place] for place in places]
+        try:
+            found: Sequence[Failure | None] = _send(admin, action, of_action, deadline)
+        except AdminError as error:
+            # Nothing of this action was requested; the outcomes of the others still have to be recorded.
+            found = [Failure.of(error, group=change.group) for change in of_action]
+        for place, failure in zip(places, found, strict=True):
+            failures[place] = failure
+    outcomes = [
+        Outcome(change, Status.DONE if why is None else Status.FAILED, failure=why)
+        for change, why in zip(changes, failures, strict=True)
+    ]
+    lost = {each.change: why for each in outcomes if (why := each.failure) is not None and why.name == OUTCOME_UNKNOWN}
     if lost:
-        outcomes |= read_back(admin, lost, timeout_s=min(_READ_BACK_S, deadline.timeout_s), pause=pause)
+        read = read_back(admin, lost, timeout_s=min(_READ_BACK_S, deadline.timeout_s), pause=pause)
+        outcomes = [read.get(each.change, each) for each in outcomes]
     return outcomes
 
 
-def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Deadline) -> dict[Change, Failure | None]:
+def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Deadline) -> list[Failure | None]:
     """Send the changes of one action, all groups at once; return the failure of each, None if it was made."""
     by_group: dict[str, list[Change]] = {}
     for change in changes:
@@ -133,29 +140,25 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
         failed = admin.delete_consumer_groups(by_group, timeout=deadline).failed
         # A coordinator that changes may delete the group and return that it is not available; then it is deleted.
         remaining = {group: why for group, why in failed.items() if why.code != GROUP_ID_NOT_FOUND}
-        return {change: remaining.get(change.group) for change in changes}
+        return [remaining.get(change.group) for change in changes]
     if action is Action.REMOVE_MEMBER:
         members = {group: [_identity(change) for change in each] for group, each in by_group.items()}
         removed = admin.remove_members_from_consumer_group(members, timeout=deadline)
-        return {change: _failure_of(removed, change, _identity(change)) for change in changes}
-    keys = {group: [_key(change) for change in each] for group, each in by_group.items()}
+        return [_failure_of(removed, change.group, _identity(change)) for change in changes]
     if action is Action.DELETE_OFFSETS:
+        keys = {group: [_key(change) for change in each] for group, each in by_group.items()}
         results = admin.delete_consumer_group_offsets(keys, timeout=deadline)
     else:
         offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {
-            group: dict(zip(keys[group], map(_after, each), strict=True)) for group, each in by_group.items()
+            group: {_key(change): _after(change) for change in each} for group, each in by_group.items()
         }
         results = admin.alter_consumer_group_offsets(offsets, timeout=deadline)
-    return {
-        change: _failure_of(results, change, key)
-        for group, each in by_group.items()
-        for change, key in zip(each, keys[group], strict=True)
-    }
+    return [_failure_of(results, change.group, _key(change)) for change in changes]
 
 
-def _failure_of(results: Results[str, Mapping[K, Failure | None]], change: Change, key: K) -> Failure | None:
-    outcomes = results.succeeded.get(change.group)
-    return results.failed[change.group] if outcomes is None else outcomes[key]
+def _failure_of(results: Results[str, Mapping[K, Failure | None]], group: str, key: K) -> Failure | None:
+    outcomes = results.succeeded.get(group)
+    return results.failed[group] if outcomes is None else outcomes[key]
 
 
 def _identity(change: Change) -> MemberIdentity:

@@ -54,7 +54,7 @@ def _check_rows(
     # A group of another type is not read again, and keeps the commits of its plan.
     rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
     for row in rows:
-        refusal = row.refusal or invalid.get(row.change)
+        refusal = row.refusal or (invalid.get(row.change) if invalid else None)
         if rebases and not refusal:
             yield row._replace(change=_rebase(row.change, current))
         else:

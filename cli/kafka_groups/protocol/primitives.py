@@ -181,6 +181,10 @@ def _sized(
                 msg = f"this {name} may not be null"
                 raise SchemaError(msg)
             body = None if value is None else encode(value)
+            if flexible and body is not None and len(body) < _MORE_FOLLOWS - 1:  # its length takes one byte
+                out.append(len(body) + 1)
+                out += body
+                return
             write_length(out, None if body is None else len(body), flexible=flexible, wide=wide)
             out += body or b""
 

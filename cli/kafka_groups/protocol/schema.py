@@ -29,6 +29,7 @@ from kafka_groups.protocol.primitives import (
 Struct: TypeAlias = dict[str, Any]
 
 _NULL_STRUCT: Final = 0xFF
+_NO_TAGS: Final = b"\x00"
 _SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")
 _WRITE_CLIENT_ID: Final = STRING.write(False, True)
@@ -92,7 +93,11 @@ def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -
         for name, read_field in plain:
             values[name] = read_field(cursor)
         if flexible:
-            _read_tags(cursor, tagged, values)
+            # Nearly all structs end with a count of no tags.
+            if cursor.data[cursor.position : cursor.position + 1] == _NO_TAGS:
+                cursor.position += 1
+            else:
+                _read_tags(cursor, tagged, values)
         return values
 
     return read
@@ -108,8 +113,10 @@ def compile_writer(fields: tuple[Field, ...], *, version: int, flexible: bool) -
         for field, write_field in plain:
             value = values[field.name] if field.name in values else field.absent_value()
             write_field(out, value)
-        if flexible:
+        if flexible and tagged:
             _write_tags(out, tagged, values)
+        elif flexible:
+            out += _NO_TAGS
 
     return write
 
