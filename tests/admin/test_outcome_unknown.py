@@ -16,6 +16,7 @@ from kafka_groups.model import CommittedOffset, Failure
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest, delayed, drops, garbage, plain, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.live.groups.conditions import wait_until
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -223,20 +224,20 @@ def test_a_request_that_is_partly_written_is_unknown_and_never_completed() -> No
     long = CommittedOffset(0, None, "x" * 32_000)
 
     def read_nothing_for_a_while(request: ReceivedRequest, response: Struct) -> object:
-        time.sleep(0.8)
+        time.sleep(2.0)
         return silent(request, response)
 
     with _cluster() as cluster, cluster.admin() as admin:
         admin.describe_consumer_groups(["a"])
         cluster.script("DescribeGroups", read_nothing_for_a_while, brokers=[2])
-        late = admin.describe_consumer_groups(["a"], timeout=0.05)
+        late = admin.describe_consumer_groups(["a"], timeout=0.4)
         commits = {("t", number): long for number in range(1_000)}
         results = admin.alter_consumer_group_offsets({"a": commits}, timeout=0.4)
         admin.list_groups(timeout=0.1)
-        time.sleep(0.6)
+        # The broker received the beginning of a request, which is no message.
+        wait_until(lambda: bool(cluster.brokers[2].faults), lambda: "the broker noticed no fault", timeout_s=10)
         admin.list_groups(timeout=1.0)
         assert cluster.requests_of("OffsetCommit") == []
-        # The broker received the beginning of a request, which is no message.
         assert len(cluster.brokers[2].faults) == 1
         cluster.brokers[2].faults.clear()
     assert list(late.failed) == ["a"]
