@@ -43,7 +43,8 @@ def _build(program: Path) -> Path:
     downloaded = _run(go, "mod", "download")
     if downloaded.returncode != 0:
         pytest.skip(f"the Go modules cannot be downloaded, or need a newer Go: {downloaded.stderr.strip()}")
-    built = _run(go, "build", "-o", str(program), ".")
+    # The compiler takes a quarter less time if it optimises nothing.
+    built = _run(go, "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", str(program), ".")
     assert built.returncode == 0, f"kfake could not be built: {built.stderr}"
     return program
 

@@ -105,9 +105,16 @@ def test_a_sandbox_runs_under_a_path_with_any_letters_in_the_locale_c(tmp_path: 
     assert list(shell.home.iterdir()) == []
 
 
-def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_nothing(shell: Shell) -> None:
-    first = shell.run("up", "--port", "0")
-    assert first.returncode == 0, first.stderr
+def test_the_demo_leaves_a_sandbox_with_groups_in_every_state_that_a_second_up_does_not_change(
+    shell: Shell, tmp_path: Path
+) -> None:
+    # Whatever cluster the environment names.
+    config = tmp_path / "prod.properties"
+    config.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=u\nsasl.password=p\n")
+    shell.environment["KAFKA_GROUPS_CONFIG"] = str(config)
+    demo = shell.run("demo", "--port", "0")
+    assert demo.returncode == 0, demo.stderr
+    assert "search-indexer" in demo.stdout
     bootstrap = shell.status()["bootstrap_servers"]
 
     second = shell.run("up", "--port", "0")
@@ -135,17 +142,6 @@ def test_a_seeded_sandbox_has_groups_in_every_state_and_a_second_up_changes_noth
     }
 
 
-def test_the_demo_succeeds_whatever_cluster_the_environment_names(shell: Shell, tmp_path: Path) -> None:
-    config = tmp_path / "prod.properties"
-    config.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=u\nsasl.password=p\n")
-    shell.environment["KAFKA_GROUPS_CONFIG"] = str(config)
-
-    demo = shell.run("demo", "--port", "0")
-
-    assert demo.returncode == 0, demo.stderr
-    assert "search-indexer" in demo.stdout
-
-
 def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     shell.run("up", "--port", "0", "--no-seed", "--kafka-version", "2.8.2")
     killed = shell.status()["processes"][0]["pid"]
@@ -161,7 +157,7 @@ def test_a_killed_broker_is_reported_and_replaced(shell: Shell) -> None:
     assert shell.status()["up"] is True
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("after_s", [0.0, 3.0])
 def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, after_s: float) -> None:
     with subprocess.Popen(shell.command("up", "--port", "0"), stderr=subprocess.PIPE, env=shell.environment) as up:
         assert up.stderr is not None
@@ -181,12 +177,9 @@ def test_a_killed_start_is_replaced_and_its_processes_are_ended(shell: Shell, af
     ("number", "after_s"),
     [
         (signal.SIGINT, 0.0),
-        (signal.SIGINT, 1.0),
         (signal.SIGINT, 4.0),
-        (signal.SIGTERM, 0.0),
         (signal.SIGTERM, 2.0),
-        (signal.SIGHUP, 0.0),
-        (signal.SIGHUP, 2.0),
+        (signal.SIGHUP, 1.0),
     ],
 )
 def test_an_interrupted_start_leaves_no_process_and_no_file(
