@@ -49,15 +49,10 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def directory_of(config: pytest.Config) -> Path:
-    """Return a directory that all processes of the run share; it is deleted at the end of the run."""
-    return config.stash[_DIRECTORY]
-
-
 @pytest.fixture(scope="session")
 def run_directory(pytestconfig: pytest.Config) -> Path:
-    """Return the directory of the run."""
-    return directory_of(pytestconfig)
+    """Return a directory that all processes of the run share; it is deleted at the end of the run."""
+    return pytestconfig.stash[_DIRECTORY]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,21 +1,22 @@
 """The classes of Spark in an archive of Java, which halves the start of each session of a run.
 
-The first test of the run that is marked `spark` creates it. Java starts without it where it does not fit.
+The first test that is marked `spark` creates it in pytest's cache, where later runs find it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+import pyspark
 import pytest
 
 from kafka_groups.files import lock
 from kafka_groups.pipeline.spark.java import find_java, home_of
-from tests.runs import directory_of
 
 _OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 _TIMEOUT_S: Final = 300
@@ -32,20 +33,25 @@ spark.stop()
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let every Java that Spark starts use the archive."""
-    if item.get_closest_marker("spark") is not None and _OPTIONS not in os.environ:
-        archive = _create_once(directory_of(item.config))
-        os.environ[_OPTIONS] = f"-XX:SharedArchiveFile={archive} -Xlog:disable"
+    if item.get_closest_marker("spark") is None or _OPTIONS in os.environ:
+        return
+    java = find_java(os.environ)
+    # One archive is for one Java and one Spark; Java starts without one that does not fit.
+    kind = hashlib.sha256(f"{java.resolve()} {pyspark.__version__}".encode()).hexdigest()[:8]
+    cache = item.config.cache
+    assert cache is not None
+    archive = _create_once(cache.mkdir("spark") / f"classes-{kind}.jsa", java)
+    os.environ[_OPTIONS] = f"-XX:SharedArchiveFile={archive} -Xlog:disable"
 
 
-def _create_once(directory: Path) -> Path:
-    archive = directory / "spark.jsa"
-    with lock(directory / "spark.archiving", timeout_s=_TIMEOUT_S):
+def _create_once(archive: Path, java: Path) -> Path:
+    with lock(archive.with_suffix(".lock"), timeout_s=_TIMEOUT_S):
         if not archive.exists():
-            java = home_of(find_java(os.environ))
+            home = home_of(java)
             environment = os.environ | {
                 _OPTIONS: f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable",
                 "PYSPARK_PYTHON": sys.executable,
-                **({"JAVA_HOME": str(java)} if java else {}),
+                **({"JAVA_HOME": str(home)} if home else {}),
             }
             subprocess.run(
                 [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, check=False, timeout=_TIMEOUT_S
