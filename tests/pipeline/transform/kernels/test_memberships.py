@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.epochs import Span
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.memberships import Membership
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, Span
 from tests.pipeline.transform.kernels.stories import (
     DAY,
     Row,
-    at,
+    at_time,
     build,
     epoch,
     generation,
     joined,
     left,
-    microseconds,
     on,
     placed,
     removed,
@@ -162,7 +160,7 @@ def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group
     (early,) = build(placed(STORIES["of another protocol before"][:3]))
 
     assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
-    assert early.state.span == Span()
+    assert Span(**json.loads(early.state)["span"]) == Span(kept=[])
 
 
 def test_an_open_span_ends_with_the_life_of_the_group() -> None:
@@ -226,12 +224,6 @@ def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hol
     assert {seconds: at_time(days, seconds) for seconds in wanted} == wanted
 
 
-def at_time(days: Sequence[GroupDay], seconds: float) -> tuple[str | None, int | None]:
-    (day,) = [day for day in days if day.date == at(seconds).date()]
-    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
-    return states[0].as_py(), members[0].as_py()
-
-
 def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members() -> None:
     most = {
         name: [(day.timeline.members_max, day.timeline.has_members) for day in build(placed(story), (0, 1))]
@@ -276,5 +268,6 @@ def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records
     story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
     days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
 
-    assert [len(day.state.membership.left) for day in days] == [50, 50, 0]
-    assert list(days[2].state.membership.members) == ["later"]
+    memberships = [Membership(*json.loads(day.state)["membership"]) for day in days]
+    assert [len(membership.left) for membership in memberships] == [50, 50, 0]
+    assert list(memberships[2].members) == ["later"]

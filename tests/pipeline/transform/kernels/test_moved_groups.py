@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
 from tests.pipeline.transform.kernels.stories import (
-    DAY,
     Row,
     at,
+    at_time,
     build,
     epoch,
     generation,
@@ -25,7 +23,6 @@ from tests.pipeline.transform.kernels.stories import (
 )
 
 HOUR = 3_600
-MIDNIGHT = DAY / 2
 # One member stays while its group is upgraded, and downgraded again; each move is one batch.
 THERE_AND_BACK = placed(
     [
@@ -82,17 +79,11 @@ def test_the_first_epoch_of_a_new_group_has_no_members_before(number: int) -> No
     assert [who(row) for row in day.rebalances] == [(0, 1, ("first",), ())]
 
 
-def known(days: list[GroupDay], seconds: float) -> tuple[str | None, int | None]:
-    (day,) = [day for day in days if day.date == at(seconds).date()]
-    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
-    return states[0].as_py(), members[0].as_py()
-
-
 def test_members_are_those_of_the_last_record_of_a_batch() -> None:
     """The state of the classic group is not that of the KIP-848 group that it became."""
     days = build(THERE_AND_BACK)
 
-    assert [known(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
+    assert [at_time(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
 
 
 @pytest.mark.parametrize(
@@ -111,34 +102,14 @@ def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at
 ) -> None:
     days = build(placed(rows))
 
-    assert known(days, 10.5)[0] == state
-    assert days[0].state.removal is None
-
-
-@pytest.mark.parametrize(
-    ("after_s", "samples", "wanted"),
-    [
-        (0.3, [], ("Stable", 1)),
-        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance")], ("PreparingRebalance", 1)),
-        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance", "m", "n")], ("PreparingRebalance", 2)),
-        (70, [], ("Dead", 0)),
-    ],
-)
-def test_a_removal_just_before_midnight_turns_out_to_be_a_move_on_the_next_date(
-    after_s: float, samples: list[Row], wanted: tuple[str, int]
-) -> None:
-    rows = [generation(0, 1, "m"), removed(MIDNIGHT - 0.2, "GroupMetadata"), *samples, epoch(MIDNIGHT + after_s, 1)]
-    days = build(placed(rows), (0, 1))
-
-    assert known(days, MIDNIGHT - 0.15) == ("Dead", 0)
-    assert known(days, MIDNIGHT + after_s) == wanted
+    assert at_time(days, 10.5)[0] == state
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])
 def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
     days = build([sample(0, "Stable", "a", "b"), sample(60, state)])
 
-    assert [known(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
+    assert [at_time(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
 
 
 @pytest.mark.parametrize(
