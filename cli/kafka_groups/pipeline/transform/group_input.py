@@ -22,20 +22,20 @@ from kafka_groups.pipeline.transform.partition_stage import PartitionDay
 from kafka_groups.pipeline.transform.state import KeyStatuses
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
-# Numbers of a KEY row and of a TOPIC row, in the order of their payload. Those of a commit on its day, of which the
-# commit's partition, and the worst of its lag rows (retention.Worst). `is_quiet`: the partition was observed and did
-# not grow; many clients commit nothing on such a partition.
+# Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
+# `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
 _OF_DAY: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us", "has_records")
 _WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
 KEY_NUMBERS: Final = (*_OF_DAY, *KEY_FLAGS[1:], *_WORST)
+# And of a TOPIC row, which is of a partition.
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
 # Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
 STATUS_NUMBERS: Final = (
     *("at_us", "rank", "is_complete", "window_start_ms", "window_end_ms", "lag"),
     *("time_lag_ms", "quality", "consume", "produce", "catch_up_ms"),
 )
-_REALS: Final = ("consume", "produce")
+REALS: Final = ("consume", "produce")
 # `name` is a group, or a topic where the row is of a topic. The payload is packed numbers, a state as JSON, or a file
 # as JSON.
 OUTPUT: Final = pa.schema(
@@ -46,7 +46,7 @@ OUTPUT: Final = pa.schema(
         ("day", pa.int32()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        *((name, pa.float64() if name in _REALS else pa.int64()) for name in STATUS_NUMBERS),
+        *((name, pa.float64() if name in REALS else pa.int64()) for name in STATUS_NUMBERS),
         ("payload", pa.binary()),
     ]
 )
@@ -56,7 +56,7 @@ _MEMBER_COLUMNS: Final = ("member_id", "group_instance_id", "rebalance_timeout_m
 MEMBERS: Final = pa.list_(
     pa.struct([*map(_MEMBER.field, _MEMBER_COLUMNS), ("assignment", pa.list_(pa.struct([("topic", pa.string())])))])
 )
-# Of an event, as in group_events, what kernels/group_events.py reads.
+# What is read of an event, as it is in group_events.
 _EVENT_COLUMNS: Final = (
     *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
     *("member_state", "topics", "group_type", "state"),
@@ -81,11 +81,11 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_l
     """
     # The verdicts of the day, the last ones of the day before, and removals.
     statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
-    numbers = {
-        name: reals_of(values) if name in _REALS else nullable(values.astype(np.int64))
-        for name, values in ((name, getattr(statuses, name)) for name in STATUS_NUMBERS)
-    }
-    yield _batch(STATUS, found.day, name_columns(names, statuses.key) | numbers)
+    columns = name_columns(names, statuses.key)
+    for name in STATUS_NUMBERS:
+        values = getattr(statuses, name)
+        columns[name] = reals_of(values) if name in REALS else nullable(values.astype(np.int64))
+    yield _batch(STATUS, found.day, columns)
     yield _batch(STATUS, found.day, name_columns(names, removals.key) | {"at_us": pa.array(removals.at_us)})
     present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
     key_numbers = _key_numbers(names, found)
@@ -93,10 +93,9 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_l
     yield _batch(KEY, found.day, name_columns(names, present) | {"payload": payload})
     logs = found.logs
     observed = np.flatnonzero(with_logs & is_read & logs.is_observed)
-    payload = pack(
-        [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]], (), len(observed)
-    )
+    numbers = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
     cluster_id, topic = (column.take(pa.array(observed)) for column in (names.cluster_id, names.topic))
+    payload = pack(numbers, (), len(observed))
     yield _batch(TOPIC, found.day, {"cluster_id": cluster_id, "group": topic, "payload": payload})
 
 
@@ -107,14 +106,12 @@ def file_rows(files: Iterable[NewFile]) -> Any:
 
 
 def _batch(kind: int, day: int | None, columns: dict[str, Any]) -> Any:
-    size = len(columns["cluster_id" if "cluster_id" in columns else "payload"])
+    size = len(next(iter(columns.values())))
     others = {"name": columns.get("group"), "kind": kind, "day": day} | columns
-    arrays = [
-        found
-        if isinstance(found := others.get(field.name), pa.Array)
-        else pa.repeat(pa.scalar(found, field.type), size)
-        for field in OUTPUT
-    ]
+    arrays = []
+    for field in OUTPUT:
+        found = others.get(field.name)
+        arrays.append(found if isinstance(found, pa.Array) else pa.repeat(pa.scalar(found, field.type), size))
     return pa.RecordBatch.from_arrays(arrays, schema=OUTPUT)
 
 

@@ -140,10 +140,8 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     living = reduce(np.add, chosen["lives"].astype(np.int64), of_topic)
     has_living = np.flatnonzero(living > 0)
     last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "last_commit_us")}
-    has_records, commits = (
-        reduce(np.logical_or, chosen["has_records"], begins),
-        reduce(np.add, chosen["commits"], begins),
-    )
+    commits = reduce(np.add, chosen["commits"], begins)
+    has_records = reduce(np.logical_or, chosen["has_records"], begins)
     read_us = mine["read_us"]
     seconds = np.where(read_us == NULL, 0, read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     looked_us = np.maximum(last["sampled_us"], read_us)

@@ -11,18 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import REBALANCES
+from kafka_groups.pipeline.transform import group_input
 from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_floats, to_ints
-from kafka_groups.pipeline.transform.group_input import (
-    EVENT,
-    KEY,
-    KEY_FLAGS,
-    KEY_NUMBERS,
-    STATE,
-    STATUS,
-    STATUS_NUMBERS,
-    TOPIC,
-    TOPIC_NUMBERS,
-)
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN, split_days
@@ -53,7 +43,7 @@ class GroupBatch:
     @classmethod
     def of(cls, rows: Any) -> GroupBatch:
         """Return a table of the stage's input, sorted by cluster, name, kind, day, topic, partition and time."""
-        table = rows.combine_chunks().to_batches()[0]
+        (table,) = rows.combine_chunks().to_batches()
         begins = first_rows(*(to_codes(table[name])[0][0] for name in ("cluster_id", "name")))
         first = pa.array(np.flatnonzero(begins))
         names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
@@ -97,7 +87,7 @@ def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summar
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
     """Return by day what events say of each group that has events or a state."""
     found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
-    of_events, of_states = (np.flatnonzero(batch.kind == kind) for kind in (EVENT, STATE))
+    of_events, of_states = (np.flatnonzero(batch.kind == kind) for kind in (group_input.EVENT, group_input.STATE))
     states = dict(zip(batch.group[of_states].tolist(), batch.take("payload", of_states).to_pylist(), strict=True))
     events = split_days(batch.table.take(pa.array(of_events)), batch.group[of_events])
     for group in sorted({*events, *states}):
@@ -136,15 +126,14 @@ def _transform_day(
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
-    rows = batch.rows(STATUS, day)
+    rows = batch.rows(group_input.STATUS, day)
     (topic,), _ = to_codes(batch.take("topic", rows))
     partition = np.cumsum(first_rows(batch.group[rows], topic, to_ints(batch.take("partition", rows))))
-    columns = {name: batch.take(name, rows) for name in STATUS_NUMBERS}
     numbers = {
-        name: to_floats(column) if pa.types.is_floating(column.type) else to_ints(column)
-        for name, column in columns.items()
+        name: (to_floats if name in group_input.REALS else to_ints)(batch.take(name, rows))
+        for name in group_input.STATUS_NUMBERS
     }
-    return numbers | {"group": batch.group[rows], "partition": partition, "is_complete": numbers["is_complete"] == 1}
+    return numbers | {"group": batch.group[rows], "partition": partition}
 
 
 def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Any, Ints]:
@@ -158,7 +147,7 @@ def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple
 
 def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
-    rows = batch.rows(KEY, day)
+    rows = batch.rows(group_input.KEY, day)
     (topic,), texts = to_codes(batch.take("topic", rows))
     group = batch.group[rows]
     begins = first_rows(group, topic)
@@ -166,33 +155,32 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
         summary.quiet.get((batch.clusters[owner], texts[place], day), 0)
         for owner, place in zip(group[begins].tolist(), topic[begins].tolist(), strict=True)
     ]
-    numbers = unpack(batch.take("payload", rows), len(KEY_NUMBERS), ())[0]
+    numbers = unpack(batch.take("payload", rows), len(group_input.KEY_NUMBERS), ())[0]
     keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)[np.cumsum(begins) - 1]}
-    keys |= zip(KEY_NUMBERS, numbers, strict=True)
-    return keys | {name: keys[name] == 1 for name in KEY_FLAGS}, pa.array(texts, pa.string())
+    keys |= zip(group_input.KEY_NUMBERS, numbers, strict=True)
+    return keys | {name: keys[name] == 1 for name in group_input.KEY_FLAGS}, pa.array(texts, pa.string())
 
 
 def _count_members(
     clusters: Sequence[str], found: Mapping[int, GroupDay], day: int, summary: Summary
 ) -> dict[str, Ints]:
     """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    size = len(clusters)
     read = [summary.days.get((cluster, day)) for cluster in clusters]
     read_us = np.array([NULL if one is None else one.record_us for one in read], np.int64)
+    counts = [_counts(found.get(group), is_read=is_read) for group, is_read in enumerate(read_us != NULL)]
+    names = ("members_max", "has_members", "rebalances", "rebalance_ms")
+    return {"read_us": read_us} | dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
+
+
+def _counts(one: GroupDay | None, *, is_read: bool) -> tuple[int, bool, int, int]:
     # Samples show no rebalance, so their absence says nothing.
-    count = np.where(read_us == NULL, NULL, 0)
-    taken_ms, most, has_members = count.copy(), np.full(size, NULL), np.zeros(size, np.bool_)
-    for group, one in found.items():
-        members_max, has_members[group] = one.timeline.members_max, one.timeline.has_members
-        most[group] = NULL if members_max is None else members_max
-        if one.has_no_rebalances:
-            count[group] = taken_ms[group] = NULL
-        if one.rebalances:
-            count[group] = len(one.rebalances)
-            known = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
-            taken_ms[group] = sum(known) if known else taken_ms[group]
-    names = ("read_us", "members_max", "has_members", "rebalances", "rebalance_ms")
-    return dict(zip(names, (read_us, most, has_members, count, taken_ms), strict=True))
+    nothing = 0 if is_read and (one is None or not one.has_no_rebalances) else NULL
+    if one is None:
+        return NULL, False, nothing, nothing
+    most, durations = one.timeline.members_max, [each.duration_ms for each in one.rebalances]
+    known = [duration for duration in durations if duration is not None]
+    most = NULL if most is None else most
+    return most, one.timeline.has_members, len(durations) or nothing, sum(known) if known else nothing
 
 
 def _readers(clusters: Sequence[str], keys: Columns, texts: Sequence[str]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -212,8 +200,8 @@ def _readers(clusters: Sequence[str], keys: Columns, texts: Sequence[str]) -> di
 
 def topic_parts(batch: GroupBatch, day: int) -> Any:
     """Return (cluster, topic, partitions, grown, last sample) of the topics whose own rows are in the batch."""
-    rows = batch.rows(TOPIC, day)
-    partitions, grown, sampled_us = unpack(batch.take("payload", rows), len(TOPIC_NUMBERS), ())[0]
+    rows = batch.rows(group_input.TOPIC, day)
+    partitions, grown, sampled_us = unpack(batch.take("payload", rows), len(group_input.TOPIC_NUMBERS), ())[0]
     begins = first_rows(batch.group[rows])
     is_known = reduce(np.maximum, grown, begins) != NULL
     numbers = (

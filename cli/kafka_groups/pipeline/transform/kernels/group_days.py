@@ -6,28 +6,59 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
-from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, DayEvents, Record
-from kafka_groups.pipeline.transform.kernels.group_timeline import EMPTY, Entry, Known, Timeline, build_timeline
-from kafka_groups.pipeline.transform.kernels.memberships import Change, Life, Membership
+import numpy as np
+
+from kafka_groups.pipeline.transform.kernels.group_events import (
+    CLASSIC,
+    CONSUMER,
+    NOTHING,
+    UNKNOWN,
+    DayEvents,
+    Record,
+    Samples,
+)
+from kafka_groups.pipeline.transform.kernels.memberships import EMPTY, Change, Entry, Life, Membership
 from kafka_groups.pipeline.transform.kernels.rebalances import Epoch, Generation, Rebalance, Span, classic_rebalance
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints
 
-_STABLE: Final = "Stable"
-_DEAD: Final = "Dead"
 _REMOVED: Final = "group_removed"
+_BEGINNING: Final = int(np.iinfo(np.int64).min)
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
-# A record of each replaces the topics that the record before with the same key named.
-_NAMING: Final = frozenset(
-    (
-        *("member_metadata", "member_left", "share_partitions", "share_partitions_removed", "regex_resolved"),
-        *("regex_removed", "topology", "topology_removed", "generation", "group_emptied", _REMOVED),
-    )
-)
+# Ends of types whose records replace the topics that the record before with the same key named; CLASSIC is one, too.
+_NAMING: Final = ("MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 # Type, member and expression.
 _Subject = tuple[str, str | None, str | None]
+
+
+class Timeline(NamedTuple):
+    """What held from when on, on one day; the first entry of each array is what held when it began."""
+
+    times: Ints
+    states: Any
+    members: Ints
+
+    def at_times(self, times: Ints) -> tuple[Any, Ints]:
+        """Return the state, or None, and the number of members, negative if not known, at times of the day."""
+        place = np.searchsorted(self.times, times, side="right") - 1
+        return self.states[place], self.members[place]
+
+    @property
+    def members_max(self) -> int | None:
+        """The most members of the day; None if their number was not known at some time of it."""
+        counted = self._counted()
+        return None if not counted.size or (counted == UNKNOWN).any() else int(counted.max())
+
+    @property
+    def has_members(self) -> bool:
+        """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
+        return bool((self._counted() != 0).any())
+
+    def _counted(self) -> Any:
+        return self.members[self.members != NOTHING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +96,7 @@ class _DayReader:
         self._span = Span(**before.get("span", {}))
         self._classic_members: Collection[str] | None = before.get("classic_members")
         self._generation = before.get("generation") and Generation(*before["generation"])
-        self._known = Known(*before.get("known", ()))
+        self._known: tuple[str | None, int] = tuple(before.get("known", (None, NOTHING)))  # state and members
         self._topics: dict[_Subject, tuple[str, ...]] = {
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
@@ -73,9 +104,7 @@ class _DayReader:
         self._read = 0
         self._lives: list[Life] = []
         self._entries: list[Entry] = []
-        self._removal: tuple[str, Entry] | None = (
-            None  # type of the last record of a protocol that was one, and what holds
-        )
+        self._before: Record | None = None  # the last one that shows the group's protocol
         self._epochs: list[Epoch] = []
         self._newcomers: set[str] = set()  # members that joined after the last epoch
         self._classic_rebalances: list[Rebalance] = []
@@ -85,11 +114,9 @@ class _DayReader:
         self._read_records(events.records)
         self._has_no_rebalances |= events.has_no_rebalances
         entries = [*self._entries, *(entry for life in self._lives for entry in life.entries())]
-        if self._removal is not None:
-            entries.append(self._removal[1])
-        timeline = build_timeline(self._known, entries, events.samples)
+        timeline = _build_timeline(self._known, entries, events.samples)
         topics = events.samples.topics.union(*self._topics.values())
-        return GroupDay(day, timeline, topics, self._has_no_rebalances, self._state(timeline.last()))
+        return GroupDay(day, timeline, topics, self._has_no_rebalances, self._state(timeline))
 
     def rebalances(self, day: int, following: Sequence[Record]) -> tuple[Rebalance, ...]:
         """Return the rebalances of the day that was read, after the records of the next day, which may end them."""
@@ -99,7 +126,7 @@ class _DayReader:
         began = (one for one in found if one.started_at // DAY_US == day)
         return tuple(sorted(began, key=lambda one: (one.started_at, one.generation, one.protocol)))
 
-    def _state(self, known: Known) -> str:
+    def _state(self, timeline: Timeline) -> str:
         # Members of a group subscribe to the same topics, as a rule.
         subjects: dict[tuple[str, ...], list[_Subject]] = {}
         for subject in sorted(self._topics, key=str):
@@ -109,7 +136,7 @@ class _DayReader:
             "span": vars(self._span),
             "classic_members": self._classic_members,
             "generation": self._generation,
-            "known": known,
+            "known": (timeline.states[-1], int(timeline.members[-1])),
             "topics": sorted(subjects.items()),
             "has_no_rebalances": self._has_no_rebalances,
         }
@@ -129,7 +156,7 @@ class _DayReader:
                 self._read_arrival(record)
             if record.type in {CLASSIC, CONSUMER}:
                 self._read_protocol(record)
-            if record.event_type in _NAMING:
+            if record.type == CLASSIC or record.type.endswith(_NAMING):
                 self._read_topics(record)
             if self._lives[-1].is_removed:
                 # The next life may be a group of another kind.
@@ -159,13 +186,13 @@ class _DayReader:
             self._topics.pop(subject, None)
 
     def _read_protocol(self, record: Record) -> None:
-        """Read what shows the protocol of the group, which is deleted unless a record of the other one follows."""
-        is_removal = record.event_type == _REMOVED
-        if self._removal is not None:
-            kind, removed = self._removal
-            if is_removal or record.type == kind or record.time - removed.time > _MOVES_WITHIN_US:
-                self._entries.append(removed)
-        self._removal = (record.type, Entry(record.time, self._read, _DEAD, 0)) if is_removal else None
+        is_removal, before, self._before = record.event_type == _REMOVED, self._before or record, record
+        is_soon = record.time - before.time <= _MOVES_WITHIN_US
+        if is_removal:
+            self._entries.append(Entry(record.time, self._read, "Dead", 0))
+        elif before.event_type == _REMOVED and before.type != record.type and is_soon:
+            # The group moved to the other protocol.
+            self._entries.pop()
         if record.type == CLASSIC:
             self._read_classic(record)
         elif is_removal:
@@ -183,7 +210,19 @@ class _DayReader:
         if record.event_type == _REMOVED:
             self._span.has_begun, self._span.kept = True, self._classic_members
         else:
-            state = _STABLE if record.event_type == "generation" else EMPTY
+            state = "Stable" if record.event_type == "generation" else EMPTY
             self._entries.append(Entry(record.time, self._read, state, len(record.ids or ())))
         self._generation = Generation.of(record)
         self._classic_members = self._generation.members
+
+
+def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Samples) -> Timeline:
+    """Return the timeline of a day from what its records and its samples say; samples are before records of a time."""
+    ordered = [Entry(_BEGINNING, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
+    times, _, states, members = zip(*ordered, strict=True)
+    whole = np.concatenate([samples.times, times])
+    order = np.argsort(whole, kind="stable")
+    # What says nothing of the members leaves their number as it was.
+    counts = np.concatenate([samples.members, members])[order]
+    said = np.maximum.accumulate(np.where(counts != NOTHING, np.arange(len(counts)), 0))
+    return Timeline(whole[order], np.concatenate([samples.states, states])[order], counts[said])

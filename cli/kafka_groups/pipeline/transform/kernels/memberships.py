@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, UNKNOWN, Record
-from kafka_groups.pipeline.transform.kernels.group_timeline import EMPTY, Entry
 
+EMPTY: Final = "Empty"
 # A group begins with one member, and with epoch 1; since Kafka 4.3 with 2 (KAFKA-20268).
 FIRST_EPOCH: Final = 2
 _JOIN: Final = "member_metadata"
@@ -32,6 +32,15 @@ class Membership(NamedTuple):
     was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
     left: Sequence[str] = ()  # members that left on the last day with records
+
+
+class Entry(NamedTuple):
+    """What holds of a group from a record on. At the same time the place in the log decides."""
+
+    time: int
+    at: int
+    state: str | None
+    members: int
 
 
 class Change(NamedTuple):
