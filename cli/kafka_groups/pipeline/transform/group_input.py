@@ -24,10 +24,10 @@ from kafka_groups.pipeline.transform.state import KeyStatuses
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
 # `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
-_OF_DAY: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us", "has_records")
+_OF_DAY: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us")
 _WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
-KEY_NUMBERS: Final = (*_OF_DAY, *KEY_FLAGS[1:], *_WORST)
+KEY_NUMBERS: Final = (*_OF_DAY, *KEY_FLAGS, *_WORST)
 # And of a TOPIC row, which is of a partition.
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
 # Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
@@ -87,11 +87,14 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_l
         columns[name] = reals_of(values) if name in REALS else nullable(values.astype(np.int64))
     yield _batch(STATUS, found.day, columns)
     yield _batch(STATUS, found.day, name_columns(names, removals.key) | {"at_us": pa.array(removals.at_us)})
-    present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
-    key_numbers = _key_numbers(names, found)
-    payload = pack([key_numbers[name][present] for name in KEY_NUMBERS], (), len(present))
+    keys, logs = found.keys, found.logs
+    log_start = logs.ends.rows.log_start[keys.lags.observation]
+    worst = find_worst(keys.lags, log_start, keys.time_lags.time_lag_ms, len(keys.lives))
+    flags = (keys.days.has_records, keys.lives, keys.is_orphaned, logs.is_quiet[names.partition_of])
+    numbers = [*(getattr(keys.days, name) for name in _OF_DAY), *flags, *(getattr(worst, name) for name in _WORST)]
+    present = np.flatnonzero(keys.is_present & is_read[names.partition_of])
+    payload = pack([values[present] for values in numbers], (), len(present))
     yield _batch(KEY, found.day, name_columns(names, present) | {"payload": payload})
-    logs = found.logs
     observed = np.flatnonzero(with_logs & is_read & logs.is_observed)
     numbers = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
     cluster_id, topic = (column.take(pa.array(observed)) for column in (names.cluster_id, names.topic))
@@ -113,11 +116,3 @@ def _batch(kind: int, day: int | None, columns: dict[str, Any]) -> Any:
         found = others.get(field.name)
         arrays.append(found if isinstance(found, pa.Array) else pa.repeat(pa.scalar(found, field.type), size))
     return pa.RecordBatch.from_arrays(arrays, schema=OUTPUT)
-
-
-def _key_numbers(names: Names, found: PartitionDay) -> dict[str, Any]:
-    keys, logs = found.keys, found.logs
-    start = logs.ends.rows.log_start[keys.lags.observation]
-    worst = find_worst(keys.lags, start, keys.time_lags.time_lag_ms, len(keys.lives))
-    flags = {"lives": keys.lives, "is_orphaned": keys.is_orphaned, "is_quiet": logs.is_quiet[names.partition_of]}
-    return {name: getattr(keys.days, name) for name in _OF_DAY} | flags | {n: getattr(worst, n) for n in _WORST}

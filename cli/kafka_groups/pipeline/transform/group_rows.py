@@ -109,14 +109,12 @@ def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints)
         **{name: column.take(pa.array(rows["group"])) for name, column in names.items()},
         **verdict_columns(rows["rank"]),
         **{name: nullable(rows[name]) for name in ("lag", "time_lag_ms", "catch_up_ms")},
+        **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
+        **{f"{name}_rate": reals_of(rows[name]) for name in ("consume", "produce")},
         "evaluated_at": times_of(rows["at_us"]),
         "complete": pa.array(rows["complete"]),
-        "window_start": millis_of(rows["window_start_ms"]),
-        "window_end": millis_of(rows["window_end_ms"]),
         "partitions": pa.array(rows["partitions"], pa.int32()),
         "time_lag_quality": pa.array(time_lag.QUALITIES).take(pa.array(rows["quality"])),
-        "consume_rate": reals_of(rows["consume"]),
-        "produce_rate": reals_of(rows["produce"]),
         "state": pa.array(states, pa.string()),
         "members": pa.array(members, pa.int32(), mask=members < 0),
     }
@@ -138,7 +136,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     group = chosen["group"][begins]
     mine = {name: values[group] for name, values in (groups | _worst(keys, statuses, len(names["group"]))).items()}
     living = reduce(np.add, chosen["lives"].astype(np.int64), of_topic)
-    has_living = np.flatnonzero(living > 0)
+    topic, owner = (chosen[name][of_topic][living > 0] for name in ("topic", "group"))
     last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "last_commit_us")}
     commits = reduce(np.add, chosen["commits"], begins)
     has_records = reduce(np.logical_or, chosen["has_records"], begins)
@@ -154,11 +152,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
         "commits": pa.array(commits, mask=~has_records),
         "commit_rate": pa.array(commits / np.maximum(_LEAST_SECONDS, seconds), mask=~has_records | (read_us == NULL)),
         "partitions": pa.array(reduce(np.add, living, by_topic)),
-        "topics": to_lists(
-            topics.take(pa.array(chosen["topic"][of_topic][has_living])),
-            np.searchsorted(group, chosen["group"][of_topic][has_living]),
-            len(group),
-        ),
+        "topics": to_lists(topics.take(pa.array(topic)), np.searchsorted(group, owner), len(group)),
         "messages_consumed": pa.array(saturated_sum(chosen["consumed"], begins)),
         "worst_verdict": pa.array([VERDICTS[rule] for rule in RULES]).take(nullable(mine["rank"])),
         "skew": reals_of(reduce(np.fmax, _skew(chosen, of_topic), by_topic)),

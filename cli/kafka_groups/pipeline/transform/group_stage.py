@@ -77,11 +77,10 @@ def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summar
     days = sorted((*settings.days_before, *settings.days))
     found = _build_group_days(batch, days)
     for day in days:
-        rebalances = _rebalance_rows(batch, found[day])
         if day in settings.days_before:
-            yield GroupResult(day, None, None, rebalances, {}, frozenset(), ())
+            yield GroupResult(day, None, None, _rebalance_rows(batch, found[day]), {}, frozenset(), ())
         else:
-            yield _transform_day(batch, day, found[day], rebalances, summary)
+            yield _transform_day(batch, day, found[day], summary)
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
@@ -106,19 +105,17 @@ def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
     return pa.RecordBatch.from_pylist(rows, REBALANCES.arrow())
 
 
-def _transform_day(
-    batch: GroupBatch, day: int, found: Mapping[int, GroupDay], rebalances: Any, summary: Summary
-) -> GroupResult:
+def _transform_day(batch: GroupBatch, day: int, found: Mapping[int, GroupDay], summary: Summary) -> GroupResult:
     statuses = combine(_statuses(batch, day), day)
     states, members = _states_at(found, statuses["group"], statuses["at_us"])
     keys, topics = _keys(batch, day, summary)
-    groups = _count_members(batch.clusters, found, day, summary)
+    groups = _count_members(batch, found, day, summary)
     cluster_of, group_of = batch.clusters, batch.names["group"]
     return GroupResult(
         day,
         group_status_rows(batch.names, statuses, states, members),
         group_daily_rows(batch.names, topics, day, keys, statuses, groups),
-        rebalances,
+        _rebalance_rows(batch, found),
         _readers(cluster_of, keys, topics.to_pylist()),
         frozenset((cluster_of[group], topic) for group, one in found.items() for topic in one.topics),
         [(cluster_of[group], group_of[group].as_py(), one.state) for group, one in found.items()],
@@ -161,11 +158,9 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     return keys | {name: keys[name] == 1 for name in group_input.KEY_FLAGS}, pa.array(texts, pa.string())
 
 
-def _count_members(
-    clusters: Sequence[str], found: Mapping[int, GroupDay], day: int, summary: Summary
-) -> dict[str, Ints]:
+def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
     """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    read = [summary.days.get((cluster, day)) for cluster in clusters]
+    read = [summary.days.get((cluster, day)) for cluster in batch.clusters]
     read_us = np.array([NULL if one is None else one.record_us for one in read], np.int64)
     counts = [_counts(found.get(group), is_read=is_read) for group, is_read in enumerate(read_us != NULL)]
     names = ("members_max", "has_members", "rebalances", "rebalance_ms")

@@ -129,7 +129,7 @@ class _DayReader:
     def _state(self, timeline: Timeline) -> str:
         # Members of a group subscribe to the same topics, as a rule.
         subjects: dict[tuple[str, ...], list[_Subject]] = {}
-        for subject in sorted(self._topics, key=str):
+        for subject in sorted((one for one, topics in self._topics.items() if topics), key=str):
             subjects.setdefault(self._topics[subject], []).append(subject)
         state = {
             "membership": self._membership_now(),
@@ -157,7 +157,7 @@ class _DayReader:
             if record.type in {CLASSIC, CONSUMER}:
                 self._read_protocol(record)
             if record.type == CLASSIC or record.type.endswith(_NAMING):
-                self._read_topics(record)
+                self._topics[record.type, record.member_id, record.expression] = record.topics
             if self._lives[-1].is_removed:
                 # The next life may be a group of another kind.
                 self._span = Span(self._span.has_begun, self._span.kept)
@@ -176,20 +176,13 @@ class _DayReader:
             return
         epoch = self._epochs[-1]
         if epoch.life is self._lives[-1] and epoch.record.epoch == record.epoch:
-            epoch.arrivals.setdefault(record.member_id, record.time)
-
-    def _read_topics(self, record: Record) -> None:
-        subject = record.type, record.member_id, record.expression
-        if record.topics:
-            self._topics[subject] = record.topics
-        else:
-            self._topics.pop(subject, None)
+            epoch.arrivals.setdefault(record.member_id, record.at_us)
 
     def _read_protocol(self, record: Record) -> None:
         is_removal, before, self._before = record.event_type == _REMOVED, self._before or record, record
-        is_soon = record.time - before.time <= _MOVES_WITHIN_US
+        is_soon = record.at_us - before.at_us <= _MOVES_WITHIN_US
         if is_removal:
-            self._entries.append(Entry(record.time, self._read, "Dead", 0))
+            self._entries.append(Entry(record.at_us, self._read, "Dead", 0))
         elif before.event_type == _REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
@@ -197,10 +190,12 @@ class _DayReader:
             self._read_classic(record)
         elif is_removal:
             # An online downgrade keeps the members: they were there before the next generation.
-            self._generation = Generation(None, self._span.left, record.time, None)
+            self._generation = Generation(None, self._span.left, record.at_us, None)
             self._span = Span(has_begun=True)
         elif record.event_type == "group_epoch" and record.epoch != self._span.epoch:
-            self._epochs.append(Epoch.of(self._lives[-1], self._span))
+            life = self._lives[-1]
+            at = len(life.records) - 1
+            self._epochs.append(Epoch(life, at, record, self._span, life.change, life.joined_at))
             self._span, self._newcomers = Span(has_begun=True, epoch=record.epoch), set()
 
     def _read_classic(self, record: Record) -> None:
@@ -211,7 +206,7 @@ class _DayReader:
             self._span.has_begun, self._span.kept = True, self._classic_members
         else:
             state = "Stable" if record.event_type == "generation" else EMPTY
-            self._entries.append(Entry(record.time, self._read, state, len(record.ids or ())))
+            self._entries.append(Entry(record.at_us, self._read, state, len(record.ids or ())))
         self._generation = Generation.of(record)
         self._classic_members = self._generation.members
 

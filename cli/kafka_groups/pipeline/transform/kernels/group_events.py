@@ -21,25 +21,21 @@ UNKNOWN: Final = -1
 NOTHING: Final = -2
 _NOBODY: Final = ("Empty", "Dead")
 _WITHOUT_REBALANCES: Final = "^(Share|Streams)"
-_PLAIN: Final = (
-    *("source_partition", "source_offset", "at_us", "type", "event_type", "epoch", "previous_epoch", "member_id"),
-    *("member_state", "state_us", "expression"),
-)
 
 
 class Record(NamedTuple):
-    """A record of a group in __consumer_offsets. Times are microseconds since 1970, UTC."""
+    """A record of a group in __consumer_offsets: columns of GROUP_INPUT, and what its lists say."""
 
-    partition: int
-    offset: int
-    time: int
+    source_partition: int
+    source_offset: int
+    at_us: int
     type: str
     event_type: str
     epoch: int | None
     previous_epoch: int | None
     member_id: str | None
     member_state: str | None
-    state_time: int | None
+    state_us: int | None
     expression: str | None
     ids: tuple[str, ...] | None  # of all members that the record lists, sorted
     join_timeout_ms: int | None  # the longest rebalance timeout of these; None if a static member may exceed it
@@ -85,7 +81,7 @@ def _split_records(events: Any, group: Ints, rows: Ints) -> dict[tuple[int, int]
     owned = zip(group[rows].tolist(), _records(events.take(pa.array(rows))), strict=True)
     found: dict[tuple[int, int], list[Record]] = {}
     for owner, record in sorted(owned, key=lambda one: (one[0], one[1][:3])):
-        records = found.setdefault((owner, record.time // DAY_US), [])
+        records = found.setdefault((owner, record.at_us // DAY_US), [])
         if not records or record != records[-1]:
             records.append(record)
     return found
@@ -93,7 +89,7 @@ def _split_records(events: Any, group: Ints, rows: Ints) -> dict[tuple[int, int]
 
 def _records(rows: Any) -> Iterator[Record]:
     ids, timeouts = _members(rows["members"])
-    columns = (rows[name].to_pylist() for name in _PLAIN)
+    columns = (rows[name].to_pylist() for name in Record._fields[:-3])
     return map(Record, *columns, ids, timeouts, _topics(rows["topics"], rows["members"]))
 
 

@@ -59,7 +59,7 @@ class Life:
         self.records: list[Record] = []
         self.changes: list[Change] = []
         self.there: set[str] = set()  # members that were there before their first record
-        self.is_whole, self.is_removed = before.is_whole, False
+        self.is_whole, self.was_there, self.is_removed = before.is_whole, before.was_there, False
         self.change = 0  # of the number of members, in what was read of it
         self.joined_at: int | None = None  # the first join
         self._newest = 0
@@ -67,15 +67,10 @@ class Life:
         self._upgraded_at = -1 if before.is_upgraded else None
         self._members, self._left = dict(before.members), set(before.left)
 
-    @property
-    def was_there(self) -> bool:
-        """Whether some member was there without a join among the records."""
-        return self.before.was_there or bool(self.there)
-
     def read(self, record: Record) -> tuple[Change | None, bool]:
         """Take in the next record; return its change, and whether the member became STABLE at another epoch."""
         self.records.append(record)
-        self._newest = max(self._newest, record.time)
+        self._newest = max(self._newest, record.at_us)
         if record.event_type == "group_removed":
             if record.type != CLASSIC:
                 self.is_removed = self.is_whole = True
@@ -91,6 +86,7 @@ class Life:
         is_member, has_left = name in self._members, name in self._left
         if not is_member and not has_left and record.event_type != _JOIN:
             self.there.add(name)
+            self.was_there = True
         if record.event_type == _LEAVE:
             self._members.pop(name, None)
             self._left.add(name)
@@ -109,7 +105,7 @@ class Life:
         self.changes.append(Change(len(self.records) - 1, record, number))
         self.change += number
         if number > 0:
-            self.joined_at = record.time if self.joined_at is None else min(self.joined_at, record.time)
+            self.joined_at = record.at_us if self.joined_at is None else min(self.joined_at, record.at_us)
         return self.changes[-1]
 
     def membership(self) -> Membership:
@@ -137,10 +133,10 @@ class Life:
         joined_at = self._newest
         for at, record, number in self.changes:
             is_upgraded = self._upgraded_at is not None and at > self._upgraded_at
-            if self.is_whole or is_upgraded or self._newest - record.time >= _SILENT_US or joined_at < record.time:
+            if self.is_whole or is_upgraded or self._newest - record.at_us >= _SILENT_US or joined_at < record.at_us:
                 return at
             if number > 0:
-                joined_at = min(joined_at, record.time)
+                joined_at = min(joined_at, record.at_us)
         return None
 
     def entries(self) -> Iterator[Entry]:
@@ -151,17 +147,17 @@ class Life:
         members, known_from = len(self.before.members) + len(self.there), self.known_from()
         if self.there:
             first = next(at for at, record in enumerate(self.records) if record.type != CLASSIC)
-            yield Entry(self.records[first].time, self.start + first, None, members)
+            yield Entry(self.records[first].at_us, self.start + first, None, members)
         for at, record, number in self.changes:
             members += number
             is_known = known_from is not None and known_from <= at
             state = EMPTY if is_known and members == 0 else None
-            yield Entry(record.time, self.start + at, state, members if is_known else UNKNOWN)
+            yield Entry(record.at_us, self.start + at, state, members if is_known else UNKNOWN)
 
     def changes_of_batch(self, until: int) -> list[Change]:
         """Return the changes that were written with the record at that place; the records of a batch have one time."""
-        time = self.records[until].time
-        return [one for one in self.changes if one.at <= until and one.record.time == time and not self._is_again(one)]
+        time = self.records[until].at_us
+        return [one for one in self.changes if one.at <= until and one.record.at_us == time and not self._is_again(one)]
 
     def _is_again(self, change: Change) -> bool:
         """Return whether a member only subscribed to other topics: it writes that again, and has an epoch before."""

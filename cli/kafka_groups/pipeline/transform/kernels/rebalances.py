@@ -67,7 +67,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """The first record of an epoch, the last one that was read of its life, and which members reached it."""
+    """The first record of an epoch, and which members reached it."""
 
     life: Life
     at: int  # the record's place in the life
@@ -77,11 +77,6 @@ class Epoch:
     joined_at: int | None  # the first join, as far as that
     arrivals: dict[str, int] = field(default_factory=dict)  # when members that were there before it reached it
 
-    @classmethod
-    def of(cls, life: Life, span: Span) -> Epoch:
-        """Return the epoch whose record is the last one that was read."""
-        return cls(life, len(life.records) - 1, life.records[-1], span, life.change, life.joined_at)
-
     def rebalance(self, next_epoch: Epoch | None) -> Rebalance:
         """Return the rebalance that began with the epoch, from what was read until now.
 
@@ -89,12 +84,12 @@ class Epoch:
         have by the end, it is open. Members whose join is not among the records must reach it, too; if it is not known
         how many there were, it is not known whether all did: the next epoch is a bound then.
         """
-        started_at, ended_at = self.record.time, None
+        started_at, ended_at = self.record.at_us, None
         members = self._members_after()
         if members is not None and len(self.arrivals) >= members:
             quality, ended_at = "exact", max([started_at, *self.arrivals.values()])
         elif next_epoch is not None:
-            quality, ended_at = "bound" if members is None else "overtaken", next_epoch.record.time
+            quality, ended_at = "bound" if members is None else "overtaken", next_epoch.record.at_us
         else:
             quality = "unknown" if members is None else "open"
         span = self._what_happened(members)
@@ -108,7 +103,7 @@ class Epoch:
         """Return the number of members at the epoch; None if only those that joined are known."""
         known_from = self.life.known_from()
         is_known = known_from is not None and known_from <= self.at
-        if not is_known and (self.joined_at is None or self.joined_at >= self.record.time):
+        if not is_known and (self.joined_at is None or self.joined_at >= self.record.at_us):
             return None
         return len(self.life.before.members) + len(self.life.there) + self.change
 
@@ -142,8 +137,8 @@ class Generation(NamedTuple):
     def of(cls, record: Record) -> Generation:
         """Return the generation of a record; a rebalance waits no time for a group without members."""
         if record.event_type == "generation":
-            return cls(record.epoch, record.ids, record.time, record.join_timeout_ms)
-        return cls(record.epoch, (), record.time, 0)
+            return cls(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
+        return cls(record.epoch, (), record.at_us, 0)
 
 
 def classic_rebalance(record: Record, before: Generation | None) -> Rebalance | None:
@@ -156,15 +151,15 @@ def classic_rebalance(record: Record, before: Generation | None) -> Rebalance | 
     # A group's first generation is 1, and had no members before; any other first record had others before it.
     if before is None and record.epoch == 1:
         before = Generation(0, (), 0, 0)
-    is_known = record.state_time is not None and record.state_time // 1_000 <= record.time // 1_000
-    joined_at = record.state_time if is_known else None
+    is_known = record.state_us is not None and record.state_us // 1_000 <= record.at_us // 1_000
+    joined_at = record.state_us if is_known else None
     own, others = Generation.of(record), before or Generation(None, None, 0, None)
     since = max(others.time, _join_since(joined_at, own, others) or 0)
     # A rebalance is followed until the end of the day after it began.
-    is_usable = since <= record.time and record.time // DAY_US - since // DAY_US <= 1
-    started_at = since if is_usable else record.time
-    times = started_at, record.time, _milliseconds(since, record.time) if is_usable else None
-    sync_ms = _milliseconds(joined_at, record.time) if record.event_type == "generation" else None
+    is_usable = since <= record.at_us and record.at_us // DAY_US - since // DAY_US <= 1
+    started_at = since if is_usable else record.at_us
+    times = started_at, record.at_us, _milliseconds(since, record.at_us) if is_usable else None
+    sync_ms = _milliseconds(joined_at, record.at_us) if record.event_type == "generation" else None
     before_size, size = (None if names is None else len(names) for names in (others.members, own.members))
     came, went = _except(own.members, others.members), _except(others.members, own.members)
     return Rebalance("classic", record.epoch, *times, "bound", sync_ms, before_size, size, came, went)
