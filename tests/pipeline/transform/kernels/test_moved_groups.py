@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from tests.pipeline.transform.kernels.group_stories import THERE_AND_BACK
 from tests.pipeline.transform.kernels.stories import (
     Row,
     at,
@@ -15,7 +16,6 @@ from tests.pipeline.transform.kernels.stories import (
     epoch,
     generation,
     joined,
-    left,
     microseconds,
     placed,
     removed,
@@ -23,14 +23,6 @@ from tests.pipeline.transform.kernels.stories import (
 )
 
 HOUR = 3_600
-# One member stays while its group is upgraded, and downgraded again; each move is one batch.
-THERE_AND_BACK = placed(
-    [
-        *(generation(0, 0), generation(1, 1, "stays")),
-        *(removed(10, "GroupMetadata"), joined(10, "stays"), epoch(10, 1), joined(10, "newer"), epoch(10, 2)),
-        *(left(20, "newer"), left(20, "stays"), removed(20), generation(20, 3, "stays")),
-    ]
-)
 
 
 def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
@@ -87,22 +79,23 @@ def test_members_are_those_of_the_last_record_of_a_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "state"),
+    ("rows", "between", "state"),
     [
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable"),
-        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], "Stable"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead"),
-        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable", "Stable"),
+        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], None, "Stable"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead", "Dead"),
+        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
     ],
 )
 def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
-    rows: list[Row], state: str | None
+    rows: list[Row], between: str | None, state: str | None
 ) -> None:
+    """A group that moved is not dead; what its state is between the two records was known before, or is not."""
     days = build(placed(rows))
 
-    assert at_time(days, 10.5)[0] == state
+    assert [at_time(days, seconds)[0] for seconds in (10.1, 10.5)] == [between, state]
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])

@@ -101,7 +101,7 @@ class _DayReader:
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
         self._has_no_rebalances = before.get("has_no_rebalances", False)
-        self._read = 0
+        self._records_read = 0
         self._lives: list[Life] = []
         self._entries: list[Entry] = []
         self._before: Record | None = None  # the last one that shows the group's protocol
@@ -148,7 +148,7 @@ class _DayReader:
     def _read_records(self, records: Sequence[Record]) -> None:
         for record in records:
             if not self._lives or self._lives[-1].is_removed:
-                self._lives.append(Life(self._membership_now(), self._read))
+                self._lives.append(Life(self._membership_now(), self._records_read))
             change, is_arrival = self._lives[-1].read(record)
             if change is not None:
                 self._read_change(change)
@@ -161,7 +161,7 @@ class _DayReader:
             if self._lives[-1].is_removed:
                 # The next life may be a group of another kind.
                 self._span = Span(self._span.has_begun, self._span.kept)
-            self._read += 1
+            self._records_read += 1
 
     def _read_change(self, change: Change) -> None:
         name = change.record.member_id or ""
@@ -182,7 +182,7 @@ class _DayReader:
         is_removal, before, self._before = record.event_type == _REMOVED, self._before or record, record
         is_soon = record.at_us - before.at_us <= _MOVES_WITHIN_US
         if is_removal:
-            self._entries.append(Entry(record.at_us, self._read, "Dead", 0))
+            self._entries.append(Entry(record.at_us, self._records_read, "Dead", 0))
         elif before.event_type == _REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
@@ -206,7 +206,7 @@ class _DayReader:
             self._span.has_begun, self._span.kept = True, self._classic_members
         else:
             state = "Stable" if record.event_type == "generation" else EMPTY
-            self._entries.append(Entry(record.at_us, self._read, state, len(record.ids or ())))
+            self._entries.append(Entry(record.at_us, self._records_read, state, len(record.ids or ())))
         self._generation = Generation.of(record)
         self._classic_members = self._generation.members
 

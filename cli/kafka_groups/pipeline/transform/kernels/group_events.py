@@ -19,7 +19,6 @@ CONSUMER: Final = "ConsumerGroupMetadata"
 # A number of members: an event showed that it is not known any more, or no event says anything of it.
 UNKNOWN: Final = -1
 NOTHING: Final = -2
-_NOBODY: Final = ("Empty", "Dead")
 _WITHOUT_REBALANCES: Final = "^(Share|Streams)"
 
 
@@ -69,7 +68,7 @@ def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
     records = _split_records(events, group, np.flatnonzero(is_record))
     samples = dict(_split_samples(events, group, np.flatnonzero(~is_record)))
     found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
-    for place in {**records, **samples}:
+    for place in records.keys() | samples.keys():
         owner, day = place
         is_other = place in without_rebalances
         found[owner][day] = DayEvents(records.get(place, ()), samples.get(place, Samples()), is_other)
@@ -132,7 +131,7 @@ def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple
     states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
     members = np.asarray(pc.fill_null(pc.list_value_length(events["members"]), NOTHING)).astype(np.int64)[rows]
     # A sample of a group that has no members has no list of them either.
-    members[np.isin(code, [place for place, name in enumerate(names) if name in _NOBODY])] = 0
+    members[np.isin(code, [place for place, name in enumerate(names) if name in ("Empty", "Dead")])] = 0
     order = np.lexsort((members, code, times, owner))
     order = order[first_rows(owner[order], times[order], code[order], members[order])]
     begins = np.flatnonzero(first_rows(owner[order], times[order] // DAY_US))
