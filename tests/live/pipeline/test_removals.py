@@ -13,9 +13,10 @@ import pytest
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.engine import LocalEngine
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts
-from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, events_of
+from kafka_groups.pipeline.transform.group_input import GROUP_INPUT
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
-from kafka_groups.pipeline.transform.kernels.group_state import GroupState
+from kafka_groups.pipeline.transform.kernels.group_events import split_days
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from tests.live.pipeline.told import by_time
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ def state_at(told: Told) -> StateAt:
     events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
-        rows = events.filter(pc.equal(events["name"], group))
-        dates = sorted({date(1970, 1, 1) + timedelta(days=us // 86_400_000_000) for us in rows["at_us"].to_pylist()})
-        days = {day.date: day for day in build_group_days(GroupState(), events_of(rows.combine_chunks()), dates)}
-        at_us = np.array([(time - _EPOCH) // timedelta(microseconds=1)], np.int64)
-        states, members = days[max(day for day in dates if day <= time.date())].timeline.at_times(at_us)
-        return states[0].as_py(), members[0].as_py()
+        rows = events.filter(pc.equal(events["name"], group)).combine_chunks().to_batches()[0]
+        by_day = split_days(rows, np.zeros(len(rows), np.int64))[0]
+        at_us = (time - _EPOCH) // timedelta(microseconds=1)
+        (*_, day) = build_group_days(None, by_day, [day for day in by_day if day * DAY_US <= at_us])
+        states, members = day.timeline.at_times(np.array([at_us]))
+        return states[0], int(members[0]) if members[0] >= 0 else None
 
     return find
 

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.columns import nullable
-from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
+from kafka_groups.pipeline.schemas import GROUP_EVENTS
+from kafka_groups.pipeline.storage import NewFile
+from kafka_groups.pipeline.transform.columns import nullable, reals_of
 from kafka_groups.pipeline.transform.kernels.retention import find_worst
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints
+from kafka_groups.pipeline.transform.kernels.segments import Flags
 from kafka_groups.pipeline.transform.packed_numbers import pack
 from kafka_groups.pipeline.transform.partition_batch import Names
-from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 from kafka_groups.pipeline.transform.partition_rows import name_columns
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay
 from kafka_groups.pipeline.transform.state import KeyStatuses
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
-# Numbers of a KEY row and of a TOPIC row, in the order of their payload.
-KEY_NUMBERS: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us")
+# Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
+# `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
+_OF_DAY: Final = ("consumed", "commits", "moves", "moved_us", "sampled_us", "last_commit_us")
+_WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
-KEY_WORST: Final = ("time_lag_ms", "margin", "last_ms", "last_margin", "left_ms")
+KEY_NUMBERS: Final = (*_OF_DAY, *KEY_FLAGS, *_WORST)
+# And of a TOPIC row, which is of a partition.
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
-# Of a STATUS row, without a rank if it is the removal of a commit.
+# Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
 STATUS_NUMBERS: Final = (
     *("at_us", "rank", "is_complete", "window_start_ms", "window_end_ms", "lag"),
     *("time_lag_ms", "quality", "consume", "produce", "catch_up_ms"),
 )
-_REALS: Final = ("consume", "produce")
+REALS: Final = ("consume", "produce")
 # `name` is a group, or a topic where the row is of a topic. The payload is packed numbers, a state as JSON, or a file
 # as JSON.
 OUTPUT: Final = pa.schema(
@@ -42,131 +46,73 @@ OUTPUT: Final = pa.schema(
         ("day", pa.int32()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        *((name, pa.float64() if name in _REALS else pa.int64()) for name in STATUS_NUMBERS),
+        *((name, pa.float64() if name in REALS else pa.int64()) for name in STATUS_NUMBERS),
         ("payload", pa.binary()),
     ]
 )
+_EVENTS: Final = GROUP_EVENTS.arrow()
+_MEMBER: Final = _EVENTS.field("members").type.value_type
+_MEMBER_COLUMNS: Final = ("member_id", "group_instance_id", "rebalance_timeout_ms", "topics")
 MEMBERS: Final = pa.list_(
-    pa.struct(
-        [
-            ("member_id", pa.string()),
-            ("group_instance_id", pa.string()),
-            ("rebalance_timeout_ms", pa.int32()),
-            ("topics", pa.list_(pa.string())),
-            ("assignment", pa.list_(pa.struct([("topic", pa.string())]))),
-        ]
-    )
+    pa.struct([*map(_MEMBER.field, _MEMBER_COLUMNS), ("assignment", pa.list_(pa.struct([("topic", pa.string())])))])
 )
-# And what the kernels of groups read of an event (group_events.COLUMNS); its record time is `at_us`.
+# What is read of an event, as it is in group_events.
+_EVENT_COLUMNS: Final = (
+    *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
+    *("member_state", "topics", "group_type", "state"),
+)
+# The record time of an event is `at_us`; `expression` is `$.regular_expression` of the column `details`.
 GROUP_INPUT: Final = pa.schema(
     [
         *OUTPUT,
-        ("origin", pa.string()),
-        ("source_partition", pa.int32()),
-        ("source_offset", pa.int64()),
-        ("type", pa.string()),
-        ("event_type", pa.string()),
-        ("epoch", pa.int32()),
-        ("previous_epoch", pa.int32()),
-        ("member_id", pa.string()),
-        ("member_state", pa.string()),
+        *map(_EVENTS.field, _EVENT_COLUMNS),
         ("state_us", pa.int64()),
-        ("topics", pa.list_(pa.string())),
         ("members", MEMBERS),
-        ("group_type", pa.string()),
-        ("state", pa.string()),
         ("expression", pa.string()),
     ]
 )
-_TIMES: Final = {"record_time": "at_us", "state_time": "state_us"}
 
 
-def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Any, with_logs: Any) -> Any:
+def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_logs: Flags) -> Iterator[Any]:
     """Yield record batches of OUTPUT from a day of partitions.
 
     `is_read` says of which partitions' clusters anything was read on the day: the others have no day. `with_logs` says
     for which partitions the log's own rows are wanted: for one that comes in parts, once.
     """
-    yield _batch(_statuses(names, found))
-    present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
-    yield _batch(_keys(names, found, present))
-    yield _batch(_topics(names, found.logs, found.day, np.flatnonzero(with_logs & is_read)))
-
-
-def file_rows(files: Any) -> Any:
-    """Return a record batch of OUTPUT with the files that a task wrote (NewFile)."""
-    rows = [json.dumps(asdict(file)).encode() for file in files]
-    return _batch({"kind": pa.array([FILE] * len(rows), pa.int8()), "payload": pa.array(rows, pa.binary())})
-
-
-def events_of(rows: Any) -> Any:
-    """Return rows of GROUP_INPUT as a record batch of the columns that the kernels of groups take."""
-    time = pa.timestamp("us", tz="UTC")
-    columns = [
-        rows[_TIMES[name]].combine_chunks().view(time) if name in _TIMES else rows[name].combine_chunks()
-        for name in COLUMNS
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=list(COLUMNS))
-
-
-def _batch(columns: dict[str, Any]) -> Any:
-    size = len(columns["kind"])
-    arrays = [columns[one.name] if one.name in columns else pa.nulls(size, one.type) for one in OUTPUT]
-    return pa.RecordBatch.from_arrays(arrays, schema=OUTPUT)
-
-
-def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
-    """Return verdicts of the day, the last ones of the day before, and removals."""
-    rows, removed = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
-    keys = np.concatenate([rows.key, removed.key])
-    columns = name_columns(names, keys)
-    columns["name"] = columns.pop("group")
-    columns["kind"] = pa.array(np.full(len(keys), STATUS, np.int8))
-    columns["day"] = pa.array(np.full(len(keys), found.day, np.int32))
+    # The verdicts of the day, the last ones of the day before, and removals.
+    statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
+    columns = name_columns(names, statuses.key)
     for name in STATUS_NUMBERS:
-        values = getattr(rows, name)
-        missing = np.full(len(removed), np.nan if name in _REALS else NULL)
-        whole = np.concatenate([values, removed.at_us if name == "at_us" else missing])
-        columns[name] = pa.array(whole, mask=np.isnan(whole)) if name in _REALS else nullable(whole)
-    return columns
-
-
-def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:
+        values = getattr(statuses, name)
+        columns[name] = reals_of(values) if name in REALS else nullable(values.astype(np.int64))
+    yield _batch(STATUS, found.day, columns)
+    yield _batch(STATUS, found.day, name_columns(names, removals.key) | {"at_us": pa.array(removals.at_us)})
     keys, logs = found.keys, found.logs
-    worst = _worst(keys, logs)
-    flags = {"has_records": keys.days.has_records, "lives": keys.lives, "is_orphaned": keys.is_orphaned}
-    flags["is_quiet"] = logs.is_quiet[names.partition_of]
-    columns = [
-        *(getattr(keys.days, name)[present] for name in KEY_NUMBERS),
-        *(flags[name][present] for name in KEY_FLAGS),
-        *(getattr(worst, name)[present] for name in KEY_WORST),
-    ]
-    named = name_columns(names, present)
-    size = len(present)
-    return {
-        "cluster_id": named["cluster_id"],
-        "name": named["group"],
-        "topic": named["topic"],
-        "partition": named["partition"],
-        "kind": pa.array(np.full(size, KEY, np.int8)),
-        "day": pa.array(np.full(size, found.day, np.int32)),
-        "payload": pack(columns, (), size),
-    }
+    log_start = logs.ends.rows.log_start[keys.lags.observation]
+    worst = find_worst(keys.lags, log_start, keys.time_lags.time_lag_ms, len(keys.lives))
+    flags = (keys.days.has_records, keys.lives, keys.is_orphaned, logs.is_quiet[names.partition_of])
+    numbers = [*(getattr(keys.days, name) for name in _OF_DAY), *flags, *(getattr(worst, name) for name in _WORST)]
+    present = np.flatnonzero(keys.is_present & is_read[names.partition_of])
+    payload = pack([values[present] for values in numbers], (), len(present))
+    yield _batch(KEY, found.day, name_columns(names, present) | {"payload": payload})
+    observed = np.flatnonzero(with_logs & is_read & logs.is_observed)
+    numbers = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
+    cluster_id, topic = (column.take(pa.array(observed)) for column in (names.cluster_id, names.topic))
+    payload = pack(numbers, (), len(observed))
+    yield _batch(TOPIC, found.day, {"cluster_id": cluster_id, "group": topic, "payload": payload})
 
 
-def _worst(keys: KeyDay, logs: LogDay) -> Any:
-    start = logs.ends.rows.log_start[keys.lags.observation]
-    return find_worst(keys.lags, start, keys.time_lags.time_lag_ms, len(keys.lives))
+def file_rows(files: Iterable[NewFile]) -> Any:
+    """Return a record batch of OUTPUT with the files that a task wrote."""
+    rows = [json.dumps(asdict(file)).encode() for file in files]
+    return _batch(FILE, None, {"payload": pa.array(rows, pa.binary())})
 
 
-def _topics(names: Names, logs: LogDay, day: int, chosen: Ints) -> dict[str, Any]:
-    observed = chosen[logs.is_observed[chosen]]
-    columns = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
-    place = pa.array(observed)
-    return {
-        "cluster_id": names.cluster_id.take(place),
-        "name": names.topic.take(place),
-        "kind": pa.array(np.full(len(observed), TOPIC, np.int8)),
-        "day": pa.array(np.full(len(observed), day, np.int32)),
-        "payload": pack(columns, (), len(observed)),
-    }
+def _batch(kind: int, day: int | None, columns: dict[str, Any]) -> Any:
+    size = len(next(iter(columns.values())))
+    others = {"name": columns.get("group"), "kind": kind, "day": day} | columns
+    arrays = []
+    for field in OUTPUT:
+        found = others.get(field.name)
+        arrays.append(found if isinstance(found, pa.Array) else pa.repeat(pa.scalar(found, field.type), size))
+    return pa.RecordBatch.from_arrays(arrays, schema=OUTPUT)

@@ -1,8 +1,12 @@
-"""What a day of groups becomes: rows of group_status and group_daily."""
+"""Rows of group_status and group_daily: what the partitions of groups add up to, at each time and on a day.
+
+Brokers respond at different times, and one may miss a sampling run. So each partition counts with its last row until
+its next one, for at most ten minutes, and only until its commit is removed. A partition whose log was truncated below
+its commit does not make up for what another has still to read.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,132 +15,187 @@ import pyarrow as pa
 from kafka_groups.pipeline.decode.columns import TIME
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import millis_of, nullable, reals_of, times_of, to_lists
-from kafka_groups.pipeline.transform.kernels.group_status import GroupStatuses
-from kafka_groups.pipeline.transform.kernels.group_totals import GroupDays
+from kafka_groups.pipeline.transform.kernels import time_lag
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
     NULL,
     Flags,
+    Floats,
     Ints,
     first_rows,
     last_rows,
+    merge_key,
     reduce,
+    saturated_sum,
 )
-from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
 from kafka_groups.pipeline.transform.partition_rows import verdict_columns
 from kafka_groups.verdicts import VERDICTS
 
+# Arrays by name; those of rows of a table have one length.
+Columns = dict[str, Any]
+# A partition that was not observed for longer is not known to be as it was.
+_FRESH_MS: Final = 600_000
+_LARGEST: Final = int(np.iinfo(np.int64).max)
+# Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
+_CERTAINTY: Final = np.array(
+    [time_lag.EXACT, time_lag.INTERPOLATED, time_lag.LOWER_BOUND, time_lag.UNKNOWN, time_lag.DATA_LOSS]
+)
+# Of fewer records a partition may well have most by chance.
+_ENOUGH_RECORDS: Final = 1_000
 # Of a day that has just begun nobody can say more.
 _LEAST_SECONDS: Final = 60.0
+_PLAIN: Final = (
+    *("members_max", "rebalances", "rebalance_ms", "max_lag", "last_lag", "max_time_lag_ms", "retention_margin"),
+    *("last_retention_margin", "retention_left_ms", "orphaned_partitions"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class StateColumns:
-    """The state (a text or null) and the number of members (or null) of each row's group at its time."""
+def combine(rows: Columns, day: int) -> Columns:
+    """Return the statuses of groups at the times of a day, by group and time.
 
-    state: Any
-    members: Any
-
-
-@dataclass(frozen=True, slots=True)
-class MemberDays:
-    """Of each row of GroupDays: the most members (NULL: not known), whether any, rebalances and their time.
-
-    `rebalances` and `rebalance_ms` are NULL where they are not known.
+    `rows` are those of the day's partitions, and of the ten minutes before: STATUS_NUMBERS, `group` and `partition`.
+    `complete` is the share of partitions whose windows are complete, `partitions` the number of those that count.
     """
+    early_us = day * DAY_US - 2 * _FRESH_MS * 1_000
+    order = np.lexsort((rows["rank"] == NULL, rows["at_us"], rows["partition"], rows["group"]))
+    rows = {name: values[order] for name, values in rows.items()}
+    group, at_us = rows["group"], rows["at_us"]
+    moments, moment = np.unique(merge_key(group, at_us, early_us), return_inverse=True)
+    # Until the next row of the partition. A time of the broker counts by its millisecond.
+    stale_us = (at_us // 1_000 + _FRESH_MS + 1) * 1_000
+    until = np.searchsorted(moments, merge_key(group, stale_us, early_us)) - 1
+    following = np.append(moment[1:], 0) - 1
+    until = np.where(last_rows(group, rows["partition"]), until, np.minimum(until, following))
+    place = np.flatnonzero(rows["rank"] != NULL)
+    count = np.maximum(until - moment, 0)[place] + 1
+    which = np.repeat(place, count)
+    at = moment[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    time_us = np.zeros(len(moments), np.int64)
+    # Times at which commits were removed are not of the table.
+    time_us[moment[place]] = at_us[place]
+    order = np.argsort(at, kind="stable")
+    order = order[time_us[at[order]] >= day * DAY_US]
+    at, which = at[order], which[order]
+    begins = first_rows(at)
+    return {"at_us": time_us[at[begins]]} | _add_up({name: values[which] for name, values in rows.items()}, begins)
 
-    most: Ints
-    has_members: Flags
-    rebalances: Ints
-    rebalance_ms: Ints
+
+def _add_up(rows: Columns, begins: Flags) -> dict[str, Any]:
+    size = reduce(np.add, np.ones(len(begins), np.int64), begins)
+    never = reduce(np.logical_or, (rows["lag"] > 0) & (rows["catch_up_ms"] == NULL), begins)
+    return {
+        "group": rows["group"][begins],
+        "partitions": size,
+        "complete": reduce(np.add, rows["is_complete"].astype(np.float64), begins) / size,
+        "window_start_ms": _least(rows["window_start_ms"], begins),
+        "lag": saturated_sum(np.maximum(rows["lag"], 0), begins),
+        "quality": _CERTAINTY[reduce(np.maximum, _CERTAINTY[rows["quality"]], begins)],
+        "catch_up_ms": np.where(never, NULL, reduce(np.maximum, rows["catch_up_ms"], begins)),
+        **{name: reduce(np.maximum, rows[name], begins) for name in ("rank", "window_end_ms", "time_lag_ms")},
+        **{name: reduce(np.add, rows[name], begins) for name in ("consume", "produce")},
+    }
 
 
-def group_status_rows(names: Any, rows: GroupStatuses, states: StateColumns) -> Any:
-    """Return the rows of group_status."""
+def _least(values: Ints, begins: Flags) -> Ints:
+    """Return the least known value of each segment; NULL if none is known."""
+    found = reduce(np.minimum, np.where(values == NULL, _LARGEST, values), begins)
+    return np.where(found == _LARGEST, NULL, found)
+
+
+def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints) -> Any:
+    """Return the rows of group_status from what `combine` returned, and the group's state and members at its times."""
     columns = {
-        "cluster_id": names[0].take(pa.array(rows.group)),
-        "group": names[1].take(pa.array(rows.group)),
-        "evaluated_at": times_of(rows.at_us),
-        **verdict_columns(rows.rank),
-        "complete": pa.array(rows.complete),
-        "window_start": millis_of(rows.window_start_ms),
-        "window_end": millis_of(rows.window_end_ms),
-        "partitions": pa.array(rows.partitions.astype(np.int32)),
-        "lag": nullable(rows.lag),
-        "time_lag_ms": nullable(rows.time_lag_ms),
-        "time_lag_quality": pa.array(QUALITIES).take(pa.array(rows.quality)),
-        "consume_rate": reals_of(rows.consume),
-        "produce_rate": reals_of(rows.produce),
-        "catch_up_ms": nullable(rows.catch_up_ms),
-        "state": states.state,
-        "members": states.members,
+        **{name: column.take(pa.array(rows["group"])) for name, column in names.items()},
+        **verdict_columns(rows["rank"]),
+        **{name: nullable(rows[name]) for name in ("lag", "time_lag_ms", "catch_up_ms")},
+        **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
+        **{f"{name}_rate": reals_of(rows[name]) for name in ("consume", "produce")},
+        "evaluated_at": times_of(rows["at_us"]),
+        "complete": pa.array(rows["complete"]),
+        "partitions": pa.array(rows["partitions"], pa.int32()),
+        "time_lag_quality": pa.array(time_lag.QUALITIES).take(pa.array(rows["quality"])),
+        "state": pa.array(states, pa.string()),
+        "members": pa.array(members, pa.int32(), mask=members < 0),
     }
     schema = GROUP_STATUS.arrow()
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
-@dataclass(frozen=True, slots=True)
-class Lags:
-    """Of each row of GroupDays: the largest and the last lag of the group, NULL if unknown, and its worst rank."""
+def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statuses: Columns, groups: Columns) -> Any:
+    """Return the rows of group_daily of a day: of groups that have a commit at its end, or had one that day.
 
-    largest: Ints
-    last: Ints
-    worst: Ints
-
-
-def lags_of(groups: Ints, whole: GroupStatuses) -> Lags:
-    """Return what the day's statuses of groups say of each of `groups`."""
-    columns = [np.full(len(groups), NULL) for _ in range(3)]
-
-    def fill(column: Ints, found: Ints, values: Ints) -> None:
-        place = np.searchsorted(groups, found)
-        is_mine = (place < len(groups)) & (groups[np.minimum(place, len(groups) - 1)] == found) if len(groups) else []
-        column[place[is_mine]] = values[is_mine]
-
-    if len(whole.group) and len(groups):
-        begins = first_rows(whole.group)
-        last = last_rows(whole.group)
-        fill(columns[0], whole.group[begins], reduce(np.maximum, whole.lag, begins))
-        fill(columns[1], whole.group[begins], whole.lag[last])
-        fill(columns[2], whole.group[begins], reduce(np.maximum, whole.rank, begins))
-    return Lags(*columns)
-
-
-def group_daily_rows(
-    names: Any, topics: Any, day: int, rows: GroupDays, lags: Lags, members: MemberDays, read_us: Ints
-) -> Any:
-    """Return the rows of group_daily of a day; `read_us` is the last record of each row's cluster, NULL if none."""
+    `keys` are the day's commits by group, topic and partition: KEY_NUMBERS, `group`, `topic` (a place in `topics`) and
+    `quiet`, the number of partitions of the topic that were observed and did not grow. `statuses` is what `combine`
+    returned. `groups` has an array for all groups of `names` each: the last record of the cluster that was read
+    (`read_us`), most members, whether any, rebalances and their time; NULL where not known.
+    """
+    chosen = {name: values[keys["lives"] | (keys["moves"] > 0)] for name, values in keys.items()}
+    begins, of_topic = first_rows(chosen["group"]), first_rows(chosen["group"], chosen["topic"])
+    by_topic = first_rows(chosen["group"][of_topic])
+    group = chosen["group"][begins]
+    mine = {name: values[group] for name, values in (groups | _worst(keys, statuses, len(names["group"]))).items()}
+    living = reduce(np.add, chosen["lives"].astype(np.int64), of_topic)
+    topic, owner = (chosen[name][of_topic][living > 0] for name in ("topic", "group"))
+    last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "last_commit_us")}
+    commits = reduce(np.add, chosen["commits"], begins)
+    has_records = reduce(np.logical_or, chosen["has_records"], begins)
+    read_us = mine["read_us"]
     seconds = np.where(read_us == NULL, 0, read_us // 1_000 - day * DAY_US // 1_000) / 1_000
-    has_rate = rows.has_records & (read_us != NULL)
-    rate = rows.commits / np.maximum(_LEAST_SECONDS, seconds)
-    looked_us = np.maximum(rows.sampled_us, read_us)
-    is_known = (looked_us != NULL) & (rows.moved_us != NULL)
-    stood = looked_us // 1_000 - rows.moved_us // 1_000
-    verdicts = pa.array([VERDICTS[rule] for rule in RULES])
+    looked_us = np.maximum(last["sampled_us"], read_us)
+    stood_ms = looked_us // 1_000 - last["moved_us"] // 1_000
+    is_idle = (looked_us != NULL) & (last["moved_us"] != NULL) & (stood_ms >= DAY_US // 1_000) & ~mine["has_members"]
     columns = {
-        "cluster_id": names[0].take(pa.array(rows.group)),
-        "group": names[1].take(pa.array(rows.group)),
-        "day": pa.array(np.full(len(rows.group), day * DAY_US)).view(TIME),
-        "commits": pa.array(rows.commits, mask=~rows.has_records),
-        "commit_rate": pa.array(rate, mask=~has_rate),
-        "partitions": pa.array(rows.partitions.astype(np.int32)),
-        "topics": to_lists(topics.take(pa.array(rows.topics)), rows.topic_of, len(rows.group)),
-        "members_max": nullable(members.most, pa.int32()),
-        "rebalances": nullable(members.rebalances, pa.int32()),
-        "rebalance_ms": nullable(members.rebalance_ms),
-        "messages_consumed": pa.array(rows.consumed),
-        "max_lag": nullable(lags.largest),
-        "last_lag": nullable(lags.last),
-        "max_time_lag_ms": nullable(rows.time_lag_ms),
-        "worst_verdict": verdicts.take(nullable(lags.worst)),
-        "skew": pa.array(rows.skew, mask=np.isnan(rows.skew)),
-        "retention_margin": nullable(rows.margin),
-        "last_retention_margin": nullable(rows.last_margin),
-        "retention_left_ms": nullable(rows.left_ms),
-        "last_commit_time": nullable(rows.last_commit_us).view(TIME),
-        "is_idle": pa.array(is_known & (stood >= DAY_US // 1_000) & ~members.has_members),
-        "orphaned_partitions": pa.array(rows.orphaned.astype(np.int32)),
+        **{name: column.take(pa.array(group)) for name, column in names.items()},
+        **{name: nullable(mine[name]) for name in _PLAIN},
+        "day": pa.array(np.full(len(group), day * DAY_US)).view(TIME),
+        "commits": pa.array(commits, mask=~has_records),
+        "commit_rate": pa.array(commits / np.maximum(_LEAST_SECONDS, seconds), mask=~has_records | (read_us == NULL)),
+        "partitions": pa.array(reduce(np.add, living, by_topic)),
+        "topics": to_lists(topics.take(pa.array(topic)), np.searchsorted(group, owner), len(group)),
+        "messages_consumed": pa.array(saturated_sum(chosen["consumed"], begins)),
+        "worst_verdict": pa.array([VERDICTS[rule] for rule in RULES]).take(nullable(mine["rank"])),
+        "skew": reals_of(reduce(np.fmax, _skew(chosen, of_topic), by_topic)),
+        "last_commit_time": nullable(last["last_commit_us"]).view(TIME),
+        "is_idle": pa.array(is_idle),
     }
     schema = GROUP_DAILY.arrow()
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+    return pa.RecordBatch.from_arrays([columns[field.name].cast(field.type) for field in schema], schema=schema)
+
+
+def _worst(keys: Columns, statuses: Columns, size: int) -> dict[str, Ints]:
+    """Return for each of `size` groups what all partitions say, also those whose commits were removed.
+
+    What was last is of partitions that were observed within ten minutes before the group's last observation.
+    """
+    begins = first_rows(keys["group"])
+    newest = reduce(np.maximum, keys["last_ms"], begins)[np.cumsum(begins) - 1]
+    is_fresh = (keys["last_ms"] != NULL) & (newest - keys["last_ms"] <= _FRESH_MS)
+    of_keys = {
+        "max_time_lag_ms": reduce(np.maximum, keys["time_lag_ms"], begins),
+        "retention_margin": _least(keys["margin"], begins),
+        "last_retention_margin": _least(np.where(is_fresh, keys["last_margin"], NULL), begins),
+        "retention_left_ms": _least(np.where(is_fresh, keys["left_ms"], NULL), begins),
+        "orphaned_partitions": reduce(np.add, keys["is_orphaned"].astype(np.int64), begins),
+    }
+    evaluated = first_rows(statuses["group"])
+    of_statuses = {
+        "max_lag": reduce(np.maximum, statuses["lag"], evaluated),
+        "last_lag": statuses["lag"][last_rows(statuses["group"])],
+        "rank": reduce(np.maximum, statuses["rank"], evaluated),
+    }
+    found = {name: np.full(size, NULL) for name in (*of_keys, *of_statuses)}
+    for group, columns in ((keys["group"][begins], of_keys), (statuses["group"][evaluated], of_statuses)):
+        for name, values in columns.items():
+            found[name][group] = values
+    return found
+
+
+def _skew(rows: Columns, of_topic: Flags) -> Floats:
+    """Return the largest partition's share of each topic's consumption over the mean share; NaN for small topics."""
+    amount = rows["consumed"].astype(np.float64)
+    total, largest = reduce(np.add, amount, of_topic), reduce(np.maximum, amount, of_topic)
+    quiet = reduce(np.maximum, rows["quiet"], of_topic)
+    read = quiet + reduce(np.add, (~rows["is_quiet"]).astype(np.float64), of_topic)
+    is_enough = total >= _ENOUGH_RECORDS
+    return np.where(is_enough, largest * read / np.where(is_enough, total, 1.0), np.nan)

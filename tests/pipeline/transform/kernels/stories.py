@@ -6,19 +6,22 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS
+from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, OUTPUT
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
-from kafka_groups.pipeline.transform.kernels.group_state import GroupState
+from kafka_groups.pipeline.transform.kernels.group_events import DayEvents, split_days
 
 Row = dict[str, Any]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOON.date()
 DAY = 86_400
-_FIELDS = {field.name: field for field in GROUP_EVENTS.arrow()} | {"expression": pa.field("expression", pa.string())}
-SCHEMA = pa.schema([_FIELDS[name] for name in COLUMNS])
+COLUMNS = (
+    "record_time",
+    "state_time",
+    *(name for name in GROUP_INPUT.names if name not in {*OUTPUT.names, "state_us"}),
+)
 
 
 def at(seconds: float) -> datetime:
@@ -32,6 +35,11 @@ def microseconds(time: datetime) -> int:
 def on(day: int) -> date:
     """The date so many days after today."""
     return TODAY + timedelta(days=day)
+
+
+def number(day: date) -> int:
+    """The days since 1970."""
+    return (day - date(1970, 1, 1)).days
 
 
 def record(seconds: float, event_type: str, kind: str, offset: int = 0, **others: Any) -> Row:
@@ -91,10 +99,20 @@ def placed(rows: Iterable[Row]) -> list[Row]:
     return [row | {"source_offset": place} if row["origin"] == "topic" else row for place, row in enumerate(rows)]
 
 
-def batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(list(rows), schema=SCHEMA)
+def split(rows: Sequence[Row]) -> dict[int, DayEvents]:
+    """The events of one group by day."""
+    times = (("at_us", "record_time"), ("state_us", "state_time"))
+    placed_rows = [row | {name: row[time] and microseconds(row[time]) for name, time in times} for row in rows]
+    return split_days(pa.RecordBatch.from_pylist(placed_rows, GROUP_INPUT), np.zeros(len(rows), np.int64)).get(0, {})
 
 
-def build(rows: Sequence[Row], days: Iterable[int] = (0,), state: GroupState | None = None) -> list[GroupDay]:
+def build(rows: Sequence[Row], days: Iterable[int] = (0,), state: str | None = None) -> list[GroupDay]:
     """The group on dates, from rows that are placed."""
-    return list(build_group_days(state or GroupState(), batch(rows), [on(day) for day in days]))
+    return list(build_group_days(state, split(rows), [number(on(day)) for day in days]))
+
+
+def at_time(days: Sequence[GroupDay], seconds: float) -> tuple[str | None, int | None]:
+    """The state and the number of members of the group at a time."""
+    (day,) = [day for day in days if day.day == number(at(seconds).date())]
+    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
+    return states[0], int(members[0]) if members[0] >= 0 else None

@@ -2,94 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.epochs import Span
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
-from tests.pipeline.transform.kernels.stories import (
-    DAY,
-    Row,
-    at,
-    build,
-    epoch,
-    generation,
-    joined,
-    left,
-    microseconds,
-    on,
-    placed,
-    removed,
-    sample,
-    stable,
-)
-
-BEFORE_MIDNIGHT = DAY / 2 - 10
-
-
-def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
-    """A member joins and reaches the epoch at once; the others do half a minute later, one after the other."""
-    reached = [stable(seconds + 30 + late, number, other, since=number - 1) for late, other in enumerate(others)]
-    return [joined(seconds, name), epoch(seconds, number), stable(seconds + 1, number, name), *reached]
-
-
-OLD = [row for late, name in enumerate("abc") for row in joins(-10 * DAY + late, late + 1, name)]
-NEW = [*joins(0, 4, "d", "a", "b", "c"), *joins(100, 5, "e", "a", "b", "c", "d")]
-# What remains of groups that had members before.
-STORIES: Mapping[str, Sequence[Row]] = {
-    "joined": NEW,
-    "no other member yet": joins(0, 4, "d"),
-    "overtaken, and no other member": [*joins(0, 4, "d"), *joins(10, 5, "e")],
-    "alone for long": [*joins(0, 4, "d"), epoch(3_600, 5), stable(3_600, 5, "d", since=4)],
-    "left": [left(0, "d"), epoch(0, 4), *(stable(30, 4, name, since=3) for name in "abc")],
-    "all left": [left(0, "a"), left(0, "b"), epoch(0, 4)],
-    "away": [*joins(0, 4, "d"), stable(30, -2, "a") | {"event_type": "static_member_away"}],
-    "other subscription": [joined(0, "a"), epoch(0, 4), stable(0, 4, "a", since=3), stable(30, 4, "b", since=3)],
-    "known in part": [joined(-3_600, "b"), *joins(0, 4, "d", "a", "b")],
-    "after midnight": joins(BEFORE_MIDNIGHT, 4, "d", "a", "b", "c"),
-    "a day too late": [*joins(0, 4, "d"), stable(2 * DAY, 4, "a", since=3)],
-    "deleted and created": [
-        *(joined(0, "m"), epoch(0, 1), stable(1, 1, "m"), left(10, "m"), epoch(10, 2), removed(20)),
-        *(joined(30, "m"), epoch(30, 1), stable(34, 1, "m")),
-    ],
-    "upgraded": [
-        *(generation(0, 1, "m"), generation(10, 2)),
-        *(removed(40, "GroupMetadata"), joined(40, "n"), epoch(40, 1), stable(41, 1, "n")),
-    ],
-    "sampled": [sample(-5, "Stable", "a", "b", "c"), *joins(0, 4, "d"), sample(20, "Reconciling", "a", "b", "c", "d")],
-    "sampled without members": [*joins(0, 4, "d", "a"), sample(60, "Stable")],
-    "of another protocol before": [
-        *(joined(0, "s") | {"type": "ShareGroupMemberMetadata"}, left(10, "s") | {"type": "ShareGroupMemberMetadata"}),
-        left(10, "t") | {"type": "ShareGroupMemberMetadata"},
-        removed(20, "ShareGroupMetadata"),
-        *joins(30, 1, "m"),
-    ],
-    "whose leave was lost": [left(0, "x"), removed(10, "StreamsGroupMetadata"), *joins(30, 1, "m")],
-    "created after a removal": [removed(0), *joins(30, 3, "m")],
-    "upgraded before": [removed(0, "GroupMetadata"), *joins(1, 3, "m")],
-    "upgraded, and there": [removed(0, "GroupMetadata"), epoch(20, 1), stable(40, 1, "n")],
-    "upgraded the day before": [removed(0, "GroupMetadata"), *joins(DAY, 3, "m")],
-    "began the day before": [epoch(0, 1), *joins(DAY, 3, "m")],
-    "soon removed": [*joins(0, 3, "m"), left(10, "m"), removed(20)],
-    "joined the day before": [*joins(0, 4, "d"), *joins(DAY, 5, "e")],
-    "there two days before": [stable(-DAY, 3, "a"), stable(0, 3, "a"), *joins(DAY, 4, "d")],
-    "joined before its epoch": [joined(0, "d"), epoch(5, 4), stable(6, 4, "d")],
-    "joined in another batch": [joined(-10, "x"), *joins(0, 4, "d", "a")],
-    "of a clock that is behind": [joined(0, "d"), epoch(0, 1), stable(-1, 1, "d")],
-    "left twice": [*joins(0, 1, "m"), left(10, "m"), left(11, "m")],
-    "there, left, and back": [stable(0, 4, "a"), left(10, "a"), stable(20, 4, "a"), stable(70, 4, "a")],
-    "stable before the epoch": [stable(-10, 4, "a"), *joins(0, 4, "d", "a")],
-    "left, and back": [*joins(0, 1, "m"), left(10, "m"), epoch(10, 2), *joins(20, 3, "m"), *joins(90, 4, "n", "m")],
-}
+from kafka_groups.pipeline.transform.kernels.memberships import Membership
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, Span
+from tests.pipeline.transform.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
+from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed
 
 
 def found(story: str, number: int, *, second: int = 0) -> Rebalance:
     """The rebalance of an epoch that began at a second of its minute."""
-    days = build(placed(STORIES[story]), range(-1, 3))
+    days = build(placed(MEMBERS[story]), range(-1, 3))
     rows = [row for day in days for row in day.rebalances if row.generation == number]
     (row,) = [row for row in rows if row.started_at // 1_000_000 % 60 == second]
     return row
@@ -159,10 +85,10 @@ def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_ep
 
 
 def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group() -> None:
-    (early,) = build(placed(STORIES["of another protocol before"][:3]))
+    (early,) = build(placed(MEMBERS["of another protocol before"][:3]))
 
     assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
-    assert early.state.span == Span()
+    assert Span(**json.loads(early.state)["span"]) == Span(kept=[])
 
 
 def test_an_open_span_ends_with_the_life_of_the_group() -> None:
@@ -221,21 +147,15 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
 def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hold(
     story: str, wanted: dict[float, tuple[str | None, int | None]]
 ) -> None:
-    days = build(placed(STORIES[story]), range(3))
+    days = build(placed(MEMBERS[story]), range(3))
 
     assert {seconds: at_time(days, seconds) for seconds in wanted} == wanted
-
-
-def at_time(days: Sequence[GroupDay], seconds: float) -> tuple[str | None, int | None]:
-    (day,) = [day for day in days if day.date == at(seconds).date()]
-    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
-    return states[0].as_py(), members[0].as_py()
 
 
 def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members() -> None:
     most = {
         name: [(day.timeline.members_max, day.timeline.has_members) for day in build(placed(story), (0, 1))]
-        for name, story in STORIES.items()
+        for name, story in MEMBERS.items()
     }
 
     assert most["joined"] == [(5, True), (5, True)]
@@ -262,7 +182,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates() -> None:
 
 
 def test_a_rebalance_of_the_first_day_is_built_again_with_the_next_date() -> None:
-    rows = placed(STORIES["after midnight"])
+    rows = placed(MEMBERS["after midnight"])
     first_day = [row for row in rows if row["record_time"].date() == on(0)]
     (early,) = build(first_day)
     (late,) = build(rows)
@@ -276,5 +196,6 @@ def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records
     story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
     days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
 
-    assert [len(day.state.membership.left) for day in days] == [50, 50, 0]
-    assert list(days[2].state.membership.members) == ["later"]
+    memberships = [Membership(*json.loads(day.state)["membership"]) for day in days]
+    assert [len(membership.left) for membership in memberships] == [50, 50, 0]
+    assert list(memberships[2].members) == ["later"]

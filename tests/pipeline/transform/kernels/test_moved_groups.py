@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from tests.pipeline.transform.kernels.group_stories import THERE_AND_BACK
 from tests.pipeline.transform.kernels.stories import (
-    DAY,
     Row,
     at,
+    at_time,
     build,
     epoch,
     generation,
     joined,
-    left,
     microseconds,
     placed,
     removed,
@@ -25,15 +23,6 @@ from tests.pipeline.transform.kernels.stories import (
 )
 
 HOUR = 3_600
-MIDNIGHT = DAY / 2
-# One member stays while its group is upgraded, and downgraded again; each move is one batch.
-THERE_AND_BACK = placed(
-    [
-        *(generation(0, 0), generation(1, 1, "stays")),
-        *(removed(10, "GroupMetadata"), joined(10, "stays"), epoch(10, 1), joined(10, "newer"), epoch(10, 2)),
-        *(left(20, "newer"), left(20, "stays"), removed(20), generation(20, 3, "stays")),
-    ]
-)
 
 
 def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
@@ -82,63 +71,38 @@ def test_the_first_epoch_of_a_new_group_has_no_members_before(number: int) -> No
     assert [who(row) for row in day.rebalances] == [(0, 1, ("first",), ())]
 
 
-def known(days: list[GroupDay], seconds: float) -> tuple[str | None, int | None]:
-    (day,) = [day for day in days if day.date == at(seconds).date()]
-    states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
-    return states[0].as_py(), members[0].as_py()
-
-
 def test_members_are_those_of_the_last_record_of_a_batch() -> None:
     """The state of the classic group is not that of the KIP-848 group that it became."""
     days = build(THERE_AND_BACK)
 
-    assert [known(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
+    assert [at_time(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
 
 
 @pytest.mark.parametrize(
-    ("rows", "state"),
+    ("rows", "between", "state"),
     [
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable"),
-        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], "Stable"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead"),
-        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead"),
-        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable", "Stable"),
+        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], None, "Stable"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead", "Dead"),
+        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
     ],
 )
 def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
-    rows: list[Row], state: str | None
+    rows: list[Row], between: str | None, state: str | None
 ) -> None:
+    """A group that moved is not dead; what its state is between the two records was known before, or is not."""
     days = build(placed(rows))
 
-    assert known(days, 10.5)[0] == state
-    assert days[0].state.removal is None
-
-
-@pytest.mark.parametrize(
-    ("after_s", "samples", "wanted"),
-    [
-        (0.3, [], ("Stable", 1)),
-        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance")], ("PreparingRebalance", 1)),
-        (0.3, [sample(MIDNIGHT - 0.1, "PreparingRebalance", "m", "n")], ("PreparingRebalance", 2)),
-        (70, [], ("Dead", 0)),
-    ],
-)
-def test_a_removal_just_before_midnight_turns_out_to_be_a_move_on_the_next_date(
-    after_s: float, samples: list[Row], wanted: tuple[str, int]
-) -> None:
-    rows = [generation(0, 1, "m"), removed(MIDNIGHT - 0.2, "GroupMetadata"), *samples, epoch(MIDNIGHT + after_s, 1)]
-    days = build(placed(rows), (0, 1))
-
-    assert known(days, MIDNIGHT - 0.15) == ("Dead", 0)
-    assert known(days, MIDNIGHT + after_s) == wanted
+    assert [at_time(days, seconds)[0] for seconds in (10.1, 10.5)] == [between, state]
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])
 def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
     days = build([sample(0, "Stable", "a", "b"), sample(60, state)])
 
-    assert [known(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
+    assert [at_time(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
 
 
 @pytest.mark.parametrize(

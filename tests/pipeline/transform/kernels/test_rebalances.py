@@ -2,90 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
-from tests.pipeline.transform.kernels.stories import (
-    DAY,
-    Row,
-    at,
-    build,
-    epoch,
-    generation,
-    joined,
-    left,
-    member,
-    microseconds,
-    placed,
-    removed,
-    stable,
-)
+from tests.pipeline.transform.kernels.group_stories import REBALANCES
+from tests.pipeline.transform.kernels.stories import DAY, at, build, microseconds, placed
 
 MINUTE = 60
-A, B = member("a"), member("b")
-CREATED = generation(-10, 0)
-TWO_MEMBERS = (
-    *(joined(0, "m1"), epoch(0, 1), stable(0, 1, "m1")),
-    *(joined(10, "m2"), epoch(10, 2), stable(11, 2, "m2")),
-)
-STORIES: Mapping[str, Sequence[Row]] = {
-    # b joins at 20, a works until 35, and commits what it has processed all the while.
-    "held up": [CREATED, generation(5, 1, A), generation(35.2, 2, A, B, all_joined=35)],
-    "long after": [CREATED, generation(5, 1, A), generation(7_200, 2, A, B)],
-    "another member's timeout": [CREATED, generation(5, 1, member("a", 300)), generation(7_200, 2, B)],
-    "after a night": [CREATED, generation(5, 1, A), generation(9, 2), generation(7_200, 3, B)],
-    "given up once": [CREATED, generation(5, 1, A), generation(7_200, 3, A, B)],
-    "static": [CREATED, generation(5, 1, member("a", instance="i")), generation(7_200, 2, A, B)],
-    "old broker": [generation(5, 1, member("a", None)), generation(7_200, 2, A, B)],
-    "first of all": [generation(5, 1, A)],
-    "records before are lost": [generation(5, 7, A)],
-    "clock set back": [CREATED, generation(5, 1, A), generation(3, 2, A, B)],
-    "emptied": [CREATED, generation(5, 1, A), generation(7_200, 2, all_joined=7_200)],
-    "written again": [CREATED, generation(5, 1, A), generation(9, 1, A)],
-    "after two nights": [generation(5, 1, member("a", None)), generation(5 + 2 * DAY, 2, A, B)],
-    "over midnight": [generation(DAY / 2 - 20, 1, A), generation(DAY / 2 + 10, 2, A, B)],
-    # A new member is first STABLE, with no partitions, at the epoch before its own.
-    "newcomer": [
-        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1")),
-        *(joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2"), stable(11, 2, "m1", state="UNREVOKED_PARTITIONS")),
-        *(joined(40, "m3"), epoch(40, 4), stable(40, 3, "m3")),
-        *(stable(60, 4, name) for name in ("m1", "m2", "m3")),
-    ],
-    "replaced": [
-        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
-        *(joined(15, "m2 again"), stable(15, 3, "m2 again")),
-    ],
-    "replaced, and stable after midnight": [
-        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
-        *(joined(15, "m2 again"), stable(DAY, 3, "m2 again")),
-    ],
-    "replaced after midnight": [
-        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
-        *(joined(DAY / 2 + 15, "m2 again"), stable(DAY / 2 + 15, 3, "m2 again")),
-    ],
-    "epoch written again": [*TWO_MEMBERS, epoch(20, 2), stable(30, 2, "m1")],
-    "removed": [*TWO_MEMBERS, removed(20), stable(30, 2, "m1")],
-    "removed the next day": [*TWO_MEMBERS, removed(DAY), stable(DAY + 1, 2, "m1")],
-    "deleted and created": [
-        *(joined(0, "m1"), epoch(0, 1), stable(1, 1, "m1"), left(10, "m1"), epoch(10, 2), removed(20)),
-        *(joined(30, "m2"), epoch(30, 1), stable(34, 1, "m2")),
-    ],
-    "late": [
-        *(joined(0, "m1"), epoch(0, 2), stable(0, 2, "m1"), joined(10, "m2"), epoch(10, 3), stable(11, 3, "m2")),
-        *(epoch(20, 4), stable(22, 3, "m1"), stable(25, 4, "m1"), stable(25, 4, "m2")),
-    ],
-    "reached the next day": [*TWO_MEMBERS, stable(DAY, 2, "m1")],
-    "reached two days later": [*TWO_MEMBERS, stable(2 * DAY, 2, "m1")],
-    "overtaken the next day": [*TWO_MEMBERS, joined(DAY, "m3"), epoch(DAY, 3)],
-    "overtaken two days later": [*TWO_MEMBERS, joined(2 * DAY, "m3"), epoch(2 * DAY, 3)],
-}
 
 
 def of(story: str) -> list[Rebalance]:
-    return [row for day in build(placed(STORIES[story]), range(-1, 4)) for row in day.rebalances]
+    return [row for day in build(placed(REBALANCES[story]), range(-1, 4)) for row in day.rebalances]
 
 
 def took(story: str, number: int) -> tuple[str, int | None]:
@@ -139,14 +68,14 @@ def test_the_last_phase_is_the_time_from_the_last_join_to_the_record() -> None:
 
 
 def test_a_classic_rebalance_belongs_to_the_date_on_which_it_can_have_begun() -> None:
-    today, tomorrow = build(placed(STORIES["over midnight"]), (0, 1))
+    today, tomorrow = build(placed(REBALANCES["over midnight"]), (0, 1))
 
     assert [row.generation for row in today.rebalances] == [1, 2]
     assert today.rebalances[1].started_at == microseconds(at(DAY / 2 - 20))
     assert tomorrow.rebalances == ()
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", REBALANCES)
 def test_classic_rebalances_of_a_group_never_overlap(story: str) -> None:
     spans = [(row.started_at, row.ended_at or 0) for row in of(story) if row.protocol == "classic" and row.duration_ms]
 
@@ -190,6 +119,6 @@ def test_a_rebalance_is_followed_until_the_end_of_the_next_day_and_no_further() 
 
 @pytest.mark.parametrize("story", ["reached two days later", "overtaken two days later"])
 def test_the_date_after_a_date_without_events_is_not_the_next_day(story: str) -> None:
-    (today,) = build(placed(STORIES[story]), (0,))
+    (today,) = build(placed(REBALANCES[story]), (0,))
 
     assert today.rebalances[-1].duration_quality == "open"

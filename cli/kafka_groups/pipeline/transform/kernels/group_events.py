@@ -1,59 +1,40 @@
-"""The events of one group: its records as Python objects, its samples as arrays, date by date."""
+"""The events of groups, by group and day: records as Python objects, samples as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from operator import itemgetter
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US
+from kafka_groups.pipeline.transform.columns import to_codes, to_ints
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints, first_rows
 
-UNKNOWN: Final = -1  # in arrays of numbers of members: it is not known how many there are
-# The columns of group_events that kernels read; `expression` is `$.regular_expression` of the column `details`.
-COLUMNS: Final = (
-    "origin",
-    "source_partition",
-    "source_offset",
-    "record_time",
-    "type",
-    "event_type",
-    "epoch",
-    "previous_epoch",
-    "member_id",
-    "member_state",
-    "state_time",
-    "topics",
-    "members",
-    "group_type",
-    "state",
-    "expression",
-)
-# The fields of the structs in `members` that kernels read; of those in `assignment`, `topic` alone.
-MEMBER_FIELDS: Final = ("member_id", "group_instance_id", "rebalance_timeout_ms", "topics", "assignment")
 CLASSIC: Final = "GroupMetadata"
 CONSUMER: Final = "ConsumerGroupMetadata"
-_NOBODY: Final = ("Empty", "Dead")
-_WITHOUT_REBALANCES: Final = ("Share", "Streams")
+# A number of members: an event showed that it is not known any more, or no event says anything of it.
+UNKNOWN: Final = -1
+NOTHING: Final = -2
+_WITHOUT_REBALANCES: Final = "^(Share|Streams)"
 
 
 class Record(NamedTuple):
-    """A record of the group in __consumer_offsets. Times are microseconds since 1970, UTC."""
+    """A record of a group in __consumer_offsets: columns of GROUP_INPUT, and what its lists say."""
 
-    time: int
-    partition: int
-    offset: int
+    source_partition: int
+    source_offset: int
+    at_us: int
     type: str
     event_type: str
     epoch: int | None
     previous_epoch: int | None
     member_id: str | None
     member_state: str | None
-    state_time: int | None
+    state_us: int | None
     expression: str | None
     ids: tuple[str, ...] | None  # of all members that the record lists, sorted
     join_timeout_ms: int | None  # the longest rebalance timeout of these; None if a static member may exceed it
@@ -61,169 +42,107 @@ class Record(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """The samples of a group on one date, in order of time."""
+    """The samples of a group on one day, in order of time."""
 
-    times: npt.NDArray[np.int64]
-    states: npt.NDArray[np.int8]  # indexes into `names`; -1: the state is not known
-    names: tuple[str, ...]
-    members: npt.NDArray[np.int32]  # UNKNOWN where the sample could not list the members
-    topics: frozenset[str]  # assigned to members in the last sample of the date
+    times: Ints = np.zeros(0, np.int64)
+    states: npt.NDArray[np.object_] = np.zeros(0, np.object_)  # None where a state is not known
+    members: Ints = np.zeros(0, np.int64)  # NOTHING where the sample could not list the members
+    topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
 
 
 class DayEvents(NamedTuple):
-    """What happened to a group on one date. Records are in order of time, each once."""
+    """What happened to a group on one day. Records are in order of their log, each once."""
 
-    records: list[Record]
-    samples: Samples | None
-    has_no_rebalances: bool
-
-
-def split_days(events: pa.RecordBatch) -> dict[int, DayEvents]:
-    """Return the events by date, as days since 1970, in order; `events` has COLUMNS, in any order of rows."""
-    if not events.num_rows:
-        return {}
-    times = events.column("record_time").cast(pa.int64()).to_numpy()
-    is_record = pc.equal(events.column("origin"), "topic").to_numpy(zero_copy_only=False)
-    has_samples = not is_record.all()
-    records = {}
-    if is_record.any():
-        rows = events.filter(pa.array(is_record)) if has_samples else events
-        records = _records_by_day(rows, times[is_record])
-    samples = _samples_by_day(events, times, np.flatnonzero(~is_record)) if has_samples else {}
-    others = _days_without_rebalances(events, times)
-    return {
-        day: DayEvents(records.get(day, []), samples.get(day), day in others) for day in sorted({*records, *samples})
-    }
+    records: Sequence[Record] = ()
+    samples: Samples = Samples()
+    has_no_rebalances: bool = False
 
 
-def _days_without_rebalances(events: pa.RecordBatch, times: npt.NDArray[np.int64]) -> set[int]:
-    """Return the days with events of a share or streams group."""
-    columns = events.column("group_type"), events.column("type")
-    kinds = {kind for column in columns for kind in column.unique().to_pylist() if kind is not None}
-    others = [kind for kind in kinds if kind.startswith(_WITHOUT_REBALANCES)]
-    if not others:
-        return set()
-    is_other = pc.is_in(pc.coalesce(*columns), pa.array(others)).to_numpy(zero_copy_only=False)
-    return set((times[is_other] // DAY_US).tolist())
-
-
-def _records_by_day(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> dict[int, list[Record]]:
-    """Return each record once, in order of time, however often it was read."""
-    days: dict[int, list[Record]] = {}
-    before = None
-    for record in sorted(_records(rows, times), key=itemgetter(0, 1, 2)):
-        if record != before:
-            days.setdefault(record.time // DAY_US, []).append(record)
-        before = record
-    return days
-
-
-def _records(rows: pa.RecordBatch, times: npt.NDArray[np.int64]) -> Iterator[Record]:
-    named = ("source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id")
-    columns = [rows.column(name).to_pylist() for name in (*named, "member_state")]
-    state_times = rows.column("state_time").cast(pa.int64()).to_pylist()
-    expressions = (
-        text if event_type.startswith("regex") else None
-        for text, event_type in zip(rows.column("expression").to_pylist(), columns[3], strict=True)
-    )
-    ids, timeouts = _members(rows.column("members"))
-    fields = zip(times.tolist(), *columns, state_times, expressions, ids, timeouts, _topics(rows), strict=True)
-    return map(Record._make, fields)
-
-
-def _members(lists: pa.ListArray) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
-    """Return the members' ids and the longest rebalance timeout of each list; None where static ones may exceed it."""
-    lengths = pc.list_value_length(lists).to_pylist()
-    ids: list[tuple[str, ...] | None] = [None if length is None else () for length in lengths]
-    timeouts: list[int | None] = [None] * len(lengths)
-    if not any(lengths):
-        return ids, timeouts
-    flat = lists.flatten()
-    names, instances, waits = (pc.struct_field(flat, name).to_pylist() for name in MEMBER_FIELDS[:3])
-    start = 0
-    for row, length in enumerate(lengths):
-        if length:
-            end = start + length
-            ids[row] = tuple(sorted(names[start:end]))
-            if instances[start:end].count(None) == length:
-                timeouts[row] = max((wait for wait in waits[start:end] if wait is not None), default=None)
-            start = end
-    return ids, timeouts
-
-
-def _topics(rows: pa.RecordBatch) -> list[tuple[str, ...]]:
-    """Return the topics that each row names: its own, and those that its members subscribe to or have.
-
-    A tombstone has no value, so it names none.
-    """
-    own, lists = rows.column("topics"), rows.column("members")
-    flat = lists.flatten()
-    if not len(flat):
-        return [tuple(sorted(set(topics or ()))) for topics in own.to_pylist()]
-    places = np.arange(rows.num_rows)
-    members = _repeat(places, lists)
-    subscribed, assigned = (pc.struct_field(flat, name) for name in MEMBER_FIELDS[3:])
-    # Brokers that write ids of topics have no names.
-    parts = pc.struct_field(assigned.flatten(), "topic")
-    names = pa.concat_arrays([own.flatten(), subscribed.flatten(), parts]).dictionary_encode()
-    found = np.concatenate([_repeat(places, own), _repeat(members, subscribed), _repeat(members, assigned)])
-    is_kept = names.is_valid().to_numpy(zero_copy_only=False)
-    known = names.dictionary.to_pylist()
-    pairs = np.unique(found[is_kept] * len(known) + names.indices.fill_null(0).to_numpy()[is_kept])
-    topics: list[tuple[str, ...]] = [()] * rows.num_rows
-    for place, name in zip((pairs // len(known)).tolist(), (pairs % len(known)).tolist(), strict=True):
-        topics[place] = (*topics[place], known[name])
-    return [tuple(sorted(each)) for each in topics]
-
-
-def _repeat(places: npt.NDArray[np.int64], lists: pa.ListArray) -> npt.NDArray[np.int64]:
-    """Return the place of each list for each of its elements."""
-    return np.repeat(places, pc.list_value_length(lists).fill_null(0).to_numpy())
-
-
-def _samples_by_day(
-    events: pa.RecordBatch, times: npt.NDArray[np.int64], rows: npt.NDArray[np.intp]
-) -> dict[int, Samples]:
-    encoded = events.column("state").dictionary_encode()
-    names = tuple(encoded.dictionary.to_pylist())
-    lists = events.column("members")
-    states = encoded.indices.fill_null(-1).to_numpy().astype(np.int8)
-    members = pc.list_value_length(lists).fill_null(UNKNOWN).to_numpy()
-    # A sample of a group that has no members has no list of them either.
-    empty = [place for place, name in enumerate(names) if name in _NOBODY]
-    if empty:
-        members = np.where(np.isin(states, empty), 0, members)
-    rows = _once(rows, times, states, members)
-    at = times[rows]
-    first, last = int(at[0]) // DAY_US, int(at[-1]) // DAY_US
-    found = {}
-    ends = np.searchsorted(at, [day * DAY_US for day in range(first, last + 2)]).tolist()
-    for day, start, end in zip(range(first, last + 1), ends, ends[1:], strict=False):
-        if start < end:
-            own = rows[start:end]
-            newest = own[int(np.searchsorted(at[start:end], at[end - 1])) :]
-            topics = (topic for row in newest for topic in _assigned(lists[int(row)]))
-            found[day] = Samples(at[start:end], states[own], names, members[own], frozenset(topics))
+def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
+    """Return events by group and by days since 1970; `events` has columns of GROUP_INPUT, in any order of rows."""
+    is_record = np.asarray(pc.equal(events["origin"], "topic"))
+    days = to_ints(events["at_us"]) // DAY_US
+    kinds = pc.coalesce(events["group_type"], events["type"])
+    others = np.flatnonzero(np.asarray(pc.match_substring_regex(kinds, _WITHOUT_REBALANCES)))
+    without_rebalances = set(zip(group[others].tolist(), days[others].tolist(), strict=True))
+    records = _split_records(events, group, np.flatnonzero(is_record))
+    samples = dict(_split_samples(events, group, np.flatnonzero(~is_record)))
+    found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
+    for place in records.keys() | samples.keys():
+        owner, day = place
+        is_other = place in without_rebalances
+        found[owner][day] = DayEvents(records.get(place, ()), samples.get(place, Samples()), is_other)
     return found
 
 
-def _assigned(members: pa.ListScalar) -> Iterator[str]:
-    """Return the topics of the members of one sample."""
-    for member in members.as_py() or ():
+def _split_records(events: Any, group: Ints, rows: Ints) -> dict[tuple[int, int], list[Record]]:
+    """Return each record once, however often it was read. A group has all its records in one partition."""
+    owned = zip(group[rows].tolist(), _records(events.take(pa.array(rows))), strict=True)
+    found: dict[tuple[int, int], list[Record]] = {}
+    for owner, record in sorted(owned, key=lambda one: (one[0], one[1][:3])):
+        records = found.setdefault((owner, record.at_us // DAY_US), [])
+        if not records or record != records[-1]:
+            records.append(record)
+    return found
+
+
+def _records(rows: Any) -> Iterator[Record]:
+    ids, timeouts = _members(rows["members"])
+    columns = (rows[name].to_pylist() for name in Record._fields[:-3])
+    return map(Record, *columns, ids, timeouts, _topics(rows["topics"], rows["members"]))
+
+
+def _members(lists: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
+    """Return the members' ids and the longest rebalance timeout of each list; None where static ones may exceed it."""
+    ids: list[tuple[str, ...] | None] = [() if is_list else None for is_list in lists.is_valid().to_pylist()]
+    timeouts: list[int | None] = [None] * len(lists)
+    each = lists.flatten()
+    names = ("member_id", "group_instance_id", "rebalance_timeout_ms")
+    members = pa.table([pc.list_parent_indices(lists), *map(each.field, names)], names=["row", *names])
+    found = members.group_by("row").aggregate([*zip(names, ("list", "count", "max"), strict=True)])
+    wanted = ("row", "member_id_list", "group_instance_id_count", "rebalance_timeout_ms_max")
+    for row, listed, static, longest in zip(*(found[name].to_pylist() for name in wanted), strict=True):
+        ids[row] = tuple(sorted(listed))
+        timeouts[row] = None if static else longest
+    return ids, timeouts
+
+
+def _topics(own: Any, members: Any) -> list[tuple[str, ...]]:
+    """Return the topics that each row names: its own, and those that its members subscribe to or have.
+
+    A tombstone has no value, so it names none. Brokers that write ids of topics have no names.
+    """
+    each, owner = members.flatten(), pc.list_parent_indices(members)
+    subscribed, assigned = each.field("topics"), each.field("assignment")
+    rows = [pc.list_parent_indices(own), *(owner.take(pc.list_parent_indices(one)) for one in (subscribed, assigned))]
+    names = [own.flatten(), subscribed.flatten(), assigned.flatten().field("topic")]
+    pairs = pa.table({"row": pa.concat_arrays(rows), "topic": pa.concat_arrays(names)}).drop_null()
+    found = pairs.group_by("row").aggregate([("topic", "distinct")])
+    topics: list[tuple[str, ...]] = [()] * len(own)
+    for row, named in zip(found["row"].to_pylist(), found["topic_distinct"].to_pylist(), strict=True):
+        topics[row] = tuple(sorted(named))
+    return topics
+
+
+def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple[int, int], Samples]]:
+    """Yield the samples of each group and day; of equal ones the first."""
+    (code,), names = to_codes(events["state"].take(pa.array(rows)))
+    owner, times = group[rows], to_ints(events["at_us"])[rows]
+    states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
+    members = np.asarray(pc.fill_null(pc.list_value_length(events["members"]), NOTHING)).astype(np.int64)[rows]
+    # A sample of a group that has no members has no list of them either.
+    members[np.isin(code, [place for place, name in enumerate(names) if name in ("Empty", "Dead")])] = 0
+    order = np.lexsort((members, code, times, owner))
+    order = order[first_rows(owner[order], times[order], code[order], members[order])]
+    begins = np.flatnonzero(first_rows(owner[order], times[order] // DAY_US))
+    for mine in np.split(order, begins[1:]) if len(order) else ():
+        newest = rows[mine[times[mine] == times[mine[-1]]]]
+        topics = _assigned(events["members"].take(pa.array(newest)).to_pylist())
+        place = int(owner[mine[0]]), int(times[mine[0]] // DAY_US)
+        yield place, Samples(times[mine], states[mine], members[mine], frozenset(topics))
+
+
+def _assigned(samples: Iterable[Any]) -> Iterator[str]:
+    for member in (member for members in samples for member in members or ()):
         yield from member["topics"] or ()
         yield from (part["topic"] for part in member["assignment"] or () if part["topic"] is not None)
-
-
-def _once(
-    rows: npt.NDArray[np.intp],
-    times: npt.NDArray[np.int64],
-    states: npt.NDArray[np.int8],
-    members: npt.NDArray[np.int32],
-) -> npt.NDArray[np.intp]:
-    """Return the rows in order of time, of equal ones the first."""
-    if (np.diff(times[rows]) > 0).all():
-        return rows
-    rows = rows[np.lexsort((members[rows], states[rows], times[rows]))]
-    is_other = np.ones(len(rows), bool)
-    is_other[1:] = np.logical_or.reduce([np.diff(column[rows]) != 0 for column in (times, states, members)])
-    return rows[is_other]

@@ -6,168 +6,161 @@ seconds of every epoch: one that writes it, or leaves, without a join among the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, Record
+from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, UNKNOWN, Record
 
+EMPTY: Final = "Empty"
 # A group begins with one member, and with epoch 1; since Kafka 4.3 with 2 (KAFKA-20268).
 FIRST_EPOCH: Final = 2
-JOIN: Final = "member_metadata"
-_ASSIGNMENT: Final = "member_assignment"
+_JOIN: Final = "member_metadata"
 _LEAVE: Final = "member_left"
-OF_MEMBERS: Final = frozenset({JOIN, _LEAVE, _ASSIGNMENT, "static_member_away"})
+_ASSIGNMENT: Final = "member_assignment"
+_OF_MEMBERS: Final = frozenset({_JOIN, _LEAVE, _ASSIGNMENT, "static_member_away"})
 _CURRENT_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
 # A member that sends no heartbeat for so long is fenced (group.consumer.max.session.timeout.ms).
 _SILENT_US: Final = 60_000_000
 
 
 class Membership(NamedTuple):
-    """What is known of a group's members at the end of a date."""
+    """What is known of a group's members at the end of a day, since the last group of this name was removed."""
 
-    life: int = 0  # how many groups of this name were deleted, or moved to the classic protocol, before
+    is_whole: bool = False  # its first epoch, or the removal before it, was among the records
     is_upgraded: bool = False
-    least_epoch: int | None = None  # of this life
-    has_changed: bool = False  # some member joined, left, or was there, in this life
+    has_changed: bool = False  # some member joined, left, or was there
     was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
-    left: tuple[str, ...] = ()  # members that left on the last date with records
+    left: Sequence[str] = ()  # members that left on the last day with records
+
+
+class Entry(NamedTuple):
+    """What holds of a group from a record on. At the same time the place in the log decides."""
+
+    time: int
+    at: int
+    state: str | None
+    members: int
 
 
 class Change(NamedTuple):
-    """A member that joined (1) or left (-1), at a place among the records of its life on a date."""
+    """A member that joined (1) or left (-1), at a place among the records of its life."""
 
     at: int
     record: Record
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class LifeDay:
-    """What one life of a group has of one date."""
+class Life:
+    """One life of a group: its records from the beginning of a day on, until the group is removed."""
 
-    start: int  # the place of its first record among those of the date
-    records: Sequence[Record]
-    before: Membership
-    changes: Sequence[Change]
-    there: AbstractSet[str]  # members that were there before their first record on this date
-    arrivals: AbstractSet[int]  # places where a member became STABLE at another epoch than before
+    def __init__(self, before: Membership, start: int) -> None:
+        self.before, self.start = before, start  # the place of its first record among all
+        self.records: list[Record] = []
+        self.changes: list[Change] = []
+        self.there: set[str] = set()  # members that were there before their first record
+        self.is_whole, self.was_there, self.is_removed = before.is_whole, before.was_there, False
+        self.change = 0  # of the number of members, in what was read of it
+        self.joined_at: int | None = None  # the first join
+        self._newest = 0
+        # The place of the classic group's removal, which keeps its members.
+        self._upgraded_at = -1 if before.is_upgraded else None
+        self._members, self._left = dict(before.members), set(before.left)
 
-    @property
-    def is_removed(self) -> bool:
-        """Whether the life ends with the last record."""
-        return _ends_life(self.records[-1])
+    def read(self, record: Record) -> tuple[Change | None, bool]:
+        """Take in the next record; return its change, and whether the member became STABLE at another epoch."""
+        self.records.append(record)
+        self._newest = max(self._newest, record.at_us)
+        if record.event_type == "group_removed":
+            if record.type != CLASSIC:
+                self.is_removed = self.is_whole = True
+            elif self._upgraded_at is None:
+                self._upgraded_at = len(self.records) - 1
+        elif record.event_type == "group_epoch" and record.epoch is not None and record.epoch <= FIRST_EPOCH:
+            self.is_whole = True
+        elif record.event_type in _OF_MEMBERS and record.member_id is not None:
+            return self._read_member(record, record.member_id)
+        return None, False
 
-    @property
-    def least_epoch(self) -> int | None:
-        """The least epoch of the life so far."""
-        epochs = [record.epoch for record in self.records if record.event_type == "group_epoch"]
-        return min((epoch for epoch in (*epochs, self.before.least_epoch) if epoch is not None), default=None)
+    def _read_member(self, record: Record, name: str) -> tuple[Change | None, bool]:
+        is_member, has_left = name in self._members, name in self._left
+        if not is_member and not has_left and record.event_type != _JOIN:
+            self.there.add(name)
+            self.was_there = True
+        if record.event_type == _LEAVE:
+            self._members.pop(name, None)
+            self._left.add(name)
+            return self._change(record, -1) if is_member or not has_left else None, False
+        change = None
+        if not is_member:
+            change = self._change(record, 1) if has_left or name not in self.there else None
+            self._members[name] = None
+        is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
+        is_arrival = is_current and record.member_state == "STABLE" and self._members[name] != record.epoch
+        if is_arrival:
+            self._members[name] = record.epoch
+        return change, is_arrival
 
-    @property
-    def newest(self) -> int:
-        """The time of the last record."""
-        return max(record.time for record in self.records)
+    def _change(self, record: Record, number: int) -> Change:
+        self.changes.append(Change(len(self.records) - 1, record, number))
+        self.change += number
+        if number > 0:
+            self.joined_at = record.at_us if self.joined_at is None else min(self.joined_at, record.at_us)
+        return self.changes[-1]
 
-    def known_from(self, *later: LifeDay) -> int | None:
+    def membership(self) -> Membership:
+        """Return what is known now."""
+        if self.is_removed:
+            return Membership(is_whole=True)
+        left = {change.record.member_id or "" for change in self.changes if change.number < 0}
+        return Membership(
+            self.is_whole,
+            self._upgraded_at is not None,
+            self.before.has_changed or bool(self.changes or self.there),
+            self.was_there,
+            dict(self._members),
+            sorted(left - self._members.keys()),
+        )
+
+    def known_from(self) -> int | None:
         """Return the place from which on it is known how many members there are; None if it is not known.
 
         It is if a change is among the records that shows that all members are known: the beginning or the end of the
-        group is among the records, or others follow a minute later. `later` is the same life on the next date, if a
-        view includes it.
+        group is among the records, or others follow a minute later.
         """
-        if self.before.has_changed or any(day.there for day in (self, *later)):
+        if self.before.has_changed or self.there:
             return 0
-        newest = max(day.newest for day in (self, *later))
-        epochs = [epoch for day in (self, *later) if (epoch := day.least_epoch) is not None]
-        is_whole = self.before.life > 0 or min(epochs, default=FIRST_EPOCH + 1) <= FIRST_EPOCH
-        is_whole = is_whole or any(day.is_removed for day in (self, *later))
-        upgraded_at = self._upgraded_at()
-        joined_at = newest
+        joined_at = self._newest
         for at, record, number in self.changes:
-            if is_whole or at > upgraded_at or newest - record.time >= _SILENT_US or joined_at < record.time:
+            is_upgraded = self._upgraded_at is not None and at > self._upgraded_at
+            if self.is_whole or is_upgraded or self._newest - record.at_us >= _SILENT_US or joined_at < record.at_us:
                 return at
             if number > 0:
-                joined_at = min(joined_at, record.time)
+                joined_at = min(joined_at, record.at_us)
         return None
 
-    def _upgraded_at(self) -> int:
-        """Return the place of the classic group's removal, which keeps its members; after the end if there is none."""
-        if self.before.is_upgraded:
-            return -1
-        upgrades = (at for at, record in enumerate(self.records) if _is_upgrade(record))
-        return next(upgrades, len(self.records))
+    def entries(self) -> Iterator[Entry]:
+        """Return the number of members after each join and leave.
 
+        A join or a leave begins a rebalance; records do not have the state that it ends with, except if nobody remains.
+        """
+        members, known_from = len(self.before.members) + len(self.there), self.known_from()
+        if self.there:
+            first = next(at for at, record in enumerate(self.records) if record.type != CLASSIC)
+            yield Entry(self.records[first].at_us, self.start + first, None, members)
+        for at, record, number in self.changes:
+            members += number
+            is_known = known_from is not None and known_from <= at
+            state = EMPTY if is_known and members == 0 else None
+            yield Entry(record.at_us, self.start + at, state, members if is_known else UNKNOWN)
 
-def split_lives(records: Sequence[Record], before: Membership) -> tuple[list[LifeDay], Membership]:
-    """Return the lives of a date, whose records are in order of the log, and what is known at its end."""
-    lives, start, membership = [], 0, before
-    ends = [at + 1 for at, record in enumerate(records) if _ends_life(record)]
-    for end in [*ends, len(records)]:
-        if end > start:
-            life, members = _follow(start, records[start:end], membership)
-            lives.append(life)
-            membership = _after(life, members)
-        start = end
-    return lives, membership
+    def changes_of_batch(self, until: int) -> list[Change]:
+        """Return the changes that were written with the record at that place; the records of a batch have one time."""
+        time = self.records[until].at_us
+        return [one for one in self.changes if one.at <= until and one.record.at_us == time and not self._is_again(one)]
 
-
-def _follow(start: int, records: Sequence[Record], before: Membership) -> tuple[LifeDay, dict[str, int | None]]:
-    """Return the life on the date, and its members at the end."""
-    members, left = dict(before.members), set(before.left)
-    changes: list[Change] = []
-    there: set[str] = set()
-    arrivals: set[int] = set()
-    for at, record in enumerate(records):
-        name = record.member_id
-        if record.event_type not in OF_MEMBERS or name is None:
-            continue
-        is_member, is_leave = name in members, record.event_type == _LEAVE
-        is_new = not is_member and name not in left
-        if is_new and record.event_type != JOIN:
-            there.add(name)
-        if is_leave:
-            if is_member or is_new:
-                changes.append(Change(at, record, -1))
-            members.pop(name, None)
-            left.add(name)
-            continue
-        if not is_member:
-            if name not in there or name in left:
-                changes.append(Change(at, record, 1))
-            members[name] = None
-        if _is_arrival(record) and members[name] != record.epoch:
-            members[name] = record.epoch
-            arrivals.add(at)
-    return LifeDay(start, records, before, changes, there, arrivals), members
-
-
-def _after(day: LifeDay, members: Mapping[str, int | None]) -> Membership:
-    before = day.before
-    if day.is_removed:
-        return Membership(before.life + 1)
-    left = {change.record.member_id or "" for change in day.changes if change.number < 0}
-    return Membership(
-        before.life,
-        is_upgraded=before.is_upgraded or any(map(_is_upgrade, day.records)),
-        least_epoch=day.least_epoch,
-        has_changed=before.has_changed or bool(day.changes or day.there),
-        was_there=before.was_there or bool(day.there),
-        members=members,
-        left=tuple(sorted(left - members.keys())),
-    )
-
-
-def _ends_life(record: Record) -> bool:
-    return record.event_type == "group_removed" and record.type != CLASSIC
-
-
-def _is_upgrade(record: Record) -> bool:
-    return record.event_type == "group_removed" and record.type == CLASSIC
-
-
-def _is_arrival(record: Record) -> bool:
-    is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
-    return is_current and record.member_state == "STABLE"
+    def _is_again(self, change: Change) -> bool:
+        """Return whether a member only subscribed to other topics: it writes that again, and has an epoch before."""
+        others = (one for one in self.records[change.at + 1 :] if one.member_id == change.record.member_id)
+        following = next((one for one in others if one.event_type in _OF_MEMBERS), None)
+        return change.record.event_type == _JOIN and following is not None and (following.previous_epoch or 0) > 0
