@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.decode import decode
 from kafka_groups.pipeline.decode.columns import RECORD
-from kafka_groups.pipeline.decode.types import ALL
+from kafka_groups.pipeline.decode.record_types import ALL
 from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, raw, row_of, rows_of
 
 TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
@@ -19,9 +19,9 @@ TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        (None, "the record has no key"),
-        (b"", "the key is empty"),
-        (b"\x00", "the key cannot be read: 2 bytes declared, 1 remaining"),
+        (None, "the key cannot be read: the record has none"),
+        (b"", "the key cannot be read: it is shorter than its type"),
+        (b"\x00", "the key cannot be read: it is shorter than its type"),
         (b"\x00\x18\x00\x01g", "the key cannot be read: type 24 is not known"),
         (b"\xff\xff\x00\x01g", "the key cannot be read: type -1 is not known"),
         (

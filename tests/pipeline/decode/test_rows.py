@@ -58,8 +58,3 @@ def test_a_group_is_in_the_partition_that_kafka_puts_it_in(routed: Routed) -> No
 def test_a_hash_without_a_positive_counterpart_is_the_first_partition() -> None:
     # String.hashCode of this word is Integer.MIN_VALUE, which Math.abs leaves negative.
     assert partition_of("polygenelubricants", 50) == 0
-
-
-def test_a_topic_without_partitions_has_none_to_give() -> None:
-    with pytest.raises(ValueError, match="0 partitions"):
-        partition_of("orders", 0)
