@@ -85,14 +85,14 @@ def _microseconds(time: datetime | None) -> int | None:
     return None if time is None else (time - EPOCH) // timedelta(microseconds=1)
 
 
-@given(st.lists(VALUES, max_size=30))
+@given(st.lists(VALUES, max_size=10))
 def test_every_commit_is_what_the_table_says(values: list[bytes]) -> None:
     rows = rows_of([(KEY, value) for value in values])
     assert [_columns(row) for row in rows] == [_read_alone(value) for value in values]
     assert {row["kind"] for row in rows} <= {"offset_commit"}
 
 
-@given(st.lists(st.one_of(st.none(), st.binary(max_size=60), VALUES), max_size=20), st.integers(0, 4))
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=60), VALUES), max_size=8), st.integers(0, 4))
 def test_bytes_that_are_no_commit_hide_none_of_their_neighbours(values: list[bytes | None], version: int) -> None:
     good = _written(version, {"offset": 5, "metadata": "here", "commit_timestamp": 1_700_000_000_000})
     mixed = [value for pair in zip(values, [good] * len(values), strict=True) for value in pair]

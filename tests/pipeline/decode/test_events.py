@@ -154,11 +154,11 @@ def test_bytes_in_details_are_base64() -> None:
     assert re.fullmatch(r"[A-Za-z0-9+/]{3}[A-Za-z0-9+/=]", details["members"][0]["subscription"])
 
 
-@pytest.mark.parametrize("golden", [golden for golden in GOLDEN if golden.variant == "tombstone"], ids=str)
-def test_a_tombstone_says_nothing_but_what_it_removes(golden: Any) -> None:
-    event = row_of(golden.key_bytes, None)["event"] or {}
-    assert set(_filled(event)) <= {"type", "event_type", "member_id"}
-    assert event.get("event_type", "").endswith(("removed", "left", ""))
+def test_a_tombstone_says_nothing_but_what_it_removes() -> None:
+    for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMITS]:
+        event = row_of(golden.key_bytes, None)["event"]
+        assert set(_filled(event)) <= {"type", "event_type", "member_id"}
+        assert event["event_type"].endswith(("removed", "left"))
 
 
 def test_every_event_type_is_explained_once_and_no_other() -> None:

@@ -21,6 +21,8 @@ from kafka_groups.protocol import Struct, decode_string
 Ints: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+_EPOCHS_SINCE: Final = 3
+_NEWEST_VERSION: Final = 4
 _ABSENT: Final = -1
 _MORE_FOLLOWS: Final = 0x80
 _TOPIC_ID_BYTES: Final = 16
@@ -90,7 +92,7 @@ def read_values(values: Packed, wanted: Flags) -> tuple[Flags, dict[str, Any]]:
     """Return which of the wanted values were read (as OffsetCommitValue.json says), and columns, null for the rest."""
     starts = values.starts
     version = values.numbers("i2", starts)
-    has_epoch, has_expiry, is_compact = version >= 3, version == 1, version == 4  # noqa: PLR2004
+    has_epoch, has_expiry, is_compact = version >= _EPOCHS_SINCE, version == 1, version == _NEWEST_VERSION
     size_at = starts + 10 + 4 * has_epoch
     # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).
     first, second = (values.numbers("u1", size_at + place) for place in range(2))
@@ -105,7 +107,7 @@ def read_values(values: Packed, wanted: Flags) -> tuple[Flags, dict[str, Any]]:
     tag = values.numbers("i4", tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
     has_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
     has_no_tags = np.where(is_compact, (tags_size == 1) & (values.numbers("u1", tags_at) == 0), tags_size == 0)
-    is_known = (version >= 0) & (version <= 4) & ~(is_compact & is_wide & (second >= _MORE_FOLLOWS))  # noqa: PLR2004
+    is_known = (version >= 0) & (version <= _NEWEST_VERSION) & ~(is_compact & is_wide & (second >= _MORE_FOLLOWS))
     is_read = wanted & is_known & (text_size >= 0) & (has_id | has_no_tags)
     epoch = np.where(has_epoch, values.numbers("i4", starts + 10), _ABSENT)
     return is_read, {
