@@ -143,6 +143,13 @@ def test_a_nullable_struct_begins_with_a_marker() -> None:
     assert struct_read(fields, "ff") == {"inner": None}
 
 
+def test_a_tagged_struct_that_is_null_begins_with_zero() -> None:
+    fields = (Field("inner", Inline((Field("n", INT8),)), nullable_since=0, tag=0, default={}),)
+    for value, data in [({"n": 5}, "01 00 03 01 05 00"), (None, "01 00 01 00"), ({}, "00")]:
+        assert struct_written(fields, {"inner": value}, flexible=True) == data
+        assert struct_read(fields, data, flexible=True) == {"inner": value}
+
+
 def test_an_empty_struct_is_nothing_or_a_count_of_no_tags() -> None:
     assert (struct_written((), {}), struct_written((), {}, flexible=True)) == ("", "00")
     assert (struct_read((), ""), struct_read((), "00", flexible=True)) == ({}, {})

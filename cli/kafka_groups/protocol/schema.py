@@ -30,6 +30,7 @@ Struct: TypeAlias = dict[str, Any]
 
 _NULL_STRUCT: Final = 0xFF
 _NO_TAGS: Final = b"\x00"
+_NULL_TAGGED_STRUCT: Final = 0
 _SIZE: Final = struct.Struct(">i")
 _HEADER: Final = struct.Struct(">hhi")
 _WRITE_CLIENT_ID: Final = STRING.write(False, True)
@@ -151,7 +152,8 @@ def _reader_of(field: Field, version: int, flexible: bool) -> Read:
     if isinstance(field.type, Primitive):
         return field.type.read(flexible, nullable)
     if isinstance(field.type, Inline):
-        return _inline_reader(compile_reader(field.type.fields, version=version, flexible=flexible), nullable=nullable)
+        read_struct = compile_reader(field.type.fields, version=version, flexible=flexible)
+        return _inline_reader(read_struct, _null_of(field) if nullable else None)
     element = field.type.element
     read_element = (
         element.read(flexible, False)
@@ -176,7 +178,8 @@ def _writer_of(field: Field, version: int, flexible: bool) -> Write:
     if isinstance(field.type, Primitive):
         return field.type.write(flexible, nullable)
     if isinstance(field.type, Inline):
-        return _inline_writer(compile_writer(field.type.fields, version=version, flexible=flexible), nullable=nullable)
+        write_struct = compile_writer(field.type.fields, version=version, flexible=flexible)
+        return _inline_writer(write_struct, _null_of(field) if nullable else None)
     element = field.type.element
     write_element = (
         element.write(flexible, False)
@@ -195,17 +198,22 @@ def _writer_of(field: Field, version: int, flexible: bool) -> Write:
     return write
 
 
-def _inline_reader(read_struct: Read, *, nullable: bool) -> Read:
-    if not nullable:
+def _null_of(field: Field) -> int:
+    """Return the byte that stands for a null struct, where a struct that is there has 1 before it."""
+    return _NULL_STRUCT if field.tag is None else _NULL_TAGGED_STRUCT
+
+
+def _inline_reader(read_struct: Read, null: int | None) -> Read:
+    if null is None:
         return read_struct
-    return lambda cursor: None if cursor.take(1)[0] == _NULL_STRUCT else read_struct(cursor)
+    return lambda cursor: None if cursor.take(1)[0] == null else read_struct(cursor)
 
 
-def _inline_writer(write_struct: Write, *, nullable: bool) -> Write:
+def _inline_writer(write_struct: Write, null: int | None) -> Write:
     def write(out: bytearray, value: Any) -> None:
-        if nullable:
-            out.append(_NULL_STRUCT if value is None else 1)
-        if value is not None or not nullable:
+        if null is not None:
+            out.append(null if value is None else 1)
+        if value is not None or null is None:
             write_struct(out, value or {})
 
     return write

@@ -1,169 +1,147 @@
 """Commits, nearly all records there are, read at once: each field of all of them by one gather.
 
-What this cannot read, it leaves to the reader of tables; what it reads is what that one would (tests hold both
-against each other).
+Fields are read of all records, whatever they are, and then the sizes show of which records they are right. What this
+cannot read, `record_types` does; what it reads is what that one would (tests hold both against each other).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_groups.pipeline.decode.columns import TIME
-from kafka_groups.pipeline.decode.packed import Flags, Ints, Packed, as_text
+from kafka_groups.pipeline.decode.record_types import COMMITS
 from kafka_groups.pipeline.decode.texts import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
-from kafka_groups.protocol import Struct
+from kafka_groups.protocol import Struct, decode_string
 
+Ints: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+_EPOCHS_SINCE: Final = 3
+_NEWEST_VERSION: Final = 4
 _ABSENT: Final = -1
+_MORE_FOLLOWS: Final = 0x80
 _TOPIC_ID_BYTES: Final = 16
 # One tag, number 0, sixteen bytes: what stands before a topic id at the end of a value.
 _TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])
 _TAG_BYTES: Final = 3
-_TAG_MASK: Final = (1 << 8 * _TAG_BYTES) - 1
-_MORE_FOLLOWS: Final = 0x80
-
-NAMES: Final = ("committed_offset", "leader_epoch", "metadata", "commit_time", "expire_time", "topic_id")
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where things are in a version of OffsetCommitValue (its schema file): version, offset, epoch, metadata, times."""
+class Packed:
+    """Keys or values end to end: where each starts, and where it ends; one that is None ends where it starts."""
 
-    epoch: bool = False
-    expiry: bool = False
-    flexible: bool = False
+    data: npt.NDArray[np.uint8]
+    starts: Ints
+    ends: Ints
 
-    @property
-    def length_at(self) -> int:
-        """Where the length of the metadata is."""
-        return 2 + 8 + 4 * self.epoch
+    def numbers(self, layout: str, at: Ints) -> Ints:
+        """Return the big-endian numbers at these places; layout is u1, i2, i4 or i8. Any number outside of the data."""
+        width = np.dtype(layout).itemsize
+        if len(self.data) < width:
+            return np.zeros(len(at), np.int64)
+        # Every byte is the start of a number: they overlap, and only those at `at` are looked at.
+        last = len(self.data) - width
+        numbers: Any = np.ndarray(last + 1, f">{layout}", self.data.data, strides=(1,))
+        return numbers[np.clip(at, 0, last)].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
 
-    @property
-    def smallest(self) -> int:
-        """The size of a value without metadata and without tags."""
-        return self.length_at + 2 + 8 + 8 * self.expiry
-
-
-_LAYOUTS: Final = {
-    0: _Layout(),
-    1: _Layout(expiry=True),
-    2: _Layout(),
-    3: _Layout(epoch=True),
-    4: _Layout(epoch=True, flexible=True),
-}
-
-
-class Commits:
-    """The fields of the commits among a chunk's records; `read` says which records were understood here."""
-
-    __slots__ = ("_epochs", "_expires", "_id_at", "_numbers", "_text_at", "_text_size", "_values", "_when", "read")
-
-    def __init__(self, values: Packed, wanted: Flags) -> None:
-        """Read the wanted records of these values."""
-        count = len(values.starts)
-        self._values = values
-        self.read: Flags = np.zeros(count, np.bool_)
-        self._numbers, self._text_size, self._text_at = (np.zeros(count, np.int64) for _ in range(3))
-        self._epochs, self._when, self._expires, self._id_at = (np.full(count, _ABSENT, np.int64) for _ in range(4))
-        rows = np.flatnonzero(wanted & (values.sizes >= _LAYOUTS[0].smallest))
-        versions = values.numbers("i2", values.starts[rows])
-        for version, layout in _LAYOUTS.items():
-            self._read_version(layout, rows[versions == version])
-
-    def _read_version(self, layout: _Layout, rows: Ints) -> None:
-        rows = rows[self._values.sizes[rows] >= layout.smallest]
-        if not len(rows):
-            return
-        starts = self._values.starts[rows]
-        length_at = starts + layout.length_at
-        if layout.flexible:
-            good, text_at, text_size = self._compact_texts(rows, length_at)
-        else:
-            text_size = self._values.numbers("i2", length_at)
-            text_at = length_at + 2
-            # Null (-1) is no size, and none of these values is smaller than the smallest.
-            good = self._values.sizes[rows] == layout.smallest + text_size
-        rows, starts, text_at, text_size = rows[good], starts[good], text_at[good], text_size[good]
-        after = text_at + text_size
-        self.read[rows] = True
-        self._numbers[rows] = self._values.numbers("i8", starts + 2)
-        self._text_at[rows], self._text_size[rows] = text_at, text_size
-        self._when[rows] = self._values.numbers("i8", after)
-        if layout.epoch:
-            self._epochs[rows] = self._values.numbers("i4", starts + 10)
-        if layout.expiry:
-            self._expires[rows] = self._values.numbers("i8", after + 8)
-
-    def _compact_texts(self, rows: Ints, length_at: Ints) -> tuple[Flags, Ints, Ints]:
-        """Return which of these rows are as expected, and where their metadata is; note their topic ids."""
-        data = self._values.data
-        first, second = (data[length_at + place].astype(np.int64) for place in range(2))
-        # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).
-        wide = first >= _MORE_FOLLOWS
-        length = np.where(wide, (first & (_MORE_FOLLOWS - 1)) | second << 7, first)
-        text_at = length_at + 1 + wide
-        good = (length > 0) & ~(wide & (second >= _MORE_FOLLOWS))
-        tags_at = text_at + length - 1 + 8
-        tags_size = self._values.starts[rows] + self._values.sizes[rows] - tags_at
-        plain = good & (tags_size == 1)
-        plain[plain] = data[tags_at[plain]] == 0
-        tagged = good & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES)
-        # There is no number of three bytes: the one before it is read, too, and left out.
-        tagged[tagged] = (self._values.numbers("i4", tags_at[tagged] - 1) & _TAG_MASK) == _TOPIC_ID_TAG
-        self._id_at[rows[tagged]] = tags_at[tagged] + _TAG_BYTES
-        return plain | tagged, text_at, length - 1
-
-    def columns(self) -> list[Any]:
-        """Return the columns of NAMES; null where a record was not read."""
-        return [
-            pa.array(self._numbers, mask=~self.read),
-            pa.array(self._epochs.astype(np.int32), mask=self._epochs == _ABSENT),
-            as_text(self._values.slices(self._text_at, self._text_size, known=self.read)),
-            as_times(self._when),
-            as_times(self._expires),
-            self._topic_ids(),
-        ]
-
-    def _topic_ids(self) -> Any:
-        rows = np.flatnonzero(self._id_at != _ABSENT)
-        if not len(rows):
-            return pa.nulls(len(self._id_at), pa.string())
-        distinct, places = _distinct_ids(self._values, self._id_at[rows])
-        texts = pa.array([topic_id_text(topic_id) for topic_id in distinct], pa.string())
-        which = np.full(len(self._id_at), _ABSENT, np.int64)
-        which[rows] = places
-        return texts.take(pa.array(which, mask=which == _ABSENT))
+    def texts(self, at: Ints, sizes: Ints, known: Flags) -> Any:
+        """Return an Arrow column of the texts at these places; null where they are not known."""
+        sizes = np.where(known, sizes, 0)
+        ends = np.zeros(len(at) + 1, np.int32)
+        np.cumsum(sizes, out=ends[1:])
+        filled = np.flatnonzero(sizes)
+        places = np.repeat(at[filled] - ends[filled], sizes[filled]) + np.arange(ends[-1])
+        buffers = [pa.array(known).buffers()[1], pa.py_buffer(ends), pa.py_buffer(self.data[places])]
+        column = pa.Array.from_buffers(pa.binary(), len(at), buffers)
+        try:
+            return column.cast(pa.string())
+        except pa.ArrowInvalid:  # not UTF-8
+            texts = [None if body is None else decode_string(body) for body in column.to_pylist()]
+            return pa.array(texts, pa.string())
 
 
-def _distinct_ids(values: Packed, at: Ints) -> tuple[list[bytes], Ints]:
-    """Return the different ids among those at these places, and which of them each is."""
-    halves = values.numbers("i8", at)
-    encoded = pa.array(halves).dictionary_encode()
-    places = encoded.indices.to_numpy().astype(np.int64)
-    first = np.zeros(len(encoded.dictionary), np.int64)
-    first[places] = at
-    # Ids that are equal in their first half alone are not to be expected; they are distinguished the long way.
-    other = values.numbers("i8", at + _TOPIC_ID_BYTES // 2)
-    if (values.numbers("i8", first + _TOPIC_ID_BYTES // 2)[places] != other).any():
-        whole = pa.array([values.data[place : place + _TOPIC_ID_BYTES].tobytes() for place in at.tolist()])
-        encoded = whole.dictionary_encode()
-        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
-    return [values.data[place : place + _TOPIC_ID_BYTES].tobytes() for place in first.tolist()], places
+def pack(column: Any) -> Packed:
+    """Return what is in a large_binary Arrow column, without a copy."""
+    _, offsets, data = column.buffers()
+    edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    return Packed(np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8), edges[:-1], edges[1:])
 
 
-def columns_of(value: Struct) -> tuple[Any, ...]:
-    """Return the same columns of one commit that the reader of tables read; times in microseconds."""
-    return (
-        value["offset"],
-        None if value["leader_epoch"] == _ABSENT else value["leader_epoch"],
-        value["metadata"],
-        microseconds(value["commit_timestamp"]),
-        microseconds(value["expire_timestamp"]),
-        topic_id_text(value["topic_id"].bytes),
-    )
+def read_keys(keys: Packed) -> tuple[Flags, dict[str, Any]]:
+    """Return which keys are those of commits, and their columns; what these hold for other keys is undefined."""
+    kind, group_size = (keys.numbers("i2", keys.starts + place) for place in (0, 2))
+    group_at = keys.starts + 4
+    topic_at = group_at + group_size + 2
+    topic_size = keys.numbers("i2", topic_at - 2)
+    partition_at = topic_at + topic_size
+    is_read = np.isin(kind, list(COMMITS)) & (group_size >= 0) & (topic_size >= 0) & (partition_at + 4 == keys.ends)
+    return is_read, {
+        "record_type": pa.array(kind.astype(np.int16)),
+        "group": keys.texts(group_at, group_size, is_read),
+        "topic": keys.texts(topic_at, topic_size, is_read),
+        "partition": pa.array(keys.numbers("i4", partition_at).astype(np.int32)),
+    }
+
+
+def read_values(values: Packed, wanted: Flags) -> tuple[Flags, dict[str, Any]]:
+    """Return which of the wanted values were read (as OffsetCommitValue.json says), and columns, null for the rest."""
+    starts = values.starts
+    version = values.numbers("i2", starts)
+    has_epoch, has_expiry, is_compact = version >= _EPOCHS_SINCE, version == 1, version == _NEWEST_VERSION
+    size_at = starts + 10 + 4 * has_epoch
+    # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).
+    first, second = (values.numbers("u1", size_at + place) for place in range(2))
+    is_wide = first >= _MORE_FOLLOWS
+    compact_size = np.where(is_wide, first & (_MORE_FOLLOWS - 1) | second << 7, first) - 1
+    text_size = np.where(is_compact, compact_size, values.numbers("i2", size_at))
+    text_at = size_at + np.where(is_compact, 1 + is_wide, 2)
+    time_at = text_at + text_size
+    tags_at = time_at + 8 + 8 * has_expiry
+    tags_size = values.ends - tags_at
+    # There is no number of three bytes: the one before it is read, too, and left out.
+    tag = values.numbers("i4", tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
+    has_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
+    has_no_tags = np.where(is_compact, (tags_size == 1) & (values.numbers("u1", tags_at) == 0), tags_size == 0)
+    is_known = (version >= 0) & (version <= _NEWEST_VERSION) & ~(is_compact & is_wide & (second >= _MORE_FOLLOWS))
+    is_read = wanted & is_known & (text_size >= 0) & (has_id | has_no_tags)
+    epoch = np.where(has_epoch, values.numbers("i4", starts + 10), _ABSENT)
+    return is_read, {
+        "value_version": pa.array(version.astype(np.int16), mask=~is_read),
+        "committed_offset": pa.array(values.numbers("i8", starts + 2), mask=~is_read),
+        "leader_epoch": pa.array(epoch.astype(np.int32), mask=~is_read | (epoch == _ABSENT)),
+        "metadata": values.texts(text_at, text_size, is_read),
+        "commit_time": as_times(np.where(is_read, values.numbers("i8", time_at), NO_TIME_MS)),
+        "expire_time": as_times(np.where(is_read & has_expiry, values.numbers("i8", time_at + 8), NO_TIME_MS)),
+        "topic_id": _topic_ids(values, tags_at + _TAG_BYTES, is_read & has_id),
+    }
+
+
+def _topic_ids(values: Packed, at: Ints, known: Flags) -> Any:
+    """Return the topic ids at these places as Kafka prints them; few are different."""
+    halves = np.stack([values.numbers("i8", at[known]), values.numbers("i8", at[known] + 8)], axis=1)
+    ids = pa.py_buffer(halves.astype(">i8").tobytes())
+    encoded = pa.Array.from_buffers(pa.binary(_TOPIC_ID_BYTES), len(halves), [None, ids]).dictionary_encode()
+    texts = pa.array(map(topic_id_text, encoded.dictionary.to_pylist()), pa.string())
+    places = np.zeros(len(at), np.int64)
+    places[known] = encoded.indices.to_numpy()
+    return texts.take(pa.array(places, mask=~known))
+
+
+def commit_columns(value: Struct) -> dict[str, Any]:
+    """Return the same columns of one commit that was read on its own; times in microseconds."""
+    return {
+        "committed_offset": value["offset"],
+        "leader_epoch": None if value["leader_epoch"] == _ABSENT else value["leader_epoch"],
+        "metadata": value["metadata"],
+        "commit_time": microseconds(value["commit_timestamp"]),
+        "expire_time": microseconds(value["expire_timestamp"]),
+        "topic_id": topic_id_text(value["topic_id"].bytes),
+    }
 
 
 def as_times(milliseconds: Ints) -> Any:

@@ -2,166 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
-from kafka_groups.pipeline.decode.event_types import event_type_of
-from kafka_groups.pipeline.decode.keys import Key
+from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
 from kafka_groups.pipeline.decode.texts import json_text, microseconds, topic_id_text
-from kafka_groups.pipeline.decode.types import BY_ID
-from kafka_groups.pipeline.decode.values.classic import read_assignment, read_subscription
-from kafka_groups.protocol import Struct
+from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
+from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
 # What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.
 _CONSUMER: Final = "consumer"
+_CONSUMER_PROTOCOL: Final = {
+    "topics": compile_reader(SCHEMAS["ConsumerProtocolSubscription"][0], version=0, flexible=False),
+    "assigned_partitions": compile_reader(SCHEMAS["ConsumerProtocolAssignment"][0], version=0, flexible=False),
+}
 
 # MemberState of org.apache.kafka.coordinator.group.modern and .streams (4.4.0): not the same numbers.
-_MEMBER_STATES: Final = MappingProxyType({0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"})
-_STREAMS_MEMBER_STATES: Final = MappingProxyType({1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"})
+_MEMBER_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
+_STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
 _NEW_STATE: Final = "UNKNOWN"
+# LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
+_STATIC_MEMBER_AWAY: Final = -2
 
 
-def event_of(type_id: int, key: Key, value: Struct | None) -> dict[str, Any]:
-    """Return the event of a record, from its key and its value (None for a tombstone)."""
-    said = {} if value is None else dict(value)
+def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> dict[str, Any]:
+    """Return the event of a record, from the names in its key and its value (None for a tombstone)."""
     # A column of its own for one type of key would be empty everywhere else.
-    if key.regular_expression is not None:
-        said = {"regular_expression": key.regular_expression, **said}
+    regex = {name: text for name, text in names.items() if name == "regular_expression"}
+    said = value or {}
     return {
-        "type": BY_ID[type_id].name,
-        "event_type": event_type_of(type_id, value),
-        "member_id": key.member_id,
-        "details": json_text(said) if said else None,
-        **({} if value is None else _COLUMNS[type_id](value)),
+        "type": record_type.name,
+        "event_type": _event_type(record_type, value),
+        "epoch": _first(said, "epoch", "assignment_epoch", "member_epoch", "generation"),
+        "previous_epoch": said.get("previous_member_epoch"),
+        "member_id": names.get("member_id"),
+        "member_state": _member_state(record_type, said) if "member_epoch" in said else None,
+        "group_instance_id": said.get("instance_id"),
+        **{name: said.get(name) for name in ("client_id", "client_host", "protocol_type", "protocol", "leader")},
+        "state_time": _state_time(said),
+        "topics": _topics(said),
+        "members": _classic_members(said) if "members" in said else None,
+        "assignment": _assignment(_first(said, "topic_partitions", "assigned_partitions")),
+        "pending_revocation": _assignment(said.get("partitions_pending_revocation")),
+        "details": json_text(regex | said) if regex or said else None,
     }
 
 
-def _classic_group(value: Struct) -> dict[str, Any]:
-    is_consumer = value["protocol_type"] == _CONSUMER
-    members = [_classic_member(member, is_consumer=is_consumer) for member in value["members"]]
-    return {
-        "epoch": value["generation"],
-        "protocol_type": value["protocol_type"],
-        "protocol": value["protocol"],
-        "leader": value["leader"],
-        "state_time": microseconds(value["current_state_timestamp"]),
-        "members": members,
-    }
+def _event_type(record_type: RecordType, value: Struct | None) -> str:
+    if value is None:
+        return record_type.removed
+    if value.get("members") == []:
+        return "group_emptied"
+    return "static_member_away" if value.get("member_epoch") == _STATIC_MEMBER_AWAY else record_type.written
 
 
-def _classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
-    subscription = read_subscription(member["subscription"]) if is_consumer else None
-    assignment = read_assignment(member["assignment"]) if is_consumer else None
-    return {
-        "member_id": member["member_id"],
-        "group_instance_id": member["group_instance_id"],
-        "client_id": member["client_id"],
-        "client_host": member["client_host"],
-        # Brokers older than 0.10.1 had no such timeout (-1).
-        "rebalance_timeout_ms": None if member["rebalance_timeout"] < 0 else member["rebalance_timeout"],
-        "session_timeout_ms": member["session_timeout"],
-        "topics": None if subscription is None else subscription["topics"],
-        "assignment": None if assignment is None else assignment["assigned_partitions"],
-    }
+def _first(value: Struct, *names: str) -> Any:
+    return next((value[name] for name in names if name in value), None)
 
 
-def _group_epoch(value: Struct) -> dict[str, Any]:
-    return {"epoch": value["epoch"]}
-
-
-def _subscribed_partitions(value: Struct) -> dict[str, Any]:
-    return {"topics": [topic["topic_name"] for topic in value["topics"]]}
-
-
-def _member(value: Struct) -> dict[str, Any]:
-    return {
-        "group_instance_id": value.get("instance_id"),
-        "client_id": value["client_id"],
-        "client_host": value["client_host"],
-        "topics": value.get("subscribed_topic_names"),
-    }
-
-
-def _target_epoch(value: Struct) -> dict[str, Any]:
-    # Brokers before 4.3 do not say when (0).
-    return {"epoch": value["assignment_epoch"], "state_time": microseconds(value["assignment_timestamp"] or -1)}
-
-
-def _target_assignment(value: Struct) -> dict[str, Any]:
-    return {"assignment": _partitions(value["topic_partitions"])}
-
-
-def _member_assignment(value: Struct) -> dict[str, Any]:
-    pending = value.get("partitions_pending_revocation")
-    return {
-        "epoch": value["member_epoch"],
-        "previous_epoch": value["previous_member_epoch"],
-        "member_state": _MEMBER_STATES.get(_state(value), _NEW_STATE),
-        "assignment": _partitions(value["assigned_partitions"]),
-        "pending_revocation": None if pending is None else _partitions(pending),
-    }
-
-
-def _state(value: Struct) -> int:
-    """Return the state of a member; in the early access of 3.7 what it had to give up, and then to get, showed it."""
+def _member_state(record_type: RecordType, value: Struct) -> str:
+    if record_type.name.startswith("Streams"):
+        return _STREAMS_MEMBER_STATES.get(value["state"], _NEW_STATE)
     if "state" in value:
-        return int(value["state"])
-    return 1 if value["partitions_pending_revocation"] else 2 if value["partitions_pending_assignment"] else 0
+        return _MEMBER_STATES.get(value["state"], _NEW_STATE)
+    # In the early access of 3.7, what a member had to give up, and then to get, showed its state.
+    if value["partitions_pending_revocation"]:
+        return _MEMBER_STATES[1]
+    return _MEMBER_STATES[2 if value["partitions_pending_assignment"] else 0]
 
 
-def _share_partitions(value: Struct) -> dict[str, Any]:
-    topics = [*value.get("initializing_topics", []), *value["initialized_topics"]]
-    return {"topics": sorted({topic["topic_name"] for topic in topics})}
+def _state_time(value: Struct) -> int | None:
+    # Brokers before 4.3 do not say when they computed a target assignment (0).
+    known = value.get("assignment_timestamp") or _first(value, "current_state_timestamp", "timestamp")
+    return None if known is None else microseconds(known)
 
 
-def _resolved_expression(value: Struct) -> dict[str, Any]:
-    return {"topics": value["topics"], "state_time": microseconds(value["timestamp"])}
+def _topics(value: Struct) -> list[str] | None:
+    """Return the topics that are in a value: in structs, by name, or as a member's subscription."""
+    if "subtopologies" in value:
+        return sorted({topic for part in value["subtopologies"] for topic in part["source_topics"]})
+    if "initialized_topics" in value:
+        topics = [*value.get("initializing_topics", ()), *value["initialized_topics"]]
+        return sorted({topic["topic_name"] for topic in topics})
+    topics = _first(value, "topics", "subscribed_topic_names")
+    return topics and [topic["topic_name"] if isinstance(topic, dict) else topic for topic in topics]
 
 
-def _streams_assignment(value: Struct) -> dict[str, Any]:
-    return {
-        "epoch": value["member_epoch"],
-        "previous_epoch": value["previous_member_epoch"],
-        "member_state": _STREAMS_MEMBER_STATES.get(value["state"], _NEW_STATE),
-    }
-
-
-def _topology(value: Struct) -> dict[str, Any]:
-    topics = {topic for subtopology in value["subtopologies"] for topic in subtopology["source_topics"]}
-    return {"epoch": value["epoch"], "topics": sorted(topics)}
-
-
-def _tasks(_value: Struct) -> dict[str, Any]:
-    # Tasks are partitions of subtopologies, not of topics; details have them.
-    return {}
-
-
-def _partitions(topics: Iterable[Struct]) -> list[dict[str, Any]]:
+def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
+    if topics is None:
+        return None
     return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]
 
 
-_COLUMNS: Final[Mapping[int, Callable[[Struct], dict[str, Any]]]] = MappingProxyType(
-    {
-        2: _classic_group,
-        3: _group_epoch,
-        4: _subscribed_partitions,
-        5: _member,
-        6: _target_epoch,
-        7: _target_assignment,
-        8: _member_assignment,
-        10: _member,
-        11: _group_epoch,
-        12: _target_epoch,
-        13: _target_assignment,
-        14: _member_assignment,
-        15: _share_partitions,
-        16: _resolved_expression,
-        17: _group_epoch,
-        19: _member,
-        20: _target_epoch,
-        21: _tasks,
-        22: _streams_assignment,
-        23: _topology,
-    }
-)
+def _classic_members(value: Struct) -> list[dict[str, Any]]:
+    is_consumer = value["protocol_type"] == _CONSUMER
+    return [
+        {
+            "member_id": member["member_id"],
+            "group_instance_id": member["group_instance_id"],
+            "client_id": member["client_id"],
+            "client_host": member["client_host"],
+            # Brokers older than 0.10.1 had no such timeout (-1).
+            "rebalance_timeout_ms": None if member["rebalance_timeout"] < 0 else member["rebalance_timeout"],
+            "session_timeout_ms": member["session_timeout"],
+            "topics": _of_consumer(member["subscription"], "topics") if is_consumer else None,
+            "assignment": _of_consumer(member["assignment"], "assigned_partitions") if is_consumer else None,
+        }
+        for member in value["members"]
+    ]
+
+
+def _of_consumer(data: bytes, field: str) -> Any:
+    """Return a field of what a consumer wrote about its membership; None if these bytes are something else."""
+    version = read_prefix(data)
+    if version is None or version < 0:
+        return None
+    with suppress(SchemaError):
+        return _CONSUMER_PROTOCOL[field](Cursor(data, PREFIX_BYTES))[field]
+    return None

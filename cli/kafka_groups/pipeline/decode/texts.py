@@ -28,10 +28,13 @@ def microseconds(milliseconds: int) -> int | None:
 
 def json_text(values: Mapping[str, Any]) -> str:
     """Return all of a value as one compact JSON object: bytes in base64, ids as Kafka prints them."""
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return _JSON.encode(values)
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, UUID):
         return urlsafe_b64encode(value.bytes)[:-2].decode()
     return b64encode(value).decode()
+
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)

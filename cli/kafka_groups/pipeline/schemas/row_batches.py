@@ -12,17 +12,10 @@ from kafka_groups.pipeline.schemas.shape import Table
 
 
 def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return `size` rows of a table.
-
-    Columns are as they are, or values that all rows share (times: microseconds), else null.
-    """
+    """Return `size` rows of a table: columns, or values that all rows share (times: microseconds), else null."""
     schema = table.arrow()
     arrays = [
-        columns[field.name]
-        if field.name in columns
-        else pa.repeat(pa.scalar(same[field.name], field.type), size)
-        if field.name in same
-        else pa.nulls(size, field.type)
+        columns[field.name] if field.name in columns else pa.repeat(pa.scalar(same.get(field.name), field.type), size)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

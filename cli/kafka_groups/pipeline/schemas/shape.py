@@ -1,11 +1,43 @@
-"""What a table and a column are, and how Spark spells their types."""
+"""What a table and a column are, the notation that they are written in, and how Spark spells their types."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Final
 
 import pyarrow as pa
+
+TIME: Final = pa.timestamp("us", tz="UTC")
+_SPELLED: Final = {
+    pa.string(): "STRING",
+    pa.binary(): "BINARY",
+    pa.bool_(): "BOOLEAN",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    TIME: "TIMESTAMP",
+}
+_TYPES: Final = {
+    **{name: kind for kind, name in _SPELLED.items()},
+    "ARRAY<STRING>": pa.list_(pa.string()),
+    "ARRAY<INT>": pa.list_(pa.int32()),
+}
+
+
+def _structs(fields: str) -> pa.DataType:
+    return pa.list_(pa.struct([(name, _TYPES[kind]) for name, kind in map(str.split, fields.split(", "))]))
+
+
+# KIP-848 and share groups write topic ids and no names, classic groups names and no ids.
+_TYPES["ASSIGNMENT"] = _structs("topic STRING, topic_id STRING, partitions ARRAY<INT>")
+_TYPES["MEMBERS"] = _structs(
+    "member_id STRING, group_instance_id STRING, client_id STRING, client_host STRING, rebalance_timeout_ms INT, "
+    "session_timeout_ms INT, topics ARRAY<STRING>, assignment ASSIGNMENT"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +61,7 @@ class Table:
     identity: tuple[str, ...]
     dated_by: str
     columns: tuple[Column, ...]
-    derived: bool = False
+    derived: bool
 
     def arrow(self) -> pa.Schema:
         """Return its columns for Arrow, without the date, which stands in directory names."""
@@ -37,19 +69,21 @@ class Table:
 
     def ddl(self) -> str:
         """Return its columns for Spark, `date` included."""
-        columns = ", ".join(f"`{column.name}` {spell_type(column.type)}" for column in self.columns)
-        return f"{columns}, `date` DATE"
+        return ", ".join(_spelled(self))
 
 
 def create_statement(table: Table, location: str) -> str:
     """Return the statement by which a catalog of Spark (Unity, Glue, Hive) learns of a table at its location."""
-    columns = [f"  `{column.name}` {spell_type(column.type)}" for column in table.columns]
+    columns = ",\n".join(f"  {column}" for column in _spelled(table))
     quoted = location.replace("'", "\\'")
     return (
-        f"CREATE TABLE IF NOT EXISTS {table.name} (\n"
-        + ",\n".join([*columns, "  `date` DATE"])
-        + f"\n)\nUSING DELTA\nPARTITIONED BY (`date`)\nLOCATION '{quoted}';"
+        f"CREATE TABLE IF NOT EXISTS {table.name} (\n{columns}\n)\n"
+        f"USING DELTA\nPARTITIONED BY (`date`)\nLOCATION '{quoted}';"
     )
+
+
+def _spelled(table: Table) -> list[str]:
+    return [*(f"`{column.name}` {spell_type(column.type)}" for column in table.columns), "`date` DATE"]
 
 
 def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
@@ -59,30 +93,37 @@ def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
         return f"STRUCT<{inner}>"
     if pa.types.is_list(kind):
         return f"ARRAY<{spell_type(kind.value_type, is_short=is_short)}>"
-    if pa.types.is_timestamp(kind):
-        return "TIMESTAMP"
     return _SPELLED[kind]
 
 
-_SPELLED: Final = {
-    pa.string(): "STRING",
-    pa.binary(): "BINARY",
-    pa.bool_(): "BOOLEAN",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-    pa.date32(): "DATE",
-}
+def parse_table(text: str, *, like: Iterable[Column] = ()) -> Table:
+    """Return a table from its name and what it has, its identity and the column that dates its rows, and its columns.
 
-TEXT: Final = pa.string()
-INT: Final = pa.int32()
-LONG: Final = pa.int64()
-REAL: Final = pa.float64()
-FLAG: Final = pa.bool_()
-TEXTS: Final = pa.list_(pa.string())
+    A column is a line `name TYPE: what it says`; a line of names stands for columns that are `like` those of another
+    table. A line that is too long goes on with a deeper margin.
+    """
+    title, kind, *lines = logical_lines(text)
+    name, _, about = title.partition(": ")
+    derived, identity, dated_by = kind.split("; ")
+    known = {column.name: column for column in like}
+    return Table(
+        name,
+        about,
+        tuple(identity.removeprefix("identity ").split(", ")),
+        dated_by.removeprefix("dated by "),
+        tuple(column for line in lines for column in _parse_columns(line, known)),
+        derived=derived == "derived",
+    )
 
-CLUSTER: Final = Column("cluster_id", TEXT, "Kafka's id of the cluster")
-GROUP: Final = Column("group", TEXT, "id of the group")
-TOPIC: Final = Column("topic", TEXT, "name of the topic")
-PARTITION: Final = Column("partition", INT, "partition of the topic")
+
+def _parse_columns(line: str, known: Mapping[str, Column]) -> list[Column]:
+    head, _, about = line.partition(": ")
+    if not about:
+        return [known[name] for name in head.split(", ")]
+    name, kind = head.split()
+    return [Column(name, _TYPES[kind], about)]
+
+
+def logical_lines(text: str) -> list[str]:
+    """Return the lines of a text without their margin, each joined with those of a deeper margin behind it."""
+    return re.sub(r"\n +", " ", dedent(text).strip()).splitlines()

@@ -1,1 +1,0 @@
-"""Tables of what the values of records say: one file for each kind of group."""
