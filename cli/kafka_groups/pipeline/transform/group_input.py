@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.transform.columns import nullable
 from kafka_groups.pipeline.transform.kernels.group_events import COLUMNS
-from kafka_groups.pipeline.transform.kernels.retention import find_worst
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints
 from kafka_groups.pipeline.transform.packed_numbers import pack
 from kafka_groups.pipeline.transform.partition_batch import Names
-from kafka_groups.pipeline.transform.partition_day import KeyDay, LogDay
 from kafka_groups.pipeline.transform.partition_rows import name_columns
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay
 from kafka_groups.pipeline.transform.state import KeyStatuses
@@ -90,7 +88,7 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Any, with_log
     yield _batch(_statuses(names, found))
     present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
     yield _batch(_keys(names, found, present))
-    yield _batch(_topics(names, found.logs, found.day, np.flatnonzero(with_logs & is_read)))
+    yield _batch(_topics(names, found, np.flatnonzero(with_logs & is_read)))
 
 
 def file_rows(files: Any) -> Any:
@@ -117,7 +115,7 @@ def _batch(columns: dict[str, Any]) -> Any:
 
 def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
     """Return verdicts of the day, the last ones of the day before, and removals."""
-    rows, removed = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
+    rows, removed = KeyStatuses.join(found.carried, found.statuses), found.removals
     keys = np.concatenate([rows.key, removed.key])
     columns = name_columns(names, keys)
     columns["name"] = columns.pop("group")
@@ -132,14 +130,13 @@ def _statuses(names: Names, found: PartitionDay) -> dict[str, Any]:
 
 
 def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:
-    keys, logs = found.keys, found.logs
-    worst = _worst(keys, logs)
-    flags = {"has_records": keys.days.has_records, "lives": keys.lives, "is_orphaned": keys.is_orphaned}
-    flags["is_quiet"] = logs.is_quiet[names.partition_of]
+    days = found.keys
+    flags = {"has_records": days.has_records, "lives": days.lives, "is_orphaned": found.is_orphaned}
+    flags["is_quiet"] = found.is_quiet[names.partition_of]
     columns = [
-        *(getattr(keys.days, name)[present] for name in KEY_NUMBERS),
+        *(getattr(days, name)[present] for name in KEY_NUMBERS),
         *(flags[name][present] for name in KEY_FLAGS),
-        *(getattr(worst, name)[present] for name in KEY_WORST),
+        *(getattr(found.worst, name)[present] for name in KEY_WORST),
     ]
     named = name_columns(names, present)
     size = len(present)
@@ -154,19 +151,14 @@ def _keys(names: Names, found: PartitionDay, present: Ints) -> dict[str, Any]:
     }
 
 
-def _worst(keys: KeyDay, logs: LogDay) -> Any:
-    start = logs.ends.rows.log_start[keys.lags.observation]
-    return find_worst(keys.lags, start, keys.time_lags.time_lag_ms, len(keys.lives))
-
-
-def _topics(names: Names, logs: LogDay, day: int, chosen: Ints) -> dict[str, Any]:
-    observed = chosen[logs.is_observed[chosen]]
-    columns = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
+def _topics(names: Names, found: PartitionDay, chosen: Ints) -> dict[str, Any]:
+    observed = chosen[found.is_observed[chosen]]
+    columns = [np.ones(len(observed), np.int64), found.grown[observed], found.sampled_us[observed]]
     place = pa.array(observed)
     return {
         "cluster_id": names.cluster_id.take(place),
         "name": names.topic.take(place),
         "kind": pa.array(np.full(len(observed), TOPIC, np.int8)),
-        "day": pa.array(np.full(len(observed), day, np.int32)),
+        "day": pa.array(np.full(len(observed), found.day, np.int32)),
         "payload": pack(columns, (), len(observed)),
     }

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.transform.kernels.group_status import FRESH_MS
-from kafka_groups.pipeline.transform.kernels.rows import Rows
 from kafka_groups.pipeline.transform.kernels.segments import (
     NULL,
     Flags,
     Floats,
     Ints,
+    Rows,
     first_rows,
     reduce,
     saturated_sum,
