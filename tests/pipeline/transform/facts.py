@@ -13,8 +13,7 @@ import pyarrow as pa
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.partition_day import ClusterDay
-from kafka_groups.pipeline.transform.partition_stage import Context
+from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 Row = Mapping[str, Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ import pytest
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.facts import read_columns
-from kafka_groups.pipeline.transform.state import KeyState, LogState, read_key_state, read_log_state
+from kafka_groups.pipeline.transform.state import KeyState, LogState, read_state
 from kafka_groups.pipeline.transform.state_tables import PARTITION_STATE, StateTables
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
@@ -184,7 +184,7 @@ def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
     of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
     keys = pa.array([row["state"] for row in of_groups], pa.binary())
     log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
-    return read_key_state(keys, np.arange(len(keys)), len(keys)), read_log_state(log, np.arange(1), 1)
+    return read_state(KeyState, keys, np.arange(len(keys)), len(keys)), read_state(LogState, log, np.arange(1), 1)
 
 
 def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_changes(tmp_path: Path) -> None:
@@ -199,10 +199,8 @@ def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_chan
     rules = Rules()
     # One commit of each. The quiet group has two samples that saw another offset.
     assert keys.commits.key.tolist() == [0, 1]
-    assert keys.records.key.tolist() == [0] * rules.intervals
-    assert keys.record_points.key.tolist() == [0] * COMMIT_POINTS
-    assert keys.samples.key.tolist() == [1, 1]
-    assert keys.sample_points.key.tolist() == [1, 1]
+    assert keys.entries.key.tolist() == [0] * rules.intervals + [1, 1]
+    assert keys.points.key.tolist() == [0] * COMMIT_POINTS + [1, 1]
     # Ten minutes of a day that ended at noon: none are left at midnight.
     assert len(keys.recent) == len(keys.status) == 0
     assert len(log.ends) == rules.intervals

@@ -17,8 +17,7 @@ from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.packed_rows import PARTITION_LAYOUT
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.partition_day import ClusterDay
-from kafka_groups.pipeline.transform.partition_stage import Context, Settings
+from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context, Settings
 from kafka_groups.pipeline.transform.summary import ReadDay, Summary
 from kafka_groups.pipeline.transform.tasks import Task
 from kafka_groups.verdicts import Rules

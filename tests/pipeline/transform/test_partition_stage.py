@@ -14,7 +14,7 @@ from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_batch import INPUT, KEY_STATE, LOG_STATE, PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
 from kafka_groups.pipeline.transform.partition_stage import Context, PartitionDay, Settings, transform_days
-from kafka_groups.pipeline.transform.state import write_key_state, write_log_state
+from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.verdicts import Rules
 from tests.pipeline.transform.facts import context_of, rows_of, table_of
 from tests.pipeline.transform.histories import Facts, histories, joined
@@ -36,7 +36,7 @@ def results(table: pa.Table, days: Sequence[int], context: Context, *, most_rows
         with_logs[0], before = first != before, last
         one = None
         for one in transform_days(batch, Settings(days, Rules(), 7), context):
-            found["lag_history"] += lag_history_rows(names, one.logs, one.keys, one.verdicts).to_pylist()
+            found["lag_history"] += lag_history_rows(names, one).to_pylist()
             every = pa.array(with_logs).to_numpy(zero_copy_only=False)
             for rows in rows_for_groups(names, one, is_read=every | True, with_logs=every):
                 found["for_groups"] += rows.to_pylist()
@@ -51,10 +51,10 @@ def state_rows(batch: PartitionBatch, found: PartitionDay, with_logs: Sequence[b
     nothing = dict.fromkeys(INPUT.names)
     columns = zip(*(each.to_pylist() for each in (names.cluster_id, names.topic, names.partition)), strict=True)
     known = [dict(zip(("cluster_id", "topic", "partition"), each, strict=True)) for each in columns]
-    for place, state in enumerate(write_log_state(found.log_state).to_pylist()):
+    for place, state in enumerate(write_state(found.log_state).to_pylist()):
         if found.log_state.totals.fact_day[place] != NULL and with_logs[place]:
             yield nothing | known[place] | {"kind": LOG_STATE, "day": found.day, "at_us": 0, "state": state}
-    for place, state in enumerate(write_key_state(found.key_state).to_pylist()):
+    for place, state in enumerate(write_state(found.key_state).to_pylist()):
         if found.key_state.totals.fact_day[place] != NULL:
             named = known[names.partition_of[place]] | {"group": names.group[place].as_py()}
             yield nothing | named | {"kind": KEY_STATE, "day": found.day, "at_us": 0, "state": state}

@@ -5,15 +5,16 @@ Each story has a cluster of its own.
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
 import numpy as np
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.lag_points import KnownEnds
-from kafka_groups.pipeline.transform.kernels.segments import NULL
-from kafka_groups.pipeline.transform.kernels.windows import lag_when_committed
+from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.segments import NULL, first_at, last_at
+from kafka_groups.pipeline.transform.kernels.verdicts import lag_when_committed
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS
 from tests.pipeline.fact_rows import Row, commit, ends
 from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
@@ -34,16 +35,22 @@ RulesAt = dict[tuple[str, float], str]
     ids=["records", "samples"],
 )
 def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool, lags: list[int]) -> None:
-    at_us = np.array([-30, 0, 15, 45, 60, 90, 150]) * 1_000_000
-    size = len(at_us)
-    nothing = np.zeros(size, np.bool_)
-    places = np.arange(size) if is_record else np.full(size, NULL)
-    key = np.zeros(size, np.int64)
-    commits = Commits(key, at_us, places, np.full(size, is_record), nothing, np.full(size, 10), nothing)
-    one = np.zeros(4, np.int64)
-    known = KnownEnds(one, np.array([0, 60, 120, 180]) * 1_000_000, np.array([100, 160, 40, 70]), one)
+    at_us, ends_us = (np.array(times) * 1_000_000 for times in ([-30, 0, 15, 45, 60, 90, 150], [0, 60, 120, 180]))
+    commits = rows_of(Commits, len(at_us), at_us=at_us, is_record=np.full(len(at_us), is_record), offset=10)
+    ends = rows_of(LogEnds, len(ends_us), at_us=ends_us, log_end=np.array([100, 160, 40, 70]))
+    known, wanted = (ends.partition, ends.at_us), (commits.key, commits.at_us)
 
-    assert lag_when_committed(commits, np.zeros(1, np.int64), known, -MINUTE * 1_000_000).tolist() == lags
+    found = lag_when_committed(commits, ends, last_at(known, wanted), first_at(known, wanted))
+
+    assert found.tolist() == lags
+
+
+def rows_of(kind: Any, size: int, **columns: Any) -> Any:
+    """Rows whose other columns are 0, or false."""
+    zero = {"Ints": 0, "Flags": False}
+    return kind.of(
+        np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind)
+    )
 
 
 def samples(minutes: int, committed: int, produced: int, *, until: int) -> tuple[list[Row], list[Row]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.pipeline.fact_rows import NOON, Row, commit, ends, event
+from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event
 from tests.pipeline.transform.builds import built, read
 
 MINUTES = range(40)
@@ -129,3 +130,14 @@ def test_a_deleted_group_has_no_verdict_any_more(tables: dict[str, list[Row]]) -
     status = [row for row in tables["group_status"] if row["cluster_id"] == "deleted"]
 
     assert {row["evaluated_at"].minute for row in status} == {*range(LEFT + 1)}
+
+
+def test_commits_end_with_their_topic_though_the_log_end_of_the_new_one_is_not_known_at_first(tmp_path: Path) -> None:
+    facts = {
+        "offset_commits": [commit(0, 10)],
+        "partition_offsets": [ends(1, 20, topic_id="A"), ends(61, None, topic_id="B"), ends(121, 25, topic_id="B")],
+    }
+
+    (row,) = read(built(tmp_path, facts), "lag_history")
+
+    assert (row["lag"], row["observed_at"]) == (10, at(1))

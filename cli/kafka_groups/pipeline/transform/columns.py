@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.decode.columns import TIME
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints
 
 
 def to_ints(column: Any) -> Ints:
@@ -26,7 +25,7 @@ def to_flags(column: Any) -> Flags:
     return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
 
 
-def to_floats(column: Any) -> npt.NDArray[np.float64]:
+def to_floats(column: Any) -> Floats:
     """Return a column of real numbers, NaN where it has none."""
     return np.asarray(pc.fill_null(column, np.nan))
 
@@ -39,15 +38,8 @@ def to_keys(column: Any) -> Ints:
 
 def to_codes(*columns: Any) -> tuple[tuple[Ints, ...], list[str]]:
     """Return columns of texts as places in one sorted list of texts, NULL where a row has none; and that list."""
-    texts = sorted(
-        set(pc.unique(pa.chunked_array([c for column in columns for c in _chunks(column)])).to_pylist()) - {None}
-    )
-    known = pa.array(texts, pa.string())
-    return tuple(to_ints(pc.index_in(column, known)) for column in columns), texts
-
-
-def _chunks(column: Any) -> list[Any]:
-    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    texts = sorted({text for column in columns for text in pc.unique(column).to_pylist()} - {None})
+    return tuple(to_ints(pc.index_in(column, pa.array(texts, pa.string()))) for column in columns), texts
 
 
 def nullable(values: Ints, kind: Any = None) -> Any:
@@ -58,34 +50,29 @@ def nullable(values: Ints, kind: Any = None) -> Any:
 
 def times_of(values: Ints) -> Any:
     """Return microseconds as an Arrow column; NULL is null."""
-    return nullable(values).view(TIME)
+    return nullable(values, TIME)
 
 
 def millis_of(values: Ints) -> Any:
     """Return milliseconds as an Arrow column of microseconds; NULL is null."""
-    return times_of(np.where(values == NULL, NULL, np.where(values == NULL, 0, values) * 1_000))
+    return times_of(np.where(values == NULL, NULL, values * 1_000))
 
 
-def reals_of(values: npt.NDArray[np.float64]) -> Any:
+def reals_of(values: Floats) -> Any:
     """Return real numbers as an Arrow column; NaN is null."""
     return pa.array(values, mask=np.isnan(values))
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
     """Return values, ordered by owner, as one list for each of `size` owners."""
-    counts = np.bincount(owner, minlength=size) if len(owner) else np.zeros(size, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), values)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def sort_rows(table: Any, names: Sequence[str]) -> Any:
     """Return the rows ordered by columns of texts and integers, null first, as Spark orders them."""
-    if not len(table):
-        return table
-    keys = []
-    for name in names:
-        column = table[name].combine_chunks()
-        keys.append(to_codes(column)[0][0] if pa.types.is_string(column.type) else to_ints(column))
+    columns = [table[name] for name in names]
+    keys = [to_codes(one)[0][0] if pa.types.is_string(one.type) else to_ints(one) for one in columns]
     return table.take(pa.array(np.lexsort(keys[::-1])))
 
 
@@ -94,11 +81,13 @@ def gather_keys(
     key: Sequence[str],
     size: int,
     *,
+    parts: Sequence[str] = (),
     size_of: Callable[[Any], int] = lambda piece: int(piece.num_rows),
 ) -> Iterator[Any]:
     """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
 
-    Rows with the same key lie together in `pieces`. Without a key, any row may be the last one of a table.
+    Rows with the same key lie together in `pieces`. Without a key, any row may be the last one of a table. Where a key
+    has more than `size`, its rows that agree in `parts`, too, are in one table.
     """
     waiting: list[Any] = []
     waits, limit = 0, size
@@ -108,12 +97,25 @@ def gather_keys(
         if waits < limit:
             continue
         table = pa.Table.from_batches(waiting)
-        last = int(np.flatnonzero(first_rows(*(to_keys(table[name]) for name in key)))[-1]) if key else len(table)
-        if last:
-            yield table.slice(0, last)
+        last = _last_key(table, key) or (_last_key(table, [*key, *parts]) if parts else 0)
         waiting = table.slice(last).to_batches()
         waits = sum(map(size_of, waiting))
         # A key with very many rows is not looked at again for each piece.
         limit = size + waits
+        # The caller that works on a table needs the memory, so nothing here refers to its rows.
+        whole = [table.slice(0, last)] if last else []
+        del piece, table
+        while whole:
+            yield whole.pop()
     if waiting:
         yield pa.Table.from_batches(waiting)
+
+
+def _last_key(table: Any, key: Sequence[str]) -> int:
+    """Return the place where the last key of a table begins; without a key, the end."""
+    if not key:
+        return len(table)
+    is_last = np.ones(len(table), np.bool_)
+    for column, value in ((table[name], table[name][-1]) for name in key):
+        is_last &= to_flags(pc.equal(column, value) if value.is_valid else pc.is_null(column))
+    return int(is_last.argmax())

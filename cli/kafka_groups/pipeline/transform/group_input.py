@@ -13,7 +13,6 @@ import pyarrow as pa
 from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.storage import NewFile
 from kafka_groups.pipeline.transform.columns import nullable, reals_of
-from kafka_groups.pipeline.transform.kernels.retention import find_worst
 from kafka_groups.pipeline.transform.kernels.segments import Flags
 from kafka_groups.pipeline.transform.packed_numbers import pack
 from kafka_groups.pipeline.transform.partition_batch import Names
@@ -80,23 +79,21 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_l
     for which partitions the log's own rows are wanted: for one that comes in parts, once.
     """
     # The verdicts of the day, the last ones of the day before, and removals.
-    statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.keys.removals
+    statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.removals
     columns = name_columns(names, statuses.key)
     for name in STATUS_NUMBERS:
         values = getattr(statuses, name)
         columns[name] = reals_of(values) if name in REALS else nullable(values.astype(np.int64))
     yield _batch(STATUS, found.day, columns)
     yield _batch(STATUS, found.day, name_columns(names, removals.key) | {"at_us": pa.array(removals.at_us)})
-    keys, logs = found.keys, found.logs
-    log_start = logs.ends.rows.log_start[keys.lags.observation]
-    worst = find_worst(keys.lags, log_start, keys.time_lags.time_lag_ms, len(keys.lives))
-    flags = (keys.days.has_records, keys.lives, keys.is_orphaned, logs.is_quiet[names.partition_of])
-    numbers = [*(getattr(keys.days, name) for name in _OF_DAY), *flags, *(getattr(worst, name) for name in _WORST)]
+    keys, worst = found.keys, found.worst
+    flags = (keys.has_records, keys.lives, found.is_orphaned, found.is_quiet[names.partition_of])
+    numbers = [*(getattr(keys, name) for name in _OF_DAY), *flags, *(getattr(worst, name) for name in _WORST)]
     present = np.flatnonzero(keys.is_present & is_read[names.partition_of])
     payload = pack([values[present] for values in numbers], (), len(present))
     yield _batch(KEY, found.day, name_columns(names, present) | {"payload": payload})
-    observed = np.flatnonzero(with_logs & is_read & logs.is_observed)
-    numbers = [np.ones(len(observed), np.int64), logs.grown[observed], logs.sampled_us[observed]]
+    observed = np.flatnonzero(with_logs & is_read & found.is_observed)
+    numbers = [np.ones(len(observed), np.int64), found.grown[observed], found.sampled_us[observed]]
     cluster_id, topic = (column.take(pa.array(observed)) for column in (names.cluster_id, names.topic))
     payload = pack(numbers, (), len(observed))
     yield _batch(TOPIC, found.day, {"cluster_id": cluster_id, "group": topic, "payload": payload})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.kernels.segments import Ints
+from kafka_groups.pipeline.transform.kernels.segments import Ints, expand
 
 # The owner of each row, and the rows' columns. Rows of an owner lie together.
 Lists = Sequence[tuple[Ints, Sequence[Ints]]]
@@ -20,24 +20,22 @@ Lists = Sequence[tuple[Ints, Sequence[Ints]]]
 
 def pack(scalars: Sequence[Ints], lists: Lists, size: int) -> Any:
     """Return a binary column with a value for each of `size` owners."""
-    counts = [np.bincount(owner, minlength=size) if len(owner) else np.zeros(size, np.int64) for owner, _ in lists]
-    widths = [len(columns) for _, columns in lists]
-    length = np.full(size, len(scalars) + len(lists), np.int64)
-    for count, width in zip(counts, widths, strict=True):
-        length += count * width
+    counts = [np.bincount(owner, minlength=size) for owner, _ in lists]
+    heads = [*scalars, *counts]
+    length = np.full(size, len(heads), np.int64)
+    for count, (_, columns) in zip(counts, lists, strict=True):
+        length += count * len(columns)
     ends = np.cumsum(length)
     starts = ends - length
-    numbers = np.empty(int(ends[-1]) if size else 0, np.int64)
-    for place, values in enumerate([*scalars, *counts]):
+    numbers = np.empty(int(length.sum()), np.int64)
+    for place, values in enumerate(heads):
         numbers[starts + place] = values
-    at = starts + len(scalars) + len(lists)
-    for (owner, columns), count, width in zip(lists, counts, widths, strict=True):
-        if len(owner):
-            within = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-            first = at[owner] + within * width
-            for place, values in enumerate(columns):
-                numbers[first + place] = values
-        at = at + count * width
+    at = starts + len(heads)
+    for count, (_, columns) in zip(counts, lists, strict=True):
+        first = _row_places(at, count, len(columns))
+        for place, values in enumerate(columns):
+            numbers[first + place] = values
+        at = at + count * len(columns)
     offsets = np.concatenate([[0], ends * 8]).astype(np.int64)
     whole = pa.Array.from_buffers(pa.large_binary(), size, [None, pa.py_buffer(offsets), pa.py_buffer(numbers)])
     return whole.cast(pa.binary())
@@ -45,21 +43,21 @@ def pack(scalars: Sequence[Ints], lists: Lists, size: int) -> Any:
 
 def unpack(column: Any, scalars: int, widths: Sequence[int]) -> tuple[list[Ints], list[tuple[Ints, list[Ints]]]]:
     """Return the scalars and the lists, as `pack` took them, of a binary column without nulls."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    size = len(whole)
-    if not size:
-        nothing = np.zeros(0, np.int64)
-        return [nothing] * scalars, [(nothing, [nothing] * width) for width in widths]
-    offsets = np.frombuffer(whole.buffers()[1], np.int32)[whole.offset : whole.offset + size + 1]
-    data = np.frombuffer(whole.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    numbers = data.copy().view(np.int64)
-    starts = (offsets[:-1].astype(np.int64) - offsets[0]) // 8
+    values = column.to_pylist()
+    numbers = np.frombuffer(b"".join(values), np.int64)
+    length = np.array([len(value) // 8 for value in values], np.int64)
+    starts = np.cumsum(length) - length
     at = starts + scalars + len(widths)
     lists: list[tuple[Ints, list[Ints]]] = []
     for place, width in enumerate(widths):
         count = numbers[starts + scalars + place]
-        owner = np.repeat(np.arange(size), count)
-        first = at[owner] + (np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)) * width
-        lists.append((owner, [numbers[first + column] for column in range(width)]))
+        first = _row_places(at, count, width)
+        lists.append((np.repeat(np.arange(len(count)), count), [numbers[first + each] for each in range(width)]))
         at = at + count * width
     return [numbers[starts + place] for place in range(scalars)], lists
+
+
+def _row_places(at: Ints, counts: Ints, width: int) -> Ints:
+    """Return where each row begins, of owners whose rows begin `at`."""
+    owner, within = expand(np.zeros_like(counts), counts)
+    return at[owner] + within * width

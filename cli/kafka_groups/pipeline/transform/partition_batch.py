@@ -11,16 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.columns import to_flags, to_ints
+from kafka_groups.pipeline.transform.columns import gather_keys, to_flags, to_ints, to_keys
 from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.log_ends import Observations
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints, first_rows
-from kafka_groups.pipeline.transform.state import (
-    KeyState,
-    LogState,
-    read_key_state,
-    read_log_state,
-)
+from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
+from kafka_groups.pipeline.transform.state import KeyState, LogState, read_state
 
 LOG_STATE, OBSERVATION, KEY_STATE, COMMIT = range(4)
 # Sorted by the first six and the time: a partition's log comes before its groups (whose name is not null).
@@ -34,7 +29,7 @@ INPUT: Final = pa.schema(
         ("day", pa.int32()),
         ("at_us", pa.int64()),
         ("source_offset", pa.int64()),
-        ("is_record", pa.bool_()),
+        ("is_record", pa.bool_()),  # of an observation: whether it is a sample
         ("is_removal", pa.bool_()),
         ("committed_offset", pa.int64()),
         ("log_start_offset", pa.int64()),
@@ -46,11 +41,13 @@ INPUT: Final = pa.schema(
         ("state", pa.binary()),
     ]
 )
+_PARTITION: Final = ("cluster_id", "topic", "partition")
+# The columns of Observations and of Commits, after the partition or key.
 _OBSERVED: Final = (
-    *("day", "at_us", "is_record", "log_start_offset", "log_end_offset", "last_stable_offset"),
-    *("point_offset", "point_ms", "topic_id"),
+    *("at_us", "is_record", "log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "point_ms"),
+    "topic_id",
 )
-_COMMITTED: Final = ("day", "at_us", "source_offset", "is_record", "is_removal", "committed_offset")
+_COMMITTED: Final = ("at_us", "source_offset", "is_record", "is_removal", "committed_offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,142 +78,71 @@ class PartitionBatch:
     @classmethod
     def of(cls, rows: Any) -> Self:
         """Return a table of INPUT, sorted as said there and holding whole partitions, as arrays."""
-        table = rows.combine_chunks()
-        kind = to_ints(table["kind"])
-        codes = [_codes(table[name]) for name in ("cluster_id", "topic", "group")]
-        begins = first_rows(codes[0], codes[1], to_ints(table["partition"]))
+        batch = rows.combine_chunks().to_batches()[0]
+        begins = first_rows(*(to_keys(batch[name]) for name in _PARTITION))
         partition = np.cumsum(begins) - 1
-        is_key = kind >= KEY_STATE
-        of_keys = np.flatnonzero(is_key)
-        new_key = first_rows(partition[of_keys], codes[2][of_keys])
-        key = np.full(len(kind), -1)
-        key[of_keys] = np.cumsum(new_key) - 1
-        places = {each: np.flatnonzero(kind == each) for each in range(4)}
-        names = _names(table, begins, of_keys[new_key], partition)
-        observed, committed = (
-            table.select(columns).take(pa.array(places[each]))
-            for each, columns in ((OBSERVATION, _OBSERVED), (COMMIT, _COMMITTED))
+        is_key = to_ints(batch["kind"]) >= KEY_STATE
+        new_key = is_key & first_rows(partition, to_keys(batch["group"]))
+        key = np.cumsum(new_key) - 1
+        of_kind = [np.flatnonzero(to_ints(batch["kind"]) == kind) for kind in range(4)]
+        columns = ["state"], ["day", *_OBSERVED], ["state"], ["day", *_COMMITTED]
+        logs, observed, keys, committed = (
+            batch.select(names).take(pa.array(places)) for names, places in zip(columns, of_kind, strict=True)
         )
-        states = [table["state"].take(pa.array(places[each])) for each in (LOG_STATE, KEY_STATE)]
+        names = _names(batch, np.flatnonzero(begins), np.flatnonzero(new_key), partition)
+        commits = [_numbers(committed[name]) for name in _COMMITTED]
+        nothing = np.zeros(len(committed), np.int64)
         return cls(
             names,
-            _observations(observed, partition[places[OBSERVATION]]),
+            Observations.of([partition[of_kind[OBSERVATION]], *(_numbers(observed[name]) for name in _OBSERVED)]),
             to_ints(observed["day"]),
-            _commits(committed, key[places[COMMIT]]),
+            Commits.of([key[of_kind[COMMIT]], *commits, nothing.astype(np.bool_), nothing]),
             to_ints(committed["day"]),
-            read_log_state(states[0], partition[places[LOG_STATE]], len(names.partition)),
-            read_key_state(states[1], key[places[KEY_STATE]], len(names.group)),
+            read_state(LogState, logs["state"], partition[of_kind[LOG_STATE]], len(names.partition)),
+            read_state(KeyState, keys["state"], key[of_kind[KEY_STATE]], len(names.group)),
         )
 
 
-def _one(column: Any) -> Any:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _codes(column: Any) -> Ints:
-    encoded = _one(column).dictionary_encode()
-    return to_ints(encoded.indices)
-
-
-def _names(table: Any, begins: Any, key_rows: Ints, partition: Ints) -> Names:
-    rows = table.select(["cluster_id", "topic", "partition"]).take(pa.array(np.flatnonzero(begins)))
-    clusters = _one(rows["cluster_id"]).dictionary_encode()
+def _names(batch: Any, partitions: Ints, keys: Ints, partition: Ints) -> Names:
+    cluster_id, topic, number = (batch[name].take(pa.array(partitions)) for name in _PARTITION)
+    clusters = cluster_id.dictionary_encode()
     return Names(
-        cluster_id=_one(rows["cluster_id"]),
-        topic=_one(rows["topic"]),
-        partition=_one(rows["partition"]),
-        group=_one(table["group"].take(pa.array(key_rows))),
-        partition_of=partition[key_rows],
+        cluster_id=cluster_id,
+        topic=topic,
+        partition=number,
+        group=batch["group"].take(pa.array(keys)),
+        partition_of=partition[keys],
         cluster_of=to_ints(clusters.indices),
         clusters=tuple(clusters.dictionary.to_pylist()),
     )
 
 
-def _observations(rows: Any, partition: Ints) -> Observations:
-    return Observations(
-        partition,
-        to_ints(rows["at_us"]),
-        to_flags(rows["is_record"]),  # of an observation: whether it is a sample
-        to_ints(rows["log_start_offset"]),
-        to_ints(rows["log_end_offset"]),
-        to_ints(rows["last_stable_offset"]),
-        to_ints(rows["point_offset"]),
-        to_ints(rows["point_ms"]),
-        _id_numbers(rows["topic_id"]),
-    )
+def _numbers(column: Any) -> Any:
+    """Return a column as a kernel takes it; ids as numbers, which are the same in every batch: states hold them."""
+    if pa.types.is_boolean(column.type):
+        return to_flags(column)
+    if pa.types.is_string(column.type):
+        encoded = column.dictionary_encode()
+        hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in encoded.dictionary.to_pylist()]
+        column = pa.array([int.from_bytes(found) >> 1 for found in hashes], pa.int64()).take(encoded.indices)
+    return to_ints(column)
 
 
-def _commits(rows: Any, key: Ints) -> Commits:
-    return Commits(
-        key,
-        to_ints(rows["at_us"]),
-        to_ints(rows["source_offset"]),
-        to_flags(rows["is_record"]),
-        to_flags(rows["is_removal"]),
-        to_ints(rows["committed_offset"]),
-        np.zeros(len(rows), np.bool_),
-    )
-
-
-def _id_numbers(column: Any) -> Ints:
-    """Return ids as numbers that are the same in every batch, so that a state can hold them."""
-    encoded = _one(column).dictionary_encode()
-    numbers = np.array([_number_of(text) for text in encoded.dictionary.to_pylist()], np.int64)
-    place = to_ints(encoded.indices)
-    return np.where(place == NULL, NULL, numbers[np.maximum(place, 0)] if len(numbers) else NULL)
-
-
-def _number_of(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
-
-
-def cut_batches(pieces: Any, most_rows: int) -> Any:
+def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[Any]:
     """Yield tables of whole partitions from sorted record batches: some `most_rows` rows each, more if one has more.
 
     A partition that has more comes in parts, each of whole groups and with the log before them.
     """
-    waiting: list[Any] = []
-    size, limit = 0, most_rows
-    for piece in pieces:
-        waiting.append(piece)
-        size += piece.num_rows
-        if size < limit:
-            continue
-        cut = list(_cut(pa.Table.from_batches(waiting)))
-        waiting = cut.pop().to_batches()
-        size = sum(rows.num_rows for rows in waiting)
-        # Looking again at each piece would take the square of the time.
-        limit = most_rows if cut else size + most_rows // 2
-        # The caller that works on a table needs the memory, so nothing else here refers to its rows.
-        del piece
-        while cut:
-            yield cut.pop()
-    if size:
-        yield pa.Table.from_batches(waiting)
+    before: tuple[Any, Any] = None, None
 
+    def with_log(table: Any) -> Any:
+        """Return a table that begins within the partition of the table before, with the log that was there."""
+        nonlocal before
+        first, last = ([table[name][at] for name in _PARTITION] for at in (0, -1))
+        if first == before[0]:
+            table = pa.concat_tables([before[1], table])
+        # A table that ends within a partition has no other.
+        before = last, table.filter(pc.is_null(table["group"])) if first == last else None
+        return table
 
-def _cut(table: Any) -> Iterator[Any]:
-    """Yield what is complete, if anything is, and the rest."""
-    last = table.slice(table.num_rows - 1)
-    is_last = pc.and_(
-        pc.and_(_equal(table["cluster_id"], last["cluster_id"]), _equal(table["topic"], last["topic"])),
-        pc.equal(table["partition"], last["partition"][0]),
-    )
-    first = int(pc.index(is_last, True).as_py())
-    if first:
-        yield from (table.slice(0, first), table.slice(first))
-        return
-    group = last["group"][0].as_py()
-    if group is None:
-        yield table
-        return
-    logs = int(pc.sum(pc.is_null(table["group"])).as_py())
-    place = int(pc.index(table["group"], group).as_py())
-    if place > logs:
-        yield table.slice(0, place)
-        table = pa.concat_tables([table.slice(0, logs), table.slice(place)])
-    yield table
-
-
-def _equal(column: Any, last: Any) -> Any:
-    return pc.equal(column, last[0])
+    return map(with_log, gather_keys(pieces, _PARTITION, most_rows, parts=("group",)))

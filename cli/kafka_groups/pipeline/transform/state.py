@@ -6,59 +6,27 @@ holds what the kernels look back at: the last commits and slots, the last ten mi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar, get_type_hints
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.commits import Commits, MoveStates
-from kafka_groups.pipeline.transform.kernels.deletions import Absence
-from kafka_groups.pipeline.transform.kernels.lag_points import LagPoints
-from kafka_groups.pipeline.transform.kernels.log_ends import LogStates
-from kafka_groups.pipeline.transform.kernels.rates import Recent
-from kafka_groups.pipeline.transform.kernels.rows import Rows
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints
+from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
+from kafka_groups.pipeline.transform.kernels.lag import Recent
+from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, LogTotals
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints, Rows
 from kafka_groups.pipeline.transform.kernels.time_lag import Points
-from kafka_groups.pipeline.transform.kernels.windows import Entries
+from kafka_groups.pipeline.transform.kernels.verdicts import Entries, LagPoints
 from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
-
-_ZERO: Final = frozenset({"log", "life", "runs"})
-
-
-@dataclass(frozen=True, slots=True)
-class LastEnds(Rows):
-    """The last log ends of each partition's current log, by time."""
-
-    partition: Ints
-    at_us: Ints
-    log_end: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class LogTotals:
-    """Of each partition: the last day with a fact, and the highest log start of its current log."""
-
-    fact_day: Ints
-    kept_from: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """The state of partitions, whose numbers are the places in the arrays."""
+    """The state of partitions, whose numbers are the places in the totals; all else is rows by partition."""
 
-    logs: LogStates
     totals: LogTotals
-    ends: LastEnds
+    ends: LogEnds
     points: Points
-
-
-@dataclass(frozen=True, slots=True)
-class KeyTotals:
-    """Of each key: the last day with a fact, how many removals there were, the last sample of its current life."""
-
-    fact_day: Ints
-    life: Ints
-    seen_offset: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +36,7 @@ class KeyStatuses(Rows):
     key: Ints
     at_us: Ints
     rank: Ints
-    is_complete: Flags
+    complete: Floats
     window_start_ms: Ints
     window_end_ms: Ints
     lag: Ints
@@ -78,131 +46,69 @@ class KeyStatuses(Rows):
     produce: Floats
     catch_up_ms: Ints
 
+    @property
+    def is_complete(self) -> Flags:
+        """Whether the window is full."""
+        return self.complete >= 1
+
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """The state of keys, whose numbers are the places in the arrays."""
+    """The state of keys, whose numbers are the places in the totals; all else is rows by key."""
 
     totals: KeyTotals
-    moves: MoveStates
-    absence: Absence
     commits: Commits
-    records: Entries
-    samples: Entries
-    record_points: LagPoints
-    sample_points: LagPoints
+    entries: Entries
+    points: LagPoints
     recent: Recent
     status: KeyStatuses
 
 
-_LOG_SCALARS: Final = (("logs", LogStates), ("totals", LogTotals))
-_KEY_SCALARS: Final = (("totals", KeyTotals), ("moves", MoveStates), ("absence", Absence))
-# Each with the name of the field that says whose row it is, and the texts' codes among the others.
-_LOG_LISTS: Final = (("ends", LastEnds, "partition"), ("points", Points, "partition"))
-_KEY_LISTS: Final = (
-    ("commits", Commits, "key"),
-    ("records", Entries, "key"),
-    ("samples", Entries, "key"),
-    ("record_points", LagPoints, "key"),
-    ("sample_points", LagPoints, "key"),
-    ("recent", Recent, "key"),
-    ("status", KeyStatuses, "key"),
-)
-_FLAGS: Final = frozenset({"is_told", "has_records", "is_record", "is_removal", "is_carried", "is_complete"})
+State = TypeVar("State", bound=LogState | KeyState)
+# Numbers of 64 bits, as what each column of rows is.
+_FROM_NUMBERS: Final = {
+    "Ints": lambda numbers: numbers,
+    "Flags": lambda numbers: numbers.astype(np.bool_),
+    "Floats": lambda numbers: numbers.view(np.float64),
+}
 
 
-_REALS: Final = frozenset({"consume", "produce"})
+def read_state(kind: type[State], column: Any, owner: Ints, size: int) -> State:
+    """Return the state of `size` partitions or keys from binary values, which are of `owner`, in ascending order."""
+    totals, *others = get_type_hints(kind).values()
+    numbers, lists = unpack(column, len(fields(totals)), [len(fields(other)) - 1 for other in others])
+    rows = map(_typed, others, ([owner[place], *columns] for place, columns in lists))
+    return kind(_spread(_typed(totals, numbers), owner, size), *rows)
 
 
-def _defaults(kind: Any, size: int) -> Any:
-    return kind(
-        *(
-            np.zeros(size, np.bool_ if field.name in _FLAGS else np.int64)
-            if field.name in _FLAGS | _ZERO
-            else np.full(size, NULL)
-            for field in fields(kind)
-        )
-    )
+def write_state(state: LogState | KeyState) -> Any:
+    """Return the state as a column of binary values, one for each partition or key."""
+    totals, *lists = (_numbers(getattr(state, field.name)) for field in fields(state))
+    return pack(totals, [(rows[0], rows[1:]) for rows in lists], len(state.totals))
 
 
-def read_log_state(column: Any, partition: Ints, size: int) -> LogState:
-    """Return the state of `size` partitions from binary values, which are of these partitions, in ascending order."""
-    return LogState(**_read(column, partition, size, _LOG_SCALARS, _LOG_LISTS))
+def without_stale(state: State, oldest_day: int) -> State:
+    """Return the state without partitions or keys that had no fact since that day."""
+    is_kept = (state.totals.fact_day == NULL) | (state.totals.fact_day >= oldest_day)
+    if is_kept.all():
+        return state
+    kept = np.flatnonzero(is_kept)
+    _, *lists = (getattr(state, field.name) for field in fields(state))
+    rows = [each.where(is_kept[each.columns()[0]]) for each in lists]
+    return type(state)(_spread(state.totals.where(kept), kept, len(is_kept)), *rows)
 
 
-def read_key_state(column: Any, key: Ints, size: int) -> KeyState:
-    """Return the state of `size` keys from binary values, which are of these keys, in ascending order."""
-    return KeyState(**_read(column, key, size, _KEY_SCALARS, _KEY_LISTS))
+def _typed(kind: Any, columns: Any) -> Any:
+    return kind.of(_FROM_NUMBERS[str(field.type)](column) for field, column in zip(fields(kind), columns, strict=True))
 
 
-def _read(column: Any, owner: Ints, size: int, scalars: Any, lists: Any) -> dict[str, Any]:
-    widths = [len(fields(kind)) - 1 for _, kind, _ in lists]
-    numbers, rows = unpack(column, sum(len(fields(kind)) for _, kind in scalars), widths)
-    values, found = iter(numbers), dict[str, Any]()
-    for name, kind in scalars:
-        found[name] = _defaults(kind, size)
-        for field in fields(kind):
-            getattr(found[name], field.name)[owner] = next(values)
-    for (name, kind, whose), (place, columns) in zip(lists, rows, strict=True):
-        others = iter(columns)
-        found[name] = kind(
-            *(owner[place] if field.name == whose else _typed(field.name, next(others)) for field in fields(kind))
-        )
-    return found
+def _numbers(rows: Rows) -> list[Ints]:
+    return [column.view(np.int64) if column.dtype == np.float64 else column for column in rows.columns()]
 
 
-def _typed(name: str, values: Ints) -> Any:
-    if name in _REALS:
-        return values.view(np.float64)
-    return values.astype(np.bool_) if name in _FLAGS else values
-
-
-def write_log_state(state: LogState) -> Any:
-    """Return the state as a column of binary values, one for each partition."""
-    return _write(state, _LOG_SCALARS, _LOG_LISTS)
-
-
-def write_key_state(state: KeyState) -> Any:
-    """Return the state as a column of binary values, one for each key."""
-    return _write(state, _KEY_SCALARS, _KEY_LISTS)
-
-
-def _write(state: Any, scalars: Any, lists: Any) -> Any:
-    numbers = [getattr(getattr(state, name), field.name) for name, kind in scalars for field in fields(kind)]
-    rows = []
-    for name, kind, owner in lists:
-        found = getattr(state, name)
-        columns = [_numbers(getattr(found, field.name)) for field in fields(kind) if field.name != owner]
-        rows.append((getattr(found, owner), columns))
-    return pack(numbers, rows, len(state.totals.fact_day))
-
-
-def _numbers(values: Any) -> Any:
-    return values.view(np.int64) if values.dtype == np.float64 else values
-
-
-def without_stale_logs(state: LogState, oldest_day: int) -> LogState:
-    """Return the state without partitions that had no fact since that day."""
-    stale = (state.totals.fact_day != NULL) & (state.totals.fact_day < oldest_day)
-    return LogState(**_without(state, stale, _LOG_SCALARS, _LOG_LISTS)) if stale.any() else state
-
-
-def without_stale_keys(state: KeyState, oldest_day: int) -> KeyState:
-    """Return the state without keys that had no fact since that day."""
-    stale = (state.totals.fact_day != NULL) & (state.totals.fact_day < oldest_day)
-    return KeyState(**_without(state, stale, _KEY_SCALARS, _KEY_LISTS)) if stale.any() else state
-
-
-def _without(state: Any, stale: Flags, scalars: Any, lists: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, kind in scalars:
-        before, default = getattr(state, name), _defaults(kind, len(stale))
-        found[name] = replace(
-            before,
-            **{f.name: np.where(stale, getattr(default, f.name), getattr(before, f.name)) for f in fields(kind)},
-        )
-    for name, _, owner in lists:
-        rows = getattr(state, name)
-        kept = ~stale[getattr(rows, owner)]
-        found[name] = rows.where(kept)
+def _spread(totals: Any, owner: Ints, size: int) -> Any:
+    """Return the totals of all, NULL and false where there are none."""
+    found = totals.of(np.full(size, False if column.dtype == np.bool_ else NULL) for column in totals.columns())
+    for whole, column in zip(found.columns(), totals.columns(), strict=True):
+        whole[owner] = column
     return found

@@ -15,8 +15,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_
 from kafka_groups.pipeline.transform.columns import to_ints
 from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL
-from kafka_groups.pipeline.transform.partition_day import ClusterDay
-from kafka_groups.pipeline.transform.partition_stage import Context
+from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.transform.engine import Engine

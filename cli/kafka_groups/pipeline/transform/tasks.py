@@ -27,7 +27,7 @@ from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay, Settings, transform_days
-from kafka_groups.pipeline.transform.state import write_key_state, write_log_state
+from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.pipeline.transform.summary import Summary
 
@@ -88,7 +88,7 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             with_logs[0] = first != before
             before = last
             for found in transform_days(batch, task.settings, task.summary.context):
-                writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys, found.verdicts))
+                writer.write(LAG_HISTORY, lag_history_rows(names, found))
                 if found.day in task.state_days():
                     for rows in _partition_states(batch, found, with_logs):
                         writer.write(PARTITION_STATE, rows)
@@ -106,8 +106,8 @@ def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any
     schema = PARTITION_STATE.arrow()
     partitions, of_keys = pa.array(logs), pa.array(names.partition_of[keys])
     for place, group, state in (
-        (partitions, pa.nulls(len(logs), pa.string()), write_log_state(found.log_state).take(partitions)),
-        (of_keys, names.group.take(pa.array(keys)), write_key_state(found.key_state).take(pa.array(keys))),
+        (partitions, pa.nulls(len(logs), pa.string()), write_state(found.log_state).take(partitions)),
+        (of_keys, names.group.take(pa.array(keys)), write_state(found.key_state).take(pa.array(keys))),
     ):
         named = [column.take(place) for column in (names.cluster_id, names.topic, names.partition)]
         at = pa.array(np.full(len(place), found.day * DAY_US)).view(TIME)

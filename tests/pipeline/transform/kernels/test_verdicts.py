@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.lag import LagRows
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES, Evidence, judge_windows
-from kafka_groups.pipeline.transform.kernels.windows import Windows
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
-from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
+from kafka_groups.verdicts import SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
 from tests.pipeline.transform.facts import context_of, rows_of, table_of
 from tests.verdict_cases import CASES, Case
 from tests.verdict_streams import RULES as STREAM_RULES
@@ -31,25 +29,26 @@ def evidence_of(window: Window, rules: Rules) -> Evidence:
     def matrix(values: Sequence[int | None]) -> Any:
         return np.array([[NULL] * missing + [NULL if value is None else value for value in values]], np.int64)
 
-    def points(count: int) -> Any:
-        last = [Point(NULL, NULL, 0)] * count + list(window.points)
-        return tuple(np.array([[getattr(p, name) for p in last[-count:]]], np.int64) for name in ("end", "lag"))
-
+    last = ([Point(NULL, NULL, 0)] * SAMPLE_POINTS + list(window.points))[-SAMPLE_POINTS:]
     assert window.current_lag is not None
-    one = [np.array([value], np.int64) for value in (0, 0, window.now_ms * 1_000, 0, 0)]
-    rest = [np.array([value], np.int64) for value in (0, 0, 0, window.current_lag, 0)]
-    rows = LagRows(one[0], one[1], one[2], one[3], one[4], np.array([True]), *rest)
-    least = min(window.ends, default=NULL)
-    columns = (matrix([c.at_ms for c in slots]), matrix([c.offset for c in slots]), matrix([c.lag for c in slots]))
-    windows = Windows(*columns, np.array([len(slots)]), np.array([window.is_sampled]))
-    return Evidence(rows, windows, np.array([least]), points(COMMIT_POINTS), points(SAMPLE_POINTS))
+    return Evidence(
+        at_ms=np.array([window.now_ms]),
+        current_lag=np.array([window.current_lag]),
+        least_end=np.array([min(window.ends, default=NULL)]),
+        is_sampled=np.array([window.is_sampled]),
+        opened_ms=matrix([c.at_ms for c in slots]),
+        offset=matrix([c.offset for c in slots]),
+        lag=matrix([c.lag for c in slots]),
+        point_end=np.array([[point.end for point in last]]),
+        point_lag=np.array([[point.lag for point in last]]),
+    )
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.window.current_lag is not None], ids=lambda c: c.name)
 def test_a_window_gets_the_rule_of_the_table(case: Case) -> None:
-    found = judge_windows(evidence_of(case.window, case.rules), case.rules)
-    assert RULES[found.rank[0]] == case.rule
-    assert found.complete[0] == judge(case.window, case.rules).complete
+    rank, complete, _, _ = judge_windows(evidence_of(case.window, case.rules), case.rules)
+    assert RULES[rank[0]] == case.rule
+    assert complete[0] == judge(case.window, case.rules).complete
 
 
 def judged_by_the_stage(facts: Any) -> list[str]:
@@ -57,7 +56,7 @@ def judged_by_the_stage(facts: Any) -> list[str]:
     days = sorted({row["day"] for row in rows})
     batch = PartitionBatch.of(table_of(rows))
     found = transform_days(batch, Settings(days, STREAM_RULES, 7), context_of(facts))
-    return [RULES[rank] for day in found for rank in day.verdicts.rank]
+    return [RULES[rank] for day in found for rank in day.statuses.rank]
 
 
 def facts_of(scenario: Scenario, *, is_sampled: bool) -> Any:

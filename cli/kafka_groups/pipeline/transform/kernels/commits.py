@@ -1,22 +1,23 @@
-"""Commits of groups on partitions, each once, and how far each moved on from the one before it."""
+"""Commits of groups on partitions, each once, how far each moved on from the one before it, and which were removed.
+
+Samples alone show no removals, so absence has to: samples that do not see a commit any more.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.rows import Rows
-from kafka_groups.pipeline.transform.kernels.segments import (
-    NULL,
-    Flags,
-    Ints,
-    first_rows,
-    last_before,
-    saturated_sum,
-    starts_of,
-    take,
-)
+from kafka_groups.pipeline.transform.kernels import segments
+from kafka_groups.pipeline.transform.kernels.segments import EVERY, NULL, Flags, Ints, OwnedTimes, Rows
+
+# What complete samples have not seen for longer was removed; one sample that misses it is a disturbance.
+ABSENT_MS: Final = 600_000
+# The sample that saw a commit is the first of those since then: log ends are requested last.
+_MISSED_BY: Final = 3
+_FIRST_MISS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Commits(Rows):
     """Commits and removals by key (a number: a group on a partition), time and place in the log.
 
     A removal has no offset. `source_offset` is NULL for samples, which come before a record of the same time.
-    `is_carried` marks the last ones of earlier days.
+    `is_carried` marks the last ones of earlier days. `life` is how many removals there were until the row.
     """
 
     key: Ints
@@ -34,153 +35,146 @@ class Commits(Rows):
     is_removal: Flags
     offset: Ints
     is_carried: Flags
-
-
-def in_order(*parts: Commits) -> Commits:
-    """Return all rows in order; rows that are equal, as records that were read twice are, once."""
-    joined = Commits.join(*parts)
-    order = np.lexsort(
-        (joined.offset, joined.is_removal, joined.is_record, joined.source_offset, joined.at_us, joined.key)
-    )
-    rows = joined.where(order)
-    # A carried row is one of those that are equal: the one that stays is not of the day.
-    columns = [getattr(rows, name) for name in Commits.names()[:-1]]
-    same = ~first_rows(*(column.astype(np.int64, copy=False) for column in columns))
-    carried = rows.is_carried.copy()
-    carried[:-1] |= same[1:] & rows.is_carried[1:]
-    return Commits.of([*columns, carried]).where(~same)
+    life: Ints
 
 
 @dataclass(frozen=True, slots=True)
-class MoveStates:
-    """What earlier days say of each key's moves.
+class KeyTotals(Rows):
+    """What earlier days say of each key; NULL where they say nothing.
 
-    Those of `settled` take samples that came after the last record for what that record made known.
+    `fact_day`: the last day with a fact. `moved_us`: since then the offset stands still, as far as it was observed.
+    `commit_us`: the last commit. The `settled` ones take samples that came after the last record for what that record
+    made known. `seen_us`: the last sample that saw the commit; `runs`: the complete sampling runs since then, at most
+    three; `missed_us`: the second of them, which is the first that missed the commit.
     """
 
-    is_told: Flags  # whether the last record is a commit
-    last_read_us: Ints  # the last record, removals included
-    offset: Ints  # of the last row that counts
+    fact_day: Ints
     moved_us: Ints
     commit_us: Ints
-    settled_offset: Ints
-    settled_moved_us: Ints
-    settled_commit_us: Ints
     has_records: Flags
+    seen_us: Ints
+    runs: Ints
+    missed_us: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDays:
     """What each key's commits did on the day; all numbers are of the day, all times of ever where not named so.
 
-    `moved_us`: since then the offset stands still, as far as it was observed. `read_us` and `sampled_us`: the day's
-    last record, and the last sample that saw the commit.
+    `sampled_us`: the day's last sample that saw the commit. `lives`: there is a commit at the day's end.
     """
 
     consumed: Ints
     commits: Ints
     moves: Ints
     moved_us: Ints
-    read_us: Ints
     sampled_us: Ints
     last_commit_us: Ints
     has_records: Flags
+    lives: Flags
+    is_present: Flags
 
 
-@dataclass(frozen=True, slots=True)
-class _Moves:
-    moved: Ints
-    is_commit: Flags
-    offset: Ints  # of the last row that counts, per key
+def in_order(*parts: Commits) -> Commits:
+    """Return all rows in order; rows that are equal, as records that were read twice are, once."""
+    names = Commits.names()[:6]
+    rows = Commits.join(*parts).sorted_by(*names)
+    return rows.where(segments.first_rows(*(getattr(rows, name) for name in names)))
 
 
-def move(day: Commits, carried: MoveStates) -> tuple[KeyDays, MoveStates]:
-    """Return what the day's commits did, and the state at its end.
+def number_lives(rows: Commits, size: int) -> Commits:
+    """Return the rows with the numbers of their lives, which carried rows have."""
+    before = segments.last_of(rows.key, rows.is_carried, rows.life, np.zeros(size, np.int64))
+    removed = segments.running_count(rows.is_removal & ~rows.is_carried, segments.starts_of(rows.key))
+    return replace(rows, life=np.where(rows.is_carried, rows.life, before[rows.key]) + removed)
+
+
+def last_commits(rows: Commits) -> Commits:
+    """Return what to hand on: each key's last row, last sample of a commit, last record and last removal."""
+    chosen = segments.last_rows(rows.key)
+    for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
+        chosen |= segments.last_some(condition, rows.key)
+    last = rows.where(chosen)
+    return replace(last, is_carried=np.ones(len(last), np.bool_))
+
+
+def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
+    """Return what the day's commits did, and the totals at its end.
 
     Between records samples say nothing new, and the sampler's clock is another one: they have moved by 0. Only what
     moved on is a commit, of samples; what is seen for the first time may have been committed just then.
     """
-    own = day.where(~day.is_carried)
-    size = len(carried.offset)
-    begins = first_rows(own.key)
-    read_us = _last(own.is_record, own.at_us, own.key, size)
-    is_read = read_us != NULL
-    before = carried.offset, carried.moved_us, carried.commit_us
-    settled = carried.settled_offset, carried.settled_moved_us, carried.settled_commit_us
-    offset, moved_us, commit_us = (np.where(is_read, s, b) for s, b in zip(settled, before, strict=True))
-    last_read = np.where(is_read, read_us, carried.last_read_us)
-    now = _moves(own, begins, carried.is_told, last_read, offset)
-    later = _moves(own, begins, carried.is_told, np.full(size, np.iinfo(np.int64).max), carried.settled_offset)
-    at_last, at_settled = (_times(own, moves, size) for moves in (now, later))
-    is_commit = _last_told(own, carried.is_told)
-    is_live = ~own.is_removal
-    states = MoveStates(
-        is_told=is_commit,
-        last_read_us=last_read,
-        offset=now.offset,
-        moved_us=np.maximum(moved_us, at_last[0]),
-        commit_us=np.maximum(commit_us, at_last[1]),
-        settled_offset=later.offset,
-        settled_moved_us=np.maximum(carried.settled_moved_us, at_settled[0]),
-        settled_commit_us=np.maximum(carried.settled_commit_us, at_settled[1]),
-        has_records=carried.has_records | (_last(own.is_record & is_live, own.at_us, own.key, size) != NULL),
+    size, never = len(totals), np.full(len(totals), NULL)
+    own, is_live = ~rows.is_carried, ~rows.is_removal
+
+    def last_time(condition: Flags) -> Ints:
+        return segments.last_of(rows.key, condition, rows.at_us, never)
+
+    moved, is_commit = _moves(rows, last_time(rows.is_record))
+    is_move = own & is_live & (is_commit | (moved == NULL))
+    commits = np.bincount(rows.key[own & rows.is_record & is_live], minlength=size)
+    begins = segments.first_rows(rows.key)
+    consumed = np.zeros(size, np.int64)
+    consumed[rows.key[begins]] = segments.saturated_sum(np.where(own & is_live, np.maximum(moved, 0), 0), begins)
+    after = replace(
+        totals,
+        moved_us=np.maximum(totals.moved_us, last_time(is_move)),
+        commit_us=np.maximum(totals.commit_us, last_time(own & is_commit)),
+        has_records=totals.has_records | (commits > 0),
     )
-    is_move = is_live & (now.is_commit | (now.moved == NULL))
-    amount = np.where(is_live & (now.moved != NULL), np.maximum(now.moved, 0), 0)
-    keys = own.key[begins]
     days = KeyDays(
-        consumed=_spread(saturated_sum(amount, begins), keys, size),
-        commits=np.bincount(own.key[own.is_record & is_live], minlength=size),
-        moves=np.bincount(own.key[is_move], minlength=size),
-        moved_us=states.moved_us,
-        read_us=read_us,
-        sampled_us=_last(~own.is_record & is_live, own.at_us, own.key, size),
-        last_commit_us=states.commit_us,
-        has_records=states.has_records,
+        consumed=consumed,
+        commits=commits,
+        moves=np.bincount(rows.key[is_move], minlength=size),
+        moved_us=after.moved_us,
+        sampled_us=last_time(own & ~rows.is_record & is_live),
+        last_commit_us=after.commit_us,
+        has_records=after.has_records,
+        lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
+        # A key with facts on earlier days has a commit that they handed on.
+        is_present=np.bincount(rows.key, minlength=size) > 0,
     )
-    return days, states
+    return days, after
 
 
-def _moves(own: Commits, begins: Flags, is_told: Flags, last_read: Ints, offset: Ints) -> _Moves:
-    """Return how far each row moved: NULL for the first that is known, and after a removal."""
-    key, starts = own.key, starts_of(begins)
-    record = last_before(own.is_record, starts)
-    was_commit = np.where(record >= 0, ~take(own.is_removal, record, missing=True), is_told[key])
-    is_idle = ~own.is_record & ~own.is_removal & was_commit & (own.at_us <= last_read[key])
-    counting = last_before(~is_idle, starts)
-    last = np.where(counting >= 0, take(own.offset, counting), offset[key])
-    is_known = (own.offset != NULL) & (last != NULL)
-    moved = np.where(
-        is_idle, 0, np.where(is_known, np.where(is_known, own.offset, 0) - np.where(is_known, last, 0), NULL)
-    )
-    is_commit = ~own.is_removal & (own.is_record | ((moved != 0) & (moved != NULL)))
-    ends = offset.copy()
-    counted = np.flatnonzero(~is_idle)
-    ends[key[counted]] = own.offset[counted]  # the last one of several stays
-    return _Moves(moved, is_commit, ends)
+def _moves(rows: Commits, last_read: Ints) -> tuple[Ints, Flags]:
+    """Return how far each row moved (NULL: the first that is known, or after a removal), and whether it is a commit.
+
+    `last_read` is each key's last record: samples up to it, after another one, are idle.
+    """
+    starts = segments.starts_of(rows.key)
+    follows_commit = ~segments.take(rows.is_removal, segments.last_before(rows.is_record, starts), missing=True)
+    is_idle = ~rows.is_record & ~rows.is_removal & follows_commit & (rows.at_us <= last_read[rows.key])
+    last = segments.take(rows.offset, segments.last_before(~is_idle, starts))
+    is_known = (rows.offset != NULL) & (last != NULL)
+    moved = np.where(is_idle, 0, np.where(is_known, rows.offset - last, NULL))
+    return moved, ~rows.is_removal & (rows.is_record | ((moved != 0) & (moved != NULL)))
 
 
-def _times(own: Commits, moves: _Moves, size: int) -> tuple[Ints, Ints]:
-    is_move = ~own.is_removal & (moves.is_commit | (moves.moved == NULL))
-    return _last(is_move, own.at_us, own.key, size), _last(moves.is_commit, own.at_us, own.key, size)
+def infer_deletions(
+    totals: KeyTotals, seen_us: Ints, kept_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
+) -> tuple[Ints, KeyTotals]:
+    """Return the time since which each commit is removed, NULL where it is not, and totals with absences.
 
-
-def _last_told(own: Commits, before: Flags) -> Flags:
-    found = before.copy()
-    records = np.flatnonzero(own.is_record)
-    found[own.key[records]] = ~own.is_removal[records]
-    return found
-
-
-def _last(condition: Flags, values: Ints, key: Ints, size: int) -> Ints:
-    """Return for each key the value of its last row that meets the condition, else NULL."""
-    found = np.full(size, NULL)
-    places = np.flatnonzero(condition)
-    found[key[places]] = values[places]
-    return found
-
-
-def _spread(values: Ints, keys: Ints, size: int) -> Ints:
-    found = np.zeros(size, np.int64)
-    found[keys] = values
-    return found
+    Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Where records were read
+    that are younger, they show what was removed. And a group that is still listed without any commit may be one that
+    failed. All is of the day and of each key, NULL where nothing was read: `seen_us` is the last sample that saw the
+    commit, `kept_us` the last record of the cluster if the last one of the key is a commit, `groups_us` the last
+    samples that listed the group and that saw a commit of it. `runs` are clusters and times of complete sampling runs.
+    """
+    is_seen = seen_us != NULL
+    seen_us = np.where(is_seen, seen_us, totals.seen_us)
+    before = np.where(is_seen, 0, np.maximum(totals.runs, 0))
+    since = np.where(is_seen, NULL, totals.missed_us)
+    first, end = segments.first_at(runs, (cluster_of, seen_us)), np.searchsorted(runs[0], cluster_of, "right")
+    missed = before + np.where((seen_us == NULL) | (first < 0), 0, end - first)
+    # The second run since: it is of the day if at most one was before.
+    is_today = (since == NULL) & (before < _FIRST_MISS) & (missed >= _FIRST_MISS)
+    since = np.where(is_today, segments.take(runs[1], np.where(is_today, first + 1 - before, -1)), since)
+    last_run_us = segments.take(runs[1], np.where(first >= 0, end - 1, -1))
+    is_absent = (seen_us != NULL) & (missed >= _MISSED_BY) & (last_run_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
+    is_silent = (groups_us[0] >= since) & (groups_us[1] < since)
+    removed_us = np.where(is_absent & (kept_us < since) & ~is_silent, since, NULL)
+    # What was removed is not missed any more, unless it is seen again.
+    seen_us = np.where(removed_us != NULL, NULL, seen_us)
+    return removed_us, replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.rows import Rows
-from kafka_groups.pipeline.transform.kernels.segments import (
-    NULL,
-    Flags,
-    Ints,
-    first_rows,
-    last_before,
-    last_rows,
-    next_after,
-    reduce,
-    running,
-    running_back,
-    running_count,
-    saturated_sum,
-    sliding,
-    starts_of,
-    take,
-)
+from kafka_groups.pipeline.transform.kernels import segments
+from kafka_groups.pipeline.transform.kernels.segments import EVERY, LARGEST, NULL, Flags, Ints, Rows
 
 # Two samples at the same time may have responses in another order than their requests.
-_OVERLAP_US: Final = 30_000_000
+_OVERLAP_MS: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Observations(Rows):
-    """Rows of partition_offsets, by partition (a number) and time. `topic_id` is the code of a text, or NULL."""
+    """Rows of partition_offsets, by partition (a number) and time. `topic_id` is a number for a text, or NULL."""
 
     partition: Ints
     at_us: Ints
@@ -46,180 +30,126 @@ class Observations(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class LogStates:
-    """What a day hands to the next, one row a partition: see `state.py` for the columns' meaning."""
+class LogEnds(Observations):
+    """Observations with the number of their log: how often it was another one before.
 
-    seen_us: Ints  # the last sample
-    seen_end_us: Ints  # the last sample that had a log end
-    seen_end: Ints
-    topic_id: Ints  # of the last sample that had one
-    log: Ints  # how often the log was another one
-    highest_end: Ints  # of samples of this log
-    log_topic_id: Ints  # the largest of this log's samples
+    `before_us` is the sample before. `is_used` is false for rows that contradict others. `is_carried` marks the last
+    ones of earlier days.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class LogEnds:
-    """Observations of one day that agree with each other, each with the number of its `log` and the sample `before`."""
-
-    rows: Observations
     log: Ints
     before_us: Ints
     is_first_of_log: Flags
+    is_used: Flags
+    is_carried: Flags
+
+    def last_log(self, size: int) -> Ints:
+        """Return the log of each partition's last row, 0 where there is none."""
+        return segments.last_of(self.partition, EVERY, self.log, np.zeros(size, np.int64))
 
 
-def observe(day: Observations, carried: LogStates) -> tuple[LogEnds, LogStates]:
-    """Return each partition's log once for each time, and the state at the day's end.
+@dataclass(frozen=True, slots=True)
+class LogTotals(Rows):
+    """Of each partition the last day with a fact."""
 
-    A sample counts before a backfill of the same time. A log is another one from the sample on whose end is below the
-    one before, or whose topic id is another one. An end that fell within half a minute of the sample before, but not as
-    far as the next one, was determined before that one, and is not used. A backfill reports what producers wrote as
-    times, and the topic that there is now: rows that contradict samples of the same log, whose ends only grow, are not
-    used.
+    fact_day: Ints
+
+
+def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
+    """Return the carried rows, and the day's once for each time (samples before backfills), by partition and time.
+
+    A log is another one from the sample on whose end is below the one before, or whose topic id is another one. An end
+    that fell within half a minute of the sample before, but not as far as the next one, was determined before that one,
+    and is not used. A backfill reports what producers wrote as times, and the topic that there is now: rows that
+    contradict samples of the same log, whose ends only grow, are not used.
     """
-    once = day.where(_latest_of_each_time(day))
-    logs, states = _number_logs(once, carried)
-    kept = _agreeing(logs, carried)
-    return kept, _with_highest(states, kept, carried)
-
-
-def _latest_of_each_time(day: Observations) -> Ints:
-    """Return places in order of partition and time: of rows with the same time the largest, samples first."""
-    values = (
-        day.topic_id,
-        day.point_ms,
-        day.point_offset,
-        day.last_stable,
-        day.log_end,
-        day.log_start,
-        day.is_sample,
-        day.at_us,
-        day.partition,
+    rows = _joined(day, carried)
+    partition, end, of_day = rows.partition, rows.log_end, ~rows.is_carried
+    starts = segments.starts_of(partition)
+    has_end, has_id = rows.is_sample & (end != NULL), rows.is_sample & (rows.topic_id != NULL)
+    seen = segments.last_before(has_end, starts)
+    seen_end, next_end = segments.take(end, seen), segments.take(end, segments.next_after(has_end, partition))
+    topic_id = segments.take(rows.topic_id, segments.last_before(has_id, starts))
+    is_another = has_id & (topic_id != NULL) & (rows.topic_id != topic_id)
+    fell = has_end & (end < seen_end)
+    is_close = rows.at_us // 1_000 - segments.take(rows.at_us, seen) // 1_000 <= _OVERLAP_MS
+    is_new = of_day & (is_another | (fell & (~is_close | ((next_end != NULL) & (next_end < seen_end)))))
+    log = carried.last_log(size)[partition] + segments.running_count(is_new, starts)
+    numbered = replace(
+        rows,
+        log=np.where(of_day, log, rows.log),
+        before_us=segments.take(rows.at_us, segments.last_before(rows.is_sample, starts)),
+        is_first_of_log=is_new,
+        is_used=np.where(of_day, is_new | ~fell, rows.is_used),
     )
-    order = np.lexsort(values)
-    return order[last_rows(day.partition[order], day.at_us[order])]
+    contradicts = of_day & ~rows.is_sample & _contradictions(numbered)
+    return replace(numbered, is_used=numbered.is_used & ~contradicts)
 
 
-def _number_logs(once: Observations, carried: LogStates) -> tuple[LogEnds, LogStates]:
-    partition, end = once.partition, once.log_end
-    begins = first_rows(partition)
-    starts = starts_of(begins)
-    has_end, has_id = once.is_sample & (end != NULL), once.is_sample & (once.topic_id != NULL)
-    seen = last_before(has_end, starts)
-    seen_end = np.where(seen >= 0, take(end, seen), carried.seen_end[partition])
-    seen_us = np.where(seen >= 0, take(once.at_us, seen), carried.seen_end_us[partition])
-    sampled = last_before(once.is_sample, starts)
-    before_us = np.where(sampled >= 0, take(once.at_us, sampled), carried.seen_us[partition])
-    known = last_before(has_id, starts)
-    topic_id = np.where(known >= 0, take(once.topic_id, known), carried.topic_id[partition])
-    next_end = take(end, next_after(has_end, begins))
-    is_another = has_id & (topic_id != NULL) & (once.topic_id != topic_id)
-    fell = has_end & (seen_end != NULL) & (end < seen_end)
-    is_close = once.at_us // 1_000 - seen_us // 1_000 <= _OVERLAP_US // 1_000
-    is_new = is_another | (fell & (~is_close | ((next_end != NULL) & (next_end < seen_end))))
-    kept = np.flatnonzero(is_new | ~fell)
-    log = carried.log[partition] + running_count(is_new, starts)
-    ends = LogEnds(once.where(kept), log[kept], before_us[kept], is_new[kept])
-    return ends, _last_of_day(once, log, (has_end, has_id), carried)
+def _joined(day: Observations, carried: LogEnds) -> LogEnds:
+    rows = day.sorted_by(*Observations.names())
+    rows = rows.where(segments.last_rows(rows.partition, rows.at_us))
+    nothing, no = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
+    return LogEnds.join(carried, LogEnds.of([*rows.columns(), nothing, nothing, no, ~no, no])).sorted_by("partition")
 
 
-def _last_of_day(once: Observations, log: Ints, has: tuple[Flags, Flags], carried: LogStates) -> LogStates:
-    """Return the state without what depends on the rows that are used."""
-    size = len(carried.log)
-    has_end, has_id = has
-
-    def last(condition: Flags, values: Ints, before: Ints) -> Ints:
-        found = np.full(size, -1)
-        places = np.flatnonzero(condition)
-        found[once.partition[places]] = places  # the last one of several stays
-        return np.where(found >= 0, take(values, found), before)
-
-    every = np.ones(len(once), np.bool_)
-    return LogStates(
-        seen_us=last(once.is_sample, once.at_us, carried.seen_us),
-        seen_end_us=last(has_end, once.at_us, carried.seen_end_us),
-        seen_end=last(has_end, once.log_end, carried.seen_end),
-        topic_id=last(has_id, once.topic_id, carried.topic_id),
-        log=last(every, log, carried.log),
-        highest_end=carried.highest_end,
-        log_topic_id=carried.log_topic_id,
-    )
+def _contradictions(rows: LogEnds) -> Flags:
+    """Return which rows no sample of their log allows."""
+    segment = rows.partition, rows.log
+    has_end = rows.is_sample & rows.is_used & (rows.log_end != NULL)
+    least = segments.take(rows.log_end, segments.last_before(has_end, segments.starts_of(*segment)))
+    most = segments.take(rows.log_end, segments.next_after(has_end, *segment), LARGEST)
+    ids = segments.highest(np.where(rows.is_sample, rows.topic_id, NULL), *segment)
+    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
+    contradicts: Flags = is_beyond | ((ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids))
+    return contradicts
 
 
-def _agreeing(logs: LogEnds, carried: LogStates) -> LogEnds:
-    """Return all samples, and of backfills those that the samples of the same log allow."""
-    rows, log = logs.rows, logs.log
-    if rows.is_sample.all():
-        return logs
-    begins = first_rows(rows.partition, log)
-    starts = starts_of(begins)
-    is_carried = log == carried.log[rows.partition]
-    sampled = np.where(rows.is_sample, rows.log_end, NULL)
-    least = running(np.maximum, sampled, starts)
-    least = np.maximum(least, np.where(is_carried, carried.highest_end[rows.partition], NULL))
-    beyond = np.iinfo(np.int64).max
-    most = running_back(np.minimum, np.where(sampled == NULL, beyond, sampled), begins)
-    ids = reduce(np.maximum, np.where(rows.is_sample, rows.topic_id, NULL), begins)[np.cumsum(begins) - 1]
-    ids = np.maximum(ids, np.where(is_carried, carried.log_topic_id[rows.partition], NULL))
-    is_known = rows.log_end != NULL
-    is_false = is_known & (((least != NULL) & (rows.log_end < least)) | (rows.log_end > most))
-    is_false |= (ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids)
-    kept = np.flatnonzero(rows.is_sample | ~is_false)
-    return LogEnds(rows.where(kept), log[kept], logs.before_us[kept], logs.is_first_of_log[kept])
-
-
-def _with_highest(states: LogStates, kept: LogEnds, carried: LogStates) -> LogStates:
-    rows = kept.rows
-    is_same = states.log == carried.log
-    highest = np.where(is_same, carried.highest_end, NULL)
-    ids = np.where(is_same, carried.log_topic_id, NULL)
-    mine = rows.is_sample & (kept.log == states.log[rows.partition])
-    np.maximum.at(highest, rows.partition[mine], rows.log_end[mine])
-    np.maximum.at(ids, rows.partition[mine], rows.topic_id[mine])
-    return LogStates(
-        seen_us=states.seen_us,
-        seen_end_us=states.seen_end_us,
-        seen_end=states.seen_end,
-        topic_id=states.topic_id,
-        log=states.log,
-        highest_end=highest,
-        log_topic_id=ids,
-    )
+def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
+    """Return what a day hands to the next: the last `kept` ends of the current log, and what rows are compared with."""
+    has_end, has_id = rows.log_end != NULL, rows.topic_id != NULL
+    of_log = rows.is_used & has_end & (rows.log == rows.last_log(size)[rows.partition])
+    chosen = segments.last_some(of_log, rows.partition, kept)
+    samples = rows.is_sample & has_end, rows.is_sample & has_id, rows.is_sample & of_log
+    for condition in (rows.is_sample, *samples, of_log & (rows.log_start != NULL)):
+        chosen |= segments.last_some(condition, rows.partition)
+    last = rows.where(chosen)
+    return replace(last, is_carried=np.ones(len(last), np.bool_))
 
 
 def growth(ends: LogEnds, partitions: int) -> Ints:
     """Return by how much each partition's logs grew between the day's first and last end of each; NULL if unknown.
 
-    A log that was observed once has not grown: that is not known.
+    `ends` are known. A log that was observed once has not grown: that is not known.
     """
-    rows = ends.rows
-    known = np.flatnonzero(rows.log_end != NULL)
+    rows = ends.where(~ends.is_carried)
+    log = rows.partition, rows.log
+    first, last = np.flatnonzero(segments.first_rows(*log)), np.flatnonzero(segments.last_rows(*log))
+    is_known = rows.at_us[last] > rows.at_us[first]
+    first, last = first[is_known], last[is_known]
+    begins = segments.first_rows(rows.partition[first])
     grown = np.full(partitions, NULL)
-    if not len(known):
-        return grown
-    partition, log, end, at = rows.partition[known], ends.log[known], rows.log_end[known], rows.at_us[known]
-    first, last = np.flatnonzero(first_rows(partition, log)), np.flatnonzero(last_rows(partition, log))
-    is_told = at[last] > at[first]
-    each, of_log = np.maximum(0, end[last] - end[first])[is_told], partition[first][is_told]
-    begins = first_rows(of_log)
-    grown[of_log[begins]] = saturated_sum(each, begins)
+    each = np.maximum(0, rows.log_end[last] - rows.log_end[first])
+    grown[rows.partition[first][begins]] = segments.saturated_sum(each, begins)
     return grown
 
 
-def least_ends(ends: LogEnds, log: Ints, carried: Any, intervals: int) -> Ints:
-    """Return for each observation with a log end the least of its log's last `intervals` ones; NULL for the others.
-
-    `log` is the log of each partition before the day, `carried` its last ends (with `partition` and `log_end`).
-    """
-    known = np.flatnonzero(ends.rows.log_end != NULL)
-    size = len(carried.partition)
-    partition = np.concatenate([carried.partition, ends.rows.partition[known]])
-    number = np.concatenate([log[carried.partition], ends.log[known]])
-    end = np.concatenate([carried.log_end, ends.rows.log_end[known]])
-    order = np.lexsort((np.arange(len(end)), number, partition))
-    least = np.empty(len(end), np.int64)
-    starts = starts_of(first_rows(partition[order], number[order]))
-    least[order] = sliding(np.minimum, end[order], starts, intervals)
-    found = np.full(len(ends.rows), NULL)
-    found[known] = least[size:]
+def are_quiet(day: Observations, size: int) -> Flags:
+    """Return which partitions were observed more than once, always with the same log end."""
+    rows = day.where(day.log_end != NULL)
+    begins = segments.first_rows(rows.partition)
+    (least_end, most_end), (first_us, last_us) = (
+        [segments.reduce(best, values, begins) for best in (np.minimum, np.maximum)]
+        for values in (rows.log_end, rows.at_us)
+    )
+    found = np.zeros(size, np.bool_)
+    found[rows.partition[begins]] = (least_end == most_end) & (first_us < last_us)
     return found
+
+
+def least_ends(ends: LogEnds, count: int) -> Ints:
+    """Return for each log end, all of which are known, the least of its log's last `count` ones."""
+    places = np.arange(len(ends))
+    previous = np.where(segments.first_rows(ends.partition, ends.log), -1, places - 1)
+    least: Ints = segments.take(ends.log_end, segments.chain(places, previous, count), LARGEST).min(axis=1)
+    return least

@@ -1,9 +1,9 @@
-"""Operations on arrays that hold many segments, one after another: what a window function does, for all segments."""
+"""Rows as arrays, and operations on many segments of them at once: what a window function does, for all segments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from dataclasses import fields
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,36 +13,66 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 NULL: Final = int(np.iinfo(np.int64).min)
+LARGEST: Final = int(np.iinfo(np.int64).max)
 DAY_US: Final = 86_400_000_000
-# Times within a day and a bit, in microseconds, take fewer bits than this; segments have the others.
+# A condition that all rows meet.
+EVERY: Final = slice(None)
+# Times within a day and a bit, in microseconds, take fewer bits than this; owners have the others.
 _TIME_BITS: Final = 38
+_MOST_TIME: Final = (1 << _TIME_BITS) - 1
+
+
+class Rows:
+    """The base of dataclasses whose fields are arrays of the same length: one for each column."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, columns: Any) -> Self:
+        """Return rows from columns in the order of the fields."""
+        return cls(*columns)
+
+    @classmethod
+    def join(cls, *parts: Self) -> Self:
+        """Return the rows of all parts, one after another."""
+        return cls.of(np.concatenate([getattr(part, name) for part in parts]) for name in cls.names())
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+
+    def columns(self) -> list[Any]:
+        """Return the columns."""
+        return [getattr(self, name) for name in self.names()]
+
+    def where(self, rows: Any) -> Self:
+        """Return the rows that a mask or an array of places selects."""
+        return self.of(column[rows] for column in self.columns())
+
+    def sorted_by(self, *names: str) -> Self:
+        """Return the rows ordered by some columns; rows that agree in them keep their order."""
+        return self.where(np.lexsort([getattr(self, name) for name in reversed(names)]))
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.names()[0]))
 
 
 def first_rows(*codes: Ints) -> Flags:
     """Return a flag for each row: whether one of the codes differs from the row before, so that a segment begins."""
-    size = len(codes[0])
-    begins = np.ones(size, np.bool_)
-    if size:
-        begins[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
+    begins = np.ones(len(codes[0]), np.bool_)
+    begins[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
     return begins
 
 
 def last_rows(*codes: Ints) -> Flags:
     """Return a flag for each row: whether a segment ends with it."""
-    begins = first_rows(*codes)
-    return np.append(begins[1:], np.ones(min(1, len(begins)), np.bool_))
+    return np.append(first_rows(*codes)[1:], True)[: len(codes[0])]
 
 
-def rows_after(*codes: Ints) -> Ints:
-    """Return for each row how many rows of its segment follow."""
-    places = np.arange(len(codes[0]))
-    last = np.flatnonzero(last_rows(*codes))
-    return last[np.searchsorted(last, places)] - places if len(places) else places
-
-
-def starts_of(begins: Flags) -> Ints:
+def starts_of(*codes: Ints) -> Ints:
     """Return for each row the place where its segment begins."""
-    return np.maximum.accumulate(np.where(begins, np.arange(len(begins)), 0))
+    return np.maximum.accumulate(np.where(first_rows(*codes), np.arange(len(codes[0])), 0))
 
 
 def last_where(condition: Flags, starts: Ints) -> Ints:
@@ -53,64 +83,60 @@ def last_where(condition: Flags, starts: Ints) -> Ints:
 
 def last_before(condition: Flags, starts: Ints) -> Ints:
     """Return the same of the rows before each row."""
-    if not len(condition):
-        return np.zeros(0, np.int64)
-    places = np.concatenate([[-1], np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))[:-1]])
-    return np.where(places >= starts, places, -1)
+    places = np.arange(len(starts))
+    return np.where(places > starts, last_where(condition, starts)[places - 1], -1)
 
 
-def next_after(condition: Flags, begins: Flags) -> Ints:
+def next_after(condition: Flags, *codes: Ints) -> Ints:
     """Return for each row the place of the next row of its segment, after itself, that meets the condition; else -1."""
-    size = len(condition)
-    if not size:
-        return np.zeros(0, np.int64)
-    ends = np.concatenate([begins[1:], [True]])
-    found = last_before(condition[::-1], starts_of(ends[::-1]))[::-1]
-    return np.where(found >= 0, size - 1 - found, -1)
+    found = last_before(condition[::-1], starts_of(*(code[::-1] for code in codes)))[::-1]
+    return np.where(found >= 0, len(condition) - 1 - found, -1)
+
+
+def last_of(
+    owner: Ints, condition: Flags | slice, values: npt.NDArray[Any], before: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Return for each owner the value of its last row that meets the condition, else its value in `before`."""
+    found = before.copy()
+    found[owner[condition]] = values[condition]  # the last one of several stays
+    return found
+
+
+def last_some(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
+    """Return a flag for each row: whether it is one of its owner's last `count` rows that meet the condition."""
+    places = np.flatnonzero(condition)
+    ends = np.flatnonzero(last_rows(owner[places]))
+    within = np.arange(len(places))
+    found = np.zeros(len(condition), np.bool_)
+    most = np.broadcast_to(count, len(condition))[places]
+    found[places[ends[np.searchsorted(ends, within)] - within < most]] = True
+    return found
 
 
 def take(values: npt.NDArray[Any], places: Ints, missing: Any = NULL) -> npt.NDArray[Any]:
     """Return the values at the places, and `missing` where the place is -1."""
-    if not len(values):
-        return np.full(len(places), missing)
-    return np.where(places >= 0, values[places], missing)
+    return np.append(values, missing)[places]
+
+
+def chain(places: Ints, previous: Ints, count: int) -> Ints:
+    """Return a matrix: each place after the `count` - 1 before it, as `previous` (of each row) says; -1 where none."""
+    found, before = np.empty((len(places), count), np.int64), np.append(previous, -1)
+    for column in reversed(range(count)):
+        found[:, column] = places
+        places = before[places]
+    return found
+
+
+def expand(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of many ranges, `counts` from `first` on: the number of the range, and the place."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return owner, np.arange(len(owner)) + np.repeat(first - np.cumsum(counts) + counts, counts)
 
 
 def running_count(flags: Flags, starts: Ints) -> Ints:
     """Return how many rows of the segment, up to each row, have the flag."""
     total = np.cumsum(flags, dtype=np.int64)
-    return total - (total - flags)[starts] if len(flags) else total
-
-
-def running(best: Callable[..., Any], values: Ints, starts: Ints) -> Ints:
-    """Return `np.maximum` or `np.minimum` of the segment's values up to each row, in as many steps as doublings.
-
-    There is one row at least.
-    """
-    found = values.copy()
-    places = np.arange(len(values))
-    longest, step = int((places - starts).max()) + 1, 1
-    while step < longest:
-        inside = np.flatnonzero(places - step >= starts)
-        found[inside] = best(found[inside], found[inside - step])
-        step *= 2
-    return found
-
-
-def running_back(best: Callable[..., Any], values: Ints, begins: Flags) -> Ints:
-    """Return the same of the segment's values from each row on."""
-    ends = np.concatenate([begins[1:], [True]])
-    return running(best, values[::-1], starts_of(ends[::-1]))[::-1]
-
-
-def sliding(best: Callable[..., Any], values: Ints, starts: Ints, length: int) -> Ints:
-    """Return `np.maximum` or `np.minimum` of each row and the `length` - 1 rows of its segment before it."""
-    found = values.copy()
-    places = np.arange(len(values))
-    for back in range(1, length):
-        inside = np.flatnonzero(places - back >= starts)
-        found[inside] = best(found[inside], values[inside - back])
-    return found
+    return total - (total - flags)[starts]
 
 
 def reduce(best: Any, values: npt.NDArray[Any], begins: Flags) -> npt.NDArray[Any]:
@@ -118,18 +144,45 @@ def reduce(best: Any, values: npt.NDArray[Any], begins: Flags) -> npt.NDArray[An
     return best.reduceat(values, np.flatnonzero(begins)) if len(values) else values
 
 
-def merge_key(segment: Ints, at_us: Ints, base_us: int) -> Ints:
-    """Return numbers that order rows by segment, then by time; times before `base_us`, a day's start, are equal."""
-    return (segment << _TIME_BITS) | np.clip(at_us - base_us, 0, (1 << _TIME_BITS) - 1)
-
-
-def least_known(one: Ints, other: Ints) -> Ints:
-    """Return the smaller value, where one is NULL the other."""
-    return np.where(one == NULL, other, np.where(other == NULL, one, np.minimum(one, other)))
+def highest(values: Ints, *codes: Ints) -> Ints:
+    """Return for each row the highest value of its segment."""
+    begins = first_rows(*codes)
+    found: Ints = reduce(np.maximum, values, begins)[np.cumsum(begins) - 1]
+    return found
 
 
 def saturated_sum(values: Ints, begins: Flags) -> Ints:
     """Return sums of segments; those that no 64 bits can hold are the largest number that can be held."""
     sums = reduce(np.add, values, begins)
     exact = reduce(np.add, values.astype(np.float64), begins)
-    return np.where(np.abs(exact) >= 2.0**63, np.where(exact > 0, np.iinfo(np.int64).max, NULL + 1), sums)
+    return np.where(np.abs(exact) >= 2.0**63, np.where(exact > 0, LARGEST, NULL + 1), sums)
+
+
+# Owners and times: of rows in their order, or of what is searched in them.
+OwnedTimes = tuple[Ints, Ints]
+
+
+def last_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+    """Return the place of the owner's last row at or before each time, -1 where there is none."""
+    found = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
+    is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) <= wanted[1])
+    return np.where(is_mine, found, -1)
+
+
+def first_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+    """Return the place of the owner's first row at or after each time, -1 where there is none."""
+    found = np.searchsorted(*_merge_keys(rows, wanted), "left")
+    found = np.where(found < len(rows[0]), found, -1)
+    is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) >= wanted[1])
+    return np.where(is_mine, found, -1)
+
+
+def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
+    """Return numbers that order by owner, then by time; times before `base_us` are equal."""
+    return (owner << _TIME_BITS) | (np.clip(at_us, base_us, base_us + _MOST_TIME) - base_us)
+
+
+def _merge_keys(rows: OwnedTimes, wanted: OwnedTimes) -> tuple[Ints, Ints]:
+    """Return the keys of both; times long before the last that is wanted are equal."""
+    base_us = int(wanted[1].max(initial=0)) - _MOST_TIME + 1
+    return merge_key(*rows, base_us), merge_key(*wanted, base_us)

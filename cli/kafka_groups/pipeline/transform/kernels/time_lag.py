@@ -10,27 +10,18 @@ record that is kept as the log's end of all times before. Such an end limits not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Self
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
+from kafka_groups.pipeline.transform.kernels import segments
 from kafka_groups.pipeline.transform.kernels.lag import LagRows
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
-from kafka_groups.pipeline.transform.kernels.rows import Rows
-from kafka_groups.pipeline.transform.kernels.segments import (
-    NULL,
-    Flags,
-    Ints,
-    first_rows,
-    last_rows,
-    least_known,
-    reduce,
-)
+from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Ints, Rows
 
 EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(5)
 QUALITIES: Final = ("exact", "interpolated", "lower_bound", "data_loss", "unknown")
-_LARGEST: Final = int(np.iinfo(np.int64).max)
 # Of points older than an hour so many are handed on for each doubling of the age: they are 2 % of their age apart.
 _POINTS_AN_OCTAVE: Final = 32
 _HOUR_MS: Final = 3_600_000
@@ -38,10 +29,11 @@ _HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Points(Rows):
-    """Points by log (partition and number) and offset, in milliseconds; `exact`, `seen` and `log_start` may be NULL.
+    """Points by log (partition and number) and offset, in milliseconds.
 
-    `latest` and `earliest`: the last and the first time that the offset was the log's end, or its record's own time.
-    `seen`: the first time that a sample saw it as the end. `log_start`: the highest that samples saw meanwhile.
+    `exact`: the record's own time. `latest` and `earliest`: the last and the first time that the offset was the log's
+    end, or its record's own time. `seen`: the first time that a sample saw it as the end. `log_start`: the highest that
+    samples saw meanwhile, or NULL. `exact` and `seen` are LARGEST where there is none.
     """
 
     partition: Ints
@@ -54,47 +46,24 @@ class Points(Rows):
     log_start: Ints
 
 
-def index_points(ends: LogEnds, carried: Points) -> Points:
-    """Return a point for each offset of each log: those of the day and those that earlier days handed on."""
-    rows = ends.rows
-    is_end, is_record = rows.log_end != NULL, (rows.point_offset != NULL) & (rows.point_ms != NULL)
-    at_ms = rows.at_us // 1_000
-    nothing = np.full(len(rows), NULL)
-    of_ends = Points(
-        rows.partition,
-        ends.log,
-        rows.log_end,
-        nothing,
-        at_ms,
-        at_ms,
-        np.where(rows.is_sample, at_ms, NULL),
-        rows.log_start,
-    ).where(is_end)
-    time = rows.point_ms
-    of_records = Points(rows.partition, ends.log, rows.point_offset, time, time, time, nothing, nothing).where(
-        is_record
-    )
-    joined = Points.join(carried, of_ends, of_records)
-    order = np.lexsort((joined.offset, joined.log, joined.partition))
-    return _merge(joined.where(order))
-
-
-def _merge(rows: Points) -> Points:
-    begins = first_rows(rows.partition, rows.log, rows.offset)
-
-    def least(values: Ints) -> Ints:
-        found = reduce(np.minimum, np.where(values == NULL, _LARGEST, values), begins)
-        return np.where(found == _LARGEST, NULL, found)
-
-    return Points(
-        rows.partition[begins],
-        rows.log[begins],
-        rows.offset[begins],
-        least(rows.exact),
-        reduce(np.maximum, rows.latest, begins),
-        reduce(np.minimum, rows.earliest, begins),
-        least(rows.seen),
-        reduce(np.maximum, rows.log_start, begins),
+def index_points(rows: LogEnds, carried: Points) -> Points:
+    """Return a point for each offset of each log: those of the day's rows, and those that earlier days handed on."""
+    at_ms, time = rows.at_us // 1_000, rows.point_ms
+    never, nothing = np.full(len(rows), LARGEST), np.full(len(rows), NULL)
+    seen = np.where(rows.is_sample, at_ms, LARGEST)
+    of_ends = Points(rows.partition, rows.log, rows.log_end, never, at_ms, at_ms, seen, rows.log_start)
+    of_records = Points(rows.partition, rows.log, rows.point_offset, time, time, time, never, nothing)
+    is_record = (rows.point_offset != NULL) & (time != NULL)
+    found = Points.join(carried, of_ends.where(rows.log_end != NULL), of_records.where(is_record))
+    found = found.sorted_by("partition", "log", "offset")
+    begins = segments.first_rows(found.partition, found.log, found.offset)
+    return replace(
+        found.where(begins),
+        exact=segments.reduce(np.minimum, found.exact, begins),
+        latest=segments.reduce(np.maximum, found.latest, begins),
+        earliest=segments.reduce(np.minimum, found.earliest, begins),
+        seen=segments.reduce(np.minimum, found.seen, begins),
+        log_start=segments.reduce(np.maximum, found.log_start, begins),
     )
 
 
@@ -109,112 +78,77 @@ def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Point
     is_too_old = kept.latest < oldest_ms
     bucket = np.where(is_too_old, np.iinfo(np.int32).max, bucket)
     # Without the oldest point nothing could be interpolated up to the one after it.
-    is_oldest = first_rows(kept.partition) & ~is_too_old
-    return kept.where((now_ms - kept.latest <= _HOUR_MS) | last_rows(kept.partition, bucket) | is_oldest)
+    is_oldest = segments.first_rows(kept.partition) & ~is_too_old
+    return kept.where((now_ms - kept.latest <= _HOUR_MS) | segments.last_rows(kept.partition, bucket) | is_oldest)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLags:
-    """Milliseconds (NULL: not known) and a quality, the place in QUALITIES, for each lag row."""
+def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints]:
+    """Return the time lag in milliseconds (NULL: not known) and its quality, the place in QUALITIES, at each lag row.
 
-    time_lag_ms: Ints
-    quality: Ints
-
-
-def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points, kept_from: Ints) -> TimeLags:
-    """Return the time lag at each lag row.
-
-    `kept_from` is the highest log start that earlier days saw of each observation's log. exact: nothing is left to
-    process (0), or the record's own time is known. interpolated: linear between two points. lower_bound: written before
-    the oldest point; or 0, at a last stable offset before the log end. data_loss: committed below the log start; the
-    value is a lower bound, too. unknown: no point says anything. A record whose own time is later than the observation
-    has none that counts. Never negative.
+    exact: nothing is left to process (0), or the record's own time is known. interpolated: linear between two points.
+    lower_bound: written before the oldest point; or 0, at a last stable offset before the log end. data_loss: committed
+    below the log start; the value is a lower bound, too. unknown: no point says anything. A record whose own time is
+    later than the observation has none that counts. Never negative.
     """
-    found = _Around.of(rows, ends, points, kept_from)
     now, committed = rows.at_us // 1_000, rows.committed
-    log_start, stable = ends.rows.log_start[rows.observation], ends.rows.last_stable[rows.observation]
+    previous, following, log_start = _around(rows, ends, points)
+    written, is_exact = _written(points, previous, following, committed)
+    # Earlier days may have seen a higher start of the log.
+    carried = segments.highest(np.where(ends.is_carried, ends.log_start, NULL), ends.partition, ends.log)
+    least = _least_age(points, following, np.maximum(log_start, carried[rows.observation]), now)
+    start, stable = ends.log_start[rows.observation], ends.last_stable[rows.observation]
     is_done, is_at_stable = committed >= rows.log_end, (stable != NULL) & (committed == stable)
-    written, is_exact = found.written(committed)
     is_written = (written != NULL) & (written <= now)
-    least = found.least_age(now)
-    quality = np.select(
-        [
-            is_done,
-            is_at_stable,
-            (log_start != NULL) & (committed < log_start),
-            is_written & is_exact,
-            is_written,
-            least != NULL,
-        ],
-        [EXACT, LOWER_BOUND, DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND],
-        UNKNOWN,
+    rules = (
+        (is_done, EXACT),
+        (is_at_stable, LOWER_BOUND),
+        ((start != NULL) & (committed < start), DATA_LOSS),
+        (is_written & is_exact, EXACT),
+        (is_written, INTERPOLATED),
+        (least != NULL, LOWER_BOUND),
     )
+    quality = np.select([condition for condition, _ in rules], [found for _, found in rules], UNKNOWN)
     is_read_off = (quality == EXACT) | (quality == INTERPOLATED)
-    value = np.where(is_read_off, now - np.where(is_written, written, 0), np.where(quality == UNKNOWN, NULL, least))
-    return TimeLags(np.where(is_done | is_at_stable, 0, value), quality)
+    value = np.where(is_read_off, now - written, np.where(quality == UNKNOWN, NULL, least))
+    return np.where(is_done | is_at_stable, 0, value), quality
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """For each lag row the place of the point at or before its commit (-1: none) and of the one after (-1: none)."""
+def _around(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints, Ints]:
+    """Return for each lag row the places of the point at or before its commit and of the one after (-1: none).
 
-    points: Points
-    previous: Ints
-    following: Ints
-    kept_from: Ints
+    And the highest log start of its log's points. Each log of a lag row has points: its ends are some.
+    """
+    begins = segments.first_rows(points.partition, points.log)
+    first = np.flatnonzero(begins)
+    of_points, of_ends = ((found.partition << 32) | found.log for found in (points.where(begins), ends))
+    log = np.searchsorted(of_points, of_ends)[rows.observation]
+    # Ranks, because offsets may take all 64 bits.
+    known = np.unique(points.offset)
+    ranks, wanted = np.searchsorted(known, points.offset), np.searchsorted(known, rows.committed, "right") - 1
+    previous = segments.last_at((np.cumsum(begins) - 1, ranks), (log, wanted))
+    following = np.where(previous >= 0, previous + 1, first[log])
+    is_there = following < np.append(first, len(points))[log + 1]
+    return previous, np.where(is_there, following, -1), segments.reduce(np.maximum, points.log_start, begins)[log]
 
-    @classmethod
-    def of(cls, rows: LagRows, ends: LogEnds, points: Points, kept_from: Ints) -> Self:
-        partition = ends.rows.partition[rows.observation]
-        size = len(rows)
-        previous, following, kept = (np.full(size, -1) for _ in range(3))
-        kept[:] = NULL
-        begins = np.flatnonzero(first_rows(points.partition, points.log)) if len(points) else np.zeros(0, np.int64)
-        limits = np.concatenate([begins, [len(points)]])
-        order = np.lexsort((rows.log, partition))
-        mine = first_rows(partition[order], rows.log[order]) if size else np.zeros(0, np.bool_)
-        pieces = np.split(order, np.flatnonzero(mine)[1:]) if size else []
-        names = zip(points.partition[begins], points.log[begins], strict=True)
-        logs = {name: at for at, name in enumerate(names)}
-        for piece in pieces:
-            at = logs.get((partition[piece[0]], rows.log[piece[0]]))
-            if at is None:
-                continue
-            first, last = limits[at], limits[at + 1]
-            place = np.searchsorted(points.offset[first:last], rows.committed[piece], "right") + first
-            previous[piece] = np.where(place > first, place - 1, -1)
-            following[piece] = np.where(place < last, place, -1)
-            kept[piece] = points.log_start[first:last].max()
-        return cls(points, previous, following, np.maximum(kept, kept_from[rows.observation]))
 
-    def written(self, committed: Ints) -> tuple[Ints, Flags]:
-        """Return when the record at the commit was written (NULL: no point says), and whether that is its own time.
+def _written(points: Points, previous: Ints, following: Ints, committed: Ints) -> tuple[Ints, Flags]:
+    """Return when the record at the commit was written (NULL: no point says), and whether that is its own time.
 
-        Where producers' times go back from a point to the next, nothing can be interpolated between the two.
-        """
-        points, has_both = self.points, (self.previous >= 0) & (self.following >= 0)
-        if not len(points):
-            return np.full(len(committed), NULL), np.zeros(len(committed), np.bool_)
-        offset, exact = points.offset[self.previous], points.exact[self.previous]
-        time = np.where(exact == NULL, points.latest[self.previous], exact)
-        is_at = (self.previous >= 0) & (offset == committed)
-        span = np.where(has_both, points.offset[self.following] - offset, 1)
-        steps = (committed - offset) / np.where(span == 0, 1, span)
-        passed = points.earliest[self.following] - time
-        between = time + np.floor(np.where(has_both, passed, 0) * steps + 0.5).astype(np.int64)
-        is_between = has_both & (passed >= 0)
-        return np.where(is_at, time, np.where(is_between, between, NULL)), is_at & (exact != NULL)
+    Where producers' times go back from a point to the next, nothing can be interpolated between the two.
+    """
+    offset, exact = points.offset[previous], points.exact[previous]
+    time = np.where(exact == LARGEST, points.latest[previous], exact)
+    is_at = (previous >= 0) & (offset == committed)
+    passed = points.earliest[following] - time
+    is_between = (previous >= 0) & (following >= 0) & (passed >= 0)
+    steps = (committed - offset) / np.where(is_between, points.offset[following] - offset, 1)
+    between = time + np.floor(np.where(is_between, passed, 0) * steps + 0.5).astype(np.int64)
+    return np.where(is_at, time, np.where(is_between, between, NULL)), is_at & (exact != LARGEST)
 
-    def least_age(self, now: Ints) -> Ints:
-        """Return what has passed since the next point, as all records before it were written earlier; NULL: nothing."""
-        points = self.points
-        if not len(points):
-            return np.full(len(now), NULL)
-        has_next = self.following >= 0
-        offset, time = points.offset[self.following], points.earliest[self.following]
-        certain = least_known(points.exact, points.seen)[self.following]
-        is_kept = self.kept_from != NULL
-        before = np.where(is_kept & (offset > self.kept_from), time, certain)
-        before = np.where(is_kept, before, np.where(certain == NULL, time, certain))
-        is_known = has_next & (before != NULL) & (before < now)
-        return np.where(is_known, now - np.where(is_known, before, 0), NULL)
+
+def _least_age(points: Points, following: Ints, kept_from: Ints, now: Ints) -> Ints:
+    """Return what has passed since the next point, as all records before it were written earlier; NULL: nothing."""
+    time, certain = points.earliest[following], np.minimum(points.exact, points.seen)[following]
+    is_time = np.where(kept_from != NULL, points.offset[following] > kept_from, certain == LARGEST)
+    before = np.where(is_time, time, certain)
+    return np.where((following >= 0) & (before < now), now - before, NULL)

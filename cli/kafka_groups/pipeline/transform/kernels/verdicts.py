@@ -1,122 +1,281 @@
-"""The rules of `kafka_groups.verdicts` on many windows at once; property tests hold both to be equal."""
+"""Verdicts on many windows at once: the rules of `kafka_groups.verdicts`; property tests hold both to be equal.
+
+A window has the last commits of a key at a time, one for each slot of time. Commits of `__consumer_offsets` and samples
+are evidence of their own. Of samples only those count that saw another offset than the one before. A removal ends a
+life, and no evidence reaches across it.
+
+Points of lag are log ends at which a key's lag is known. Between two records the committed offset at an observed log
+end is interpolated, and known from the second one on. From samples alone each one that saw another offset is a point.
+See `kafka_groups.verdicts.lag_points` and `sampled_window`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from kafka_groups import verdicts
+from kafka_groups.pipeline.transform.kernels import segments
+from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.lag import LagRows
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints
-from kafka_groups.pipeline.transform.kernels.windows import Windows
-from kafka_groups.verdicts import (
-    COMMIT_POINTS,
-    COMPARED_POINTS,
-    GROWTH_DIVISOR,
-    LEAST_COMMITS,
-    SAMPLE_POINTS,
-    SILENT_MS,
-    VERDICTS,
-    Rules,
-)
+from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
-RULES: Final = tuple(VERDICTS)
+RULES: Final = tuple(verdicts.VERDICTS)
 _RANK: Final = {rule: rank for rank, rule in enumerate(RULES)}
-_LARGEST: Final = int(np.iinfo(np.int64).max)
 # Offsets that no log reaches: three of them can be added up.
 _MOST: Final = 1 << 60
+# Further than that no two clocks of a cluster should be apart.
+_APART_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known(Rows):
+    """What is known from records or from samples: of a key, and of a life of its commit."""
+
+    key: Ints
+    is_sample: Flags
+    life: Ints
+
+    @property
+    def stream(self) -> Ints:
+        """The numbers of the keys' records and samples."""
+        return self.key * 2 + self.is_sample
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(_Known):
+    """Commits by stream, life and time, with the lag that each left (NULL: not known).
+
+    `opened_ms` is the time of the first commit of the entry's slot, which no other slot has.
+    """
+
+    at_us: Ints
+    opened_ms: Ints
+    offset: Ints
+    lag: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class LagPoints(_Known):
+    """Points by stream, life, log and the time from when on the lag is known."""
+
+    log: Ints
+    at_us: Ints
+    end: Ints
+    lag: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What each lag row is judged on: its window, the least of the last log ends, and the points of both origins."""
+    """What lag rows are judged on: samples (or records), the least of the last log ends, a window and points of lag.
 
-    rows: LagRows
-    windows: Windows
+    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing: the slots of
+    the window (`lag`: what each left), and the points of lag.
+    """
+
+    at_ms: Ints
+    current_lag: Ints
     least_end: Ints
-    record_points: tuple[Ints, Ints]
-    sample_points: tuple[Ints, Ints]
+    is_sampled: Flags
+    opened_ms: Ints
+    offset: Ints
+    lag: Ints
+    point_end: Ints
+    point_lag: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """The rule (its place in RULES) that each lag row meets, and its window."""
-
-    rank: Ints
-    complete: Floats
-    window_start_ms: Ints
-    window_end_ms: Ints
+def new_samples(commits: Commits) -> Flags:
+    """Return which rows are samples of the day that saw another offset than the one before, or the first of a life."""
+    is_sample = ~commits.is_record & ~commits.is_removal
+    previous = segments.last_before(is_sample, segments.starts_of(commits.key, commits.life))
+    is_new: Flags = segments.take(commits.offset, previous) != commits.offset
+    return is_sample & ~commits.is_carried & is_new
 
 
-def judge_windows(found: Evidence, rules: Rules) -> Verdicts:
-    """Return the verdicts of partitions."""
-    rows, windows = found.rows, found.windows
-    count, lag = windows.count, rows.lag
+def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following: Ints) -> Ints:
+    """Return the lag that each commit left: the last log end that was known at its time minus the offset, or 0.
+
+    NULL where none was known yet. The end that counts for a sample is that of its own run, which comes just after it.
+    `before` and `following` are the places of each commit's last end until its time and of the first from then on.
+    """
+    end = segments.take(ends.log_end, np.where(~commits.is_record & (following >= 0), following, before))
+    is_known = (end != NULL) & (commits.offset != NULL)
+    return np.where(is_known, np.maximum(0, end - commits.offset), NULL)
+
+
+def join_slots(carried: Entries, commits: Commits, lag: Ints, slot_ms: int) -> Entries:
+    """Return the entries of earlier days and of the day's commits in order, with the openings of their slots.
+
+    Slots are fixed, `floor(time / slot_ms)`: late and replayed commits make the same ones. An earlier day hands on one
+    entry for each slot.
+    """
+    at_us, is_sample = commits.at_us, ~commits.is_record
+    day = Entries(commits.key, is_sample, commits.life, at_us, at_us // 1_000, commits.offset, lag)
+    rows = Entries.join(carried, day).sorted_by("key", "is_sample", "life", "at_us")
+    starts = segments.starts_of(rows.stream, rows.life, rows.opened_ms // slot_ms)
+    return replace(rows, opened_ms=rows.opened_ms[starts])
+
+
+def last_slots(entries: Entries, life: Ints, count: int) -> Entries:
+    """Return what to hand on: one entry for each of the last slots of each key's current life."""
+    is_last = segments.last_rows(entries.stream, entries.life, entries.opened_ms)
+    return entries.where(segments.last_some(is_last & (entries.life == life[entries.key]), entries.stream, count))
+
+
+def record_points(records: Commits, ends: LogEnds, before: Ints) -> LagPoints:
+    """Return a point for each record before which its log's end was observed since the record before it.
+
+    Of several ends between the same two records the last one counts. `records` may begin with one of earlier days.
+    """
+    begins = segments.first_rows(records.key, records.life)
+    first = np.flatnonzero(begins | segments.first_rows(records.at_us))  # of records of the same time
+    last = np.append(first[1:], len(records))[: len(first)] - 1
+    at, end_us = records.at_us[first], segments.take(ends.at_us, before[first])
+    before_us = np.where(begins[first], LARGEST, records.at_us[first - 1])
+    kept = np.flatnonzero(((end_us == at) | (end_us > before_us)) & ~records.is_carried[first])
+    first, last, at, end_us, before_us = first[kept], last[kept], at[kept], end_us[kept], before_us[kept]
+    is_at, old = end_us == at, records.offset[first - 1]
+    share = np.where(is_at, 0, end_us - before_us) / np.where(is_at, 1, at - before_us)
+    between = old + np.floor(np.where(is_at, 0, records.offset[first] - old) * share).astype(np.int64)
+    return _points(records.where(first), ends, before[first], np.where(is_at, records.offset[last], between))
+
+
+def sample_points(samples: Commits, ends: LogEnds, following: Ints) -> LagPoints:
+    """Return a point for each sample: with the log end of its own run."""
+    rows = samples.where(following >= 0)
+    return _points(rows, ends, following[following >= 0], rows.offset)
+
+
+def _points(rows: Commits, ends: LogEnds, place: Ints, offset: Ints) -> LagPoints:
+    end = ends.log_end[place]
+    lag = np.maximum(0, end - offset)
+    return LagPoints(rows.key, ~rows.is_record, rows.life, ends.log[place], rows.at_us, end, lag)
+
+
+def join_points(*parts: LagPoints) -> LagPoints:
+    """Return the points of all parts in order."""
+    return LagPoints.join(*parts).sorted_by("key", "is_sample", "life", "log", "at_us")
+
+
+def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
+    """Return what to hand on: the last points of each key's current life and log, as many as a verdict takes."""
+    is_current = (points.life == life[points.key]) & (points.log == log[points.key])
+    count = np.where(points.is_sample, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
+    return points.where(segments.last_some(is_current, points.stream, count))
+
+
+def evidence_at(rows: LagRows, entries: Entries, points: LagPoints, least_end: Ints, slots: int) -> Evidence:
+    """Return the evidence at each lag row: the last `slots` slots, its own as far as it is filled, and points.
+
+    `least_end` is the least of the last log ends.
+    """
+    is_sampled, place = _last_entries(rows, entries)
+    start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
+    before = np.where(start > segments.starts_of(entries.stream, entries.life), start - 1, -1)
+    window = segments.chain(place, before, slots)
+    # Lives and logs only grow within a stream, so that the order of points is that of their times.
+    place = segments.last_at((points.stream, points.at_us), (rows.key * 2 + is_sampled, rows.at_us))
+    is_mine = segments.take(points.life, place, -1) == rows.life
+    is_mine &= segments.take(points.log, place, -1) == rows.log
+    begins = segments.first_rows(points.stream, points.life, points.log)
+    before = np.where(begins, -1, np.arange(len(points)) - 1)
+    last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
+    return Evidence(
+        at_ms=rows.at_us // 1_000,
+        current_lag=rows.lag,
+        least_end=least_end,
+        is_sampled=is_sampled,
+        opened_ms=segments.take(entries.opened_ms, window),
+        offset=segments.take(entries.offset, window),
+        lag=segments.take(entries.lag, window),
+        point_end=segments.take(points.end, last),
+        point_lag=segments.take(points.lag, last),
+    )
+
+
+def _last_entries(rows: LagRows, entries: Entries) -> tuple[Flags, Ints]:
+    """Return which lag rows are judged on samples, and the place of the last entry of the life there; else -1.
+
+    They are where there are no records, or none since samples saw another offset (ingest may be behind).
+    """
+    places = []
+    for is_sample in (False, True):
+        place = segments.last_at((entries.stream, entries.at_us), (rows.key * 2 + is_sample, rows.at_us))
+        places.append(np.where(segments.take(entries.life, place, -1) == rows.life, place, -1))
+    read, sampled = places
+    since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
+    one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
+    # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
+    is_behind = ((one > other) & (since_ms > 0)) | ((one != other) & (since_ms > _APART_MS))
+    is_sampled: Flags = (sampled >= 0) & ((read < 0) | is_behind)
+    return is_sampled, np.where(is_sampled, sampled, read)
+
+
+def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats, Ints, Ints]:
+    """Return the rule (its place in RULES) that each lag row meets, the filled share of its window, and its bounds."""
+    is_there = found.opened_ms != NULL
+    count = is_there.sum(axis=1)
     complete = np.minimum(1.0, count / rules.intervals)
-    first_ms, last_ms = _first(windows), windows.opened_ms[:, -1] if len(rows) else rows.lag
-    conditions = [
-        (count == 0, "no_commits"),
-        (lag <= rules.allowed_lag, "no_lag"),
-        (complete < rules.minimum_complete, "incomplete"),
-        (_have_stopped(found, first_ms, last_ms, rules), "stopped"),
-        (_were_rewound(windows.offset), "rewound"),
-        (_have_stalled(windows, rules), "stalled"),
-    ]
-    few = np.where(count < LEAST_COMMITS, _RANK["incomplete"], _RANK["lag_unknown"])
-    pace = np.where(windows.is_sampled, *(_pace(found, sampled, few, rules) for sampled in (True, False)))
-    rank = np.select([each for each, _ in conditions], [_RANK[rule] for _, rule in conditions], pace)
-    return Verdicts(rank, complete, first_ms, np.where(count > 0, last_ms, NULL))
+    first_ms = found.opened_ms[np.arange(len(count)), is_there.argmax(axis=1)]
+    last_ms = found.opened_ms[:, -1]
+    conditions = {
+        "no_commits": count == 0,
+        "no_lag": found.current_lag <= rules.allowed_lag,
+        "incomplete": complete < rules.minimum_complete,
+        "stopped": _have_stopped(found, last_ms - first_ms, count >= rules.intervals),
+        "rewound": _were_rewound(found.offset),
+        "stalled": _have_stalled(found, is_there, rules),
+    }
+    pace = _pace(found, count >= verdicts.LEAST_COMMITS, rules)
+    rank = np.select([*conditions.values()], [_RANK[rule] for rule in conditions], pace)
+    return rank, complete, first_ms, last_ms
 
 
-def _first(windows: Windows) -> Ints:
-    opened = np.where(windows.opened_ms == NULL, _LARGEST, windows.opened_ms).min(axis=1, initial=_LARGEST)
-    return np.where(opened == _LARGEST, NULL, opened)
-
-
-def _have_stopped(found: Evidence, first_ms: Ints, last_ms: Ints, rules: Rules) -> Flags:
-    has = found.windows.count > 0
-    length = np.where(has, last_ms, 0) - np.where(has, first_ms, 0)
-    usual = np.where(found.windows.count >= rules.intervals, length, np.maximum(length, SILENT_MS))
-    is_silent = found.rows.at_us // 1_000 - np.where(has, last_ms, 0) > usual
-    return has & is_silent & (found.least_end > found.windows.offset[:, -1])
+def _have_stopped(found: Evidence, length_ms: Ints, is_full: Flags) -> Flags:
+    usual_ms = np.where(is_full, length_ms, np.maximum(length_ms, verdicts.SILENT_MS))
+    is_silent: Flags = found.at_ms - found.opened_ms[:, -1] > usual_ms
+    return is_silent & (found.least_end > found.offset[:, -1])
 
 
 def _were_rewound(offset: Ints) -> Flags:
     """Return whether an offset is below the one before, and no later one reached that again: at the first such fall."""
-    is_there = offset != NULL
     fell = np.zeros(offset.shape, np.bool_)
-    fell[:, 1:] = (offset[:, 1:] < offset[:, :-1]) & is_there[:, :-1]
-    has_fallen = fell.any(axis=1)
+    fell[:, 1:] = (offset[:, 1:] < offset[:, :-1]) & (offset[:, :-1] != NULL)
     at = fell.argmax(axis=1)
-    rows = np.arange(len(offset))
-    before = offset[rows, np.maximum(at - 1, 0)]
+    before = offset[np.arange(len(offset)), np.maximum(at - 1, 0)]
     is_later = np.arange(offset.shape[1]) >= at[:, None]
-    reached = np.where(is_later, offset, NULL).max(axis=1, initial=NULL)
-    found: Flags = has_fallen & (reached < before)
+    found: Flags = fell.any(axis=1) & (np.where(is_later, offset, NULL).max(axis=1) < before)
     return found
 
 
-def _have_stalled(windows: Windows, rules: Rules) -> Flags:
-    is_there = windows.offset != NULL
-    is_same = ((windows.offset == windows.offset[:, -1:]) | ~is_there).all(axis=1)
-    is_behind = ((windows.lag > rules.allowed_lag) | ~is_there).all(axis=1)
-    found: Flags = (windows.count >= LEAST_COMMITS) & is_same & is_behind
-    return found
+def _have_stalled(found: Evidence, is_there: Flags, rules: verdicts.Rules) -> Flags:
+    is_same = found.offset == found.offset[:, -1:]
+    is_behind = found.lag > rules.allowed_lag
+    has_stalled: Flags = ((is_same & is_behind) | ~is_there).all(axis=1) & (
+        is_there.sum(axis=1) >= verdicts.LEAST_COMMITS
+    )
+    return has_stalled
 
 
-def _pace(found: Evidence, is_sampled: bool, few: Ints, rules: Rules) -> Ints:  # noqa: FBT001 - the kind of points
-    count = SAMPLE_POINTS if is_sampled else COMMIT_POINTS
-    end, lag = found.sample_points if is_sampled else found.record_points
-    has_enough = (end != NULL).all(axis=1)
-    end, lag = np.clip(end, -_MOST, _MOST), np.clip(lag, -_MOST, _MOST)
-    last_lag = lag[:, -COMPARED_POINTS:].sum(axis=1)
-    growth = last_lag - lag[:, :COMPARED_POINTS].sum(axis=1)
-    produced = end[:, -COMPARED_POINTS:].sum(axis=1) - end[:, :COMPARED_POINTS].sum(axis=1)
+def _pace(found: Evidence, has_commits: Flags, rules: verdicts.Rules) -> Ints:
+    count = np.where(found.is_sampled, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
+    first = verdicts.SAMPLE_POINTS - count
+    end, lag = np.clip(found.point_end, -_MOST, _MOST), np.clip(found.point_lag, -_MOST, _MOST)
+
+    def compared(values: Ints, place: Ints) -> Ints:
+        return np.take_along_axis(values, place[:, None] + np.arange(verdicts.COMPARED_POINTS), axis=1)
+
+    last_lag = lag[:, -verdicts.COMPARED_POINTS :].sum(axis=1)
+    growth = last_lag - compared(lag, first).sum(axis=1)
+    produced = end[:, -verdicts.COMPARED_POINTS :].sum(axis=1) - compared(end, first).sum(axis=1)
     is_falling_behind = (
-        (growth > np.maximum(0, produced) // GROWTH_DIVISOR)
-        & (last_lag > COMPARED_POINTS * rules.allowed_lag)
-        & (found.rows.lag >= lag[:, count // 2 : count // 2 + COMPARED_POINTS].min(axis=1))
+        (growth > np.maximum(0, produced) // verdicts.GROWTH_DIVISOR)
+        & (last_lag > verdicts.COMPARED_POINTS * rules.allowed_lag)
+        & (found.current_lag >= compared(lag, first + count // 2).min(axis=1))
     )
     pace = np.where(is_falling_behind, _RANK["falling_behind"], _RANK["keeping_up"])
-    return np.where(has_enough, pace, few)
+    has_enough = found.point_end[np.arange(len(first)), first] != NULL
+    return np.where(has_enough, pace, np.where(has_commits, _RANK["lag_unknown"], _RANK["incomplete"]))
