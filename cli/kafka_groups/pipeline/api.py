@@ -26,9 +26,8 @@ from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.snapshot import Sampled
 from kafka_groups.pipeline.snapshot import sample as sample_storage
 from kafka_groups.pipeline.storage import check_storage, open_storage
-from kafka_groups.pipeline.transform.build import Built, count_facts
+from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
-from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
 from kafka_groups.pipeline.transform.engine import LocalEngine, spark_engine
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties

@@ -1,4 +1,4 @@
-"""Until when each cluster was read, sampled and backfilled, and sentences about those that were not."""
+"""Until when each cluster was read, sampled and backfilled, and sentences about what the facts lack."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ from kafka_groups.pipeline.sentences import capital, of_cluster, spell
 
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
+_NO_COMMITS: Final = "no commits were read from __consumer_offsets"
+# Each with the facts of which any would do.
+_SENTENCES: Final = (
+    (f"{_NO_COMMITS}: commit rates are unknown, verdicts are derived from samples.", (OFFSET_COMMITS, "topic")),
+    (
+        # A group with commits and without a record of its own has had no rebalance.
+        "no group records were read from __consumer_offsets: rebalances are unknown.",
+        (GROUP_EVENTS, "topic"),
+        (OFFSET_COMMITS, "topic"),
+    ),
+    (
+        "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+        (PARTITION_OFFSETS, "sample"),
+        (PARTITION_OFFSETS, "backfill"),
+    ),
+    ("no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS, "sample")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,40 +36,28 @@ class Reach:
 
     last_ms: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
-    def of(self, table: Table, *origins: str) -> int | None:
-        """Return the time of the newest such fact; None if there is none."""
-        keys = ((table.name, origin) for origin in origins)
-        return max((self.last_ms[key] for key in keys if key in self.last_ms), default=None)
-
     @property
     def read_ms(self) -> int | None:
         """The last record of `__consumer_offsets`."""
-        times = (self.of(OFFSET_COMMITS, "topic"), self.of(GROUP_EVENTS, "topic"))
+        times = (self.last_ms.get((table.name, "topic")) for table in (OFFSET_COMMITS, GROUP_EVENTS))
         return max((at_ms for at_ms in times if at_ms is not None), default=None)
 
     @property
     def sampled_ms(self) -> int | None:
         """The last sample of log ends."""
-        return self.of(PARTITION_OFFSETS, "sample")
+        return self.last_ms.get((PARTITION_OFFSETS.name, "sample"))
+
+
+def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
+    """Yield sentences about clusters that lack facts, and what cannot be derived without them."""
+    for sentence, *facts in _SENTENCES:
+        yield from _lacking(reach, sentence, *facts)
+    yield from behind(reach)
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
-    sentence = f"no commits were read from __consumer_offsets: {so}."
-    return lacking(reach, sentence, (OFFSET_COMMITS, "topic"))
-
-
-def lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
-    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
-    without = [
-        cluster
-        for cluster, each in sorted(reach.items())
-        if all(each.of(table, origin) is None for table, origin in facts)
-    ]
-    if len(without) == len(reach):
-        yield capital(sentence)
-    else:
-        yield from (of_cluster(sentence, cluster, reach) for cluster in without)
+    return _lacking(reach, f"{_NO_COMMITS}: {so}.", (OFFSET_COMMITS, "topic"))
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
@@ -65,3 +70,13 @@ def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
                 f"{spell(sampled_ms)}: commits in between are known from samples only, until ingest runs again."
             )
             yield of_cluster(sentence, cluster, reach)
+
+
+def _lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
+    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
+    names = {(table.name, origin) for table, origin in facts}
+    without = [cluster for cluster, each in sorted(reach.items()) if names.isdisjoint(each.last_ms)]
+    if len(without) == len(reach):
+        yield capital(sentence)
+    else:
+        yield from (of_cluster(sentence, cluster, reach) for cluster in without)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from datetime import date, timedelta
-from typing import Any, Final, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Final
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, TOPIC_DAILY, Table
 from kafka_groups.pipeline.sentences import few
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.queries import Queries, Row
 
-_DAY_US: Final = 86_400_000_000
-_READ: Final = ("cluster_id", "group", "partitions", "last_commit_time")
-
-
-class _Last(NamedTuple):
-    """The last date of a group with a row, the partitions with a commit, and the time of the last commit."""
-
-    date: date
-    partitions: int | None
-    committed_us: int | None
+_CLUSTERS: Final = """
+    SELECT DISTINCT cluster_id, CAST(date AS VARCHAR) AS date FROM {rows}
+    WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
+"""
+_LAST_ROWS: Final = """
+    SELECT cluster_id, "group", CAST(date AS VARCHAR) AS date, CAST(last_commit_time AS BIGINT) AS committed_us FROM (
+        SELECT *, row_number() OVER (PARTITION BY cluster_id, "group" ORDER BY date DESC) AS place FROM {rows}
+        WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
+    ) WHERE place = 1 AND partitions > 0 ORDER BY cluster_id, "group"
+"""
 
 
 def left_out(
@@ -35,54 +32,33 @@ def left_out(
 ) -> list[str]:
     """Return a sentence for each cluster with such groups, of those that are wanted.
 
-    With `dates`, only rows of these are read: groups that had none before are not named again.
+    With `dates`, only rows from the first to the last of these are read: groups that had none before are not named
+    again.
     """
-    wanted = None if dates is None else {day.isoformat() for day in dates}
-    days = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
-    if not days or days[0] >= days[-1] - timedelta(days=lookback_days):
+    built = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
+    if not built or built[0] >= built[-1] - timedelta(days=lookback_days):
         return []
-    last: dict[tuple[str, str], _Last] = {}
+    queries, first, last = Queries(storage), min(dates or [date.min]), max(dates or [date.max])
+
+    def select(table: Table, sql: str) -> list[Row]:
+        return queries.select(table, sql.replace("{first}", str(first)).replace("{last}", str(last)))
+
     of_clusters: dict[str, set[date]] = {}
-    for day, rows in _read(storage, GROUP_DAILY, _READ, wanted):
-        columns = (column.to_pylist() for column in _with_micros(rows).columns)
-        for cluster, group, partitions, committed_us in zip(*columns, strict=True):
-            of_clusters.setdefault(cluster, set()).add(day)
-            last[cluster, group] = _Last(day, partitions, committed_us)
-    for day, rows in _read(storage, TOPIC_DAILY, ("cluster_id",), wanted):
-        for cluster in rows["cluster_id"].unique().to_pylist():
-            of_clusters.setdefault(cluster, set()).add(day)
-    deleted: dict[str, list[str]] = {}
-    for (cluster, group), one in sorted(last.items()):
-        if one.partitions and is_wanted(group) and _was_cut(one, of_clusters[cluster], lookback_days):
-            deleted.setdefault(cluster, []).append(group)
-    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in deleted.items()]
+    for row in (*select(GROUP_DAILY, _CLUSTERS), *select(TOPIC_DAILY, _CLUSTERS)):
+        of_clusters.setdefault(row["cluster_id"], set()).add(date.fromisoformat(row["date"]))
+    stale: dict[str, list[str]] = {}
+    for row in select(GROUP_DAILY, _LAST_ROWS):
+        cluster, day = row["cluster_id"], date.fromisoformat(row["date"])
+        following = min((each for each in of_clusters[cluster] if each > day), default=None)
+        # If its last commit is not too old for the first date without it, the group was removed.
+        if following and is_wanted(row["group"]) and _is_before(row["committed_us"], following, lookback_days):
+            stale.setdefault(cluster, []).append(row["group"])
+    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in stale.items()]
 
 
-def _read(
-    storage: Storage, table: Table, columns: Sequence[str], dates: Collection[str] | None
-) -> list[tuple[date, Any]]:
-    """Return columns of a table's files, ascending by date."""
-    found = []
-    for file in storage.files(table, dates):
-        with as_storage_error("read the tables", file.path):
-            rows = pq.ParquetFile(file.path, filesystem=storage.place.fs).read([*columns])
-        found.append((date.fromisoformat(file.date), rows.select([*columns])))
-    return sorted(found, key=lambda each: each[0])
-
-
-def _with_micros(rows: Any) -> Any:
-    at = rows.schema.get_field_index("last_commit_time")
-    times = rows["last_commit_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    return rows.set_column(at, "last_commit_time", times)
-
-
-def _was_cut(one: _Last, dates: Collection[date], lookback_days: int) -> bool:
-    """Return whether its last commit is too old for the first date without it; if not, the group was removed."""
-    following = min((day for day in dates if day > one.date), default=None)
-    if following is None:
-        return False
-    midnight_us = (following - timedelta(days=lookback_days) - date(1970, 1, 1)).days * _DAY_US
-    return one.committed_us is None or one.committed_us < midnight_us
+def _is_before(committed_us: int | None, day: date, lookback_days: int) -> bool:
+    first = day - timedelta(days=lookback_days)
+    return committed_us is None or committed_us < (first - date(1970, 1, 1)) // timedelta(microseconds=1)
 
 
 def _sentence(cluster: str, names: list[str], last: date, lookback_days: int) -> str:

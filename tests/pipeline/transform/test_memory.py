@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.transform.engine import run_packed_partitions
+from kafka_groups.pipeline.transform.engine import run_packed
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
-from kafka_groups.pipeline.transform.packed_rows import PARTITION_LAYOUT
+from kafka_groups.pipeline.transform.packed_rows import GROUP_LAYOUT, PARTITION_LAYOUT
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.transform.partition_day import ClusterDay
 from kafka_groups.pipeline.transform.partition_stage import Context, Settings
 from kafka_groups.pipeline.transform.summary import ReadDay, Summary
-from kafka_groups.pipeline.transform.tasks import Task
+from kafka_groups.pipeline.transform.tasks import Task, run_partitions
 from kafka_groups.verdicts import Rules
 
 GROUPS: Final = 80
@@ -70,9 +71,10 @@ def run(stage: str) -> tuple[int, int]:
     """Return how many packed rows the stage yields, and the most memory of this process in MiB."""
     last = _BASE_US + DAY_US - 1
     context = Context({("c", _DAY): ClusterDay(last, last, np.arange(_MINUTES) * 60_000_000 + _BASE_US)}, {})
-    summary = Summary(context, {("c", _DAY): ReadDay(last, last)}, {})
+    summary = Summary(context, {("c", _DAY): ReadDay(last, last)}, {}, {})
     task = Task(stage, Settings([_DAY], Rules(), 7), GroupSettings([_DAY], [_DAY - 1]), summary)
-    rows = sum(found.num_rows for found in run_packed_partitions(task, facts()))
+    step = partial(run_partitions, task)
+    rows = sum(found.num_rows for found in run_packed(step, facts(), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT))
     # Of getrusage, the most memory is also that of the process that started this one.
     status = Path("/proc/self/status").read_text()
     return rows, next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.build import count_facts
-from kafka_groups.pipeline.transform.date_range import DateRange
+from kafka_groups.pipeline.transform.build import DateRange, count_facts
 from kafka_groups.pipeline.transform.fact_state import read_last_rules
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
+from kafka_groups.pipeline.coverage import describe_missing
+from kafka_groups.pipeline.stale_groups import left_out
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
 from kafka_groups.pipeline.transform.engine import Engine
-from kafka_groups.pipeline.transform.fact_state import (
-    dates_to_build,
-    forget_fact_state,
-    has_old_events,
-    has_other_settings,
-    read_fact_state,
-    save_fact_state,
-)
-from kafka_groups.pipeline.transform.missing_facts import describe_missing
-from kafka_groups.pipeline.transform.run import Progress, Scope, dates_to_read, transform
-from kafka_groups.pipeline.transform.state_tables import StateTables
+from kafka_groups.pipeline.transform.fact_state import FactState, forget_fact_state, read_fact_state, save_fact_state
+from kafka_groups.pipeline.transform.run import Progress, transform
 from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """The selected dates, both ends included (UTC)."""
+
+    first: date = date.min
+    last: date = date.max
+
+    def __contains__(self, day: date) -> bool:
+        """Return whether the date is selected."""
+        return self.first <= day <= self.last
+
+
+ALL_DATES: Final = DateRange()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,16 @@ def build(
     number of finished steps, and their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        known = rules or Rules()
-        # A build without a date must not make the next one a full build.
-        if full and selection.has_any(read_fact_state(storage, known, lookback_days).known_dates()):
-            _forget(storage)
-        return _build(storage, engine, known, lookback_days, selection, progress)
+        plan = _plan(storage, rules, lookback_days, selection, full=full)
+        state, rows, dates = plan.state, dict[str, int](), tuple[date, ...]()
+        if plan.wanted:
+            if state.has_other_settings:
+                forget_fact_state(storage)
+            done = transform(engine, storage, state, plan.read, plan.wanted[0], progress or (lambda *_: None))
+            state, rows, dates = done.state, dict(done.rows), done.dates
+            save_fact_state(storage, state, pending={*plan.changed} - {*plan.wanted})
+        stale = left_out(storage, lookback_days, dates=dates) if dates else ()
+        return Built(dates, rows, (*describe_missing(state.reach()), *stale))
 
 
 def count_facts(
@@ -71,50 +83,28 @@ def count_facts(
     full: bool = False,
 ) -> int:
     """Return how many facts the next build would read."""
-    state = read_fact_state(storage, rules or Rules(), lookback_days)
-    if full:
-        return state.count_rows(state.known_dates()) if selection.has_any(state.known_dates()) else 0
-    dates = selection.up_to_last(dates_to_build(storage, state))
-    if not dates:
+    plan = _plan(storage, rules, lookback_days, selection, full=full)
+    if not plan.wanted:
         return 0
-    if has_other_settings(storage, state) or has_old_events(storage, state):
-        return state.count_rows(state.known_dates())
-    return state.count_rows(dates_to_read(storage, dates, state.known_dates()))
+    return plan.state.count_rows(plan.state.known_dates() if plan.state.has_old_events else plan.read)
 
 
-def _forget(storage: Storage) -> None:
-    """Let the next build be one of all dates. If this one is killed, the next one replaces what it wrote."""
-    forget_fact_state(storage)
-    StateTables(storage).clear()
+class _Plan(NamedTuple):
+    """The dates that changed, those of them that get rows, and those that are read: their states are made again."""
+
+    state: FactState
+    changed: Sequence[date]
+    wanted: Sequence[date]
+    read: Sequence[date]
 
 
-def _build(
-    storage: Storage,
-    engine: Engine,
-    rules: Rules,
-    lookback_days: int,
-    selection: DateRange,
-    progress: Progress | None,
-) -> Built:
-    state = read_fact_state(storage, rules, lookback_days)
-    changed = dates_to_build(storage, state)
+def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
+    state = read_fact_state(storage, rules or Rules(), lookback_days)
+    # A build without a date must not make the next one a full build.
+    if full and any(day in selection for day in state.known_dates()):
+        state = state.without_last_build()
+    changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
-    dates = selection.up_to_last(changed)
+    dates = [day for day in changed if day <= selection.last]
     wanted = [day for day in dates if day in selection]
-    rows: Mapping[str, int] = {}
-    if wanted:
-        if has_other_settings(storage, state):
-            _forget(storage)
-        done = transform(
-            engine,
-            storage,
-            dates_to_read(storage, dates, state.known_dates()),
-            rules=rules,
-            lookback_days=lookback_days,
-            scope=Scope(wanted[0], state.first_date, has_old_events(storage, state)),
-            progress=progress,
-        )
-        rows = done.rows
-        save_fact_state(storage, state, pending=set(changed) - set(wanted))
-        wanted = list(done.dates)
-    return Built(tuple(wanted), rows, describe_missing(storage, state, wanted, lookback_days))
+    return _Plan(state, changed, wanted, state.dates_to_read(dates) if wanted else ())

@@ -55,17 +55,10 @@ class LocalEngine:
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
         facts = sort_rows(self.collect(of_partitions, read_partition_facts, INPUT), PARTITION_LAYOUT.order)
-        found = [_widened(rows) for rows in run_partitions(task, iter(facts.to_batches()))]
+        found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
         events = self.collect(of_groups, read_group_facts, GROUP_INPUT)
-        whole = pa.concat_tables([pa.Table.from_batches(found, schema=GROUP_INPUT), events])
-        return pa.Table.from_batches(
-            run_groups(task, iter(sort_rows(whole, GROUP_LAYOUT.order).to_batches())), schema=RESULT
-        )
-
-
-def _widened(rows: Any) -> Any:
-    missing = [pa.nulls(rows.num_rows, field.type) for field in list(GROUP_INPUT)[len(OUTPUT) :]]
-    return pa.RecordBatch.from_arrays([*rows.columns, *missing], schema=GROUP_INPUT)
+        rows = sort_rows(pa.concat_tables([found, events], promote_options="default"), GROUP_LAYOUT.order)
+        return pa.Table.from_batches(run_groups(task, iter(rows.to_batches())), schema=RESULT)
 
 
 class SparkEngine:
@@ -81,42 +74,34 @@ class SparkEngine:
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        packed = spark_schema(GROUP_LAYOUT.packed_schema())
-        facts = self._read(of_partitions, read_packed_partition_facts, PARTITION_LAYOUT.packed_schema())
-        facts = self._together(facts, _PARTITION, PARTITION_LAYOUT)
-        found = facts.mapInArrow(partial(run_packed_partitions, task), packed)
-        events = self._read(of_groups, read_packed_group_facts, GROUP_LAYOUT.packed_schema())
+        facts = self._read_packed(of_partitions, read_partition_facts, PARTITION_LAYOUT)
+        partitions = partial(run_packed, partial(run_partitions, task), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)
+        found = self._together(facts, _PARTITION, PARTITION_LAYOUT).mapInArrow(
+            partitions, spark_schema(GROUP_LAYOUT.packed_schema())
+        )
+        events = self._read_packed(of_groups, read_group_facts, GROUP_LAYOUT)
+        groups = partial(run_packed, partial(run_groups, task), taken=GROUP_LAYOUT)
         whole = self._together(found.unionByName(events), GROUP_LAYOUT.key, GROUP_LAYOUT)
         with _small_batches(self._spark):
-            return whole.mapInArrow(partial(run_packed_groups, task), spark_schema(RESULT)).toArrow()
+            return whole.mapInArrow(groups, spark_schema(RESULT)).toArrow()
 
     def _together(self, rows: DataFrame, key: Sequence[str], layout: Layout) -> DataFrame:
         return rows.repartition(self._tasks, *key).sortWithinPartitions(*layout.key)
+
+    def _read_packed(self, files: Sequence[FactFile], step: Step, layout: Layout) -> DataFrame:
+        return self._read(files, partial(run_packed, step, handed_on=layout), layout.packed_schema())
 
     def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
         rows = self._spark.createDataFrame([tuple(file) for file in files], spark_schema(FILE_SCHEMA))
         return rows.mapInArrow(step, spark_schema(schema))
 
 
-def read_packed_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield packed rows of partition_batch.INPUT from files of commits, of log ends and of partitions' states."""
-    return PARTITION_LAYOUT.pack(read_partition_facts(pieces))
-
-
-def read_packed_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield packed rows of group_input.GROUP_INPUT from files of events and of groups' states."""
-    return GROUP_LAYOUT.pack(read_group_facts(pieces))
-
-
-def run_packed_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield packed rows for the stage of groups from packed facts of partitions."""
-    found = run_partitions(task, PARTITION_LAYOUT.unpack(pieces))
-    return GROUP_LAYOUT.pack(map(_widened, found))
-
-
-def run_packed_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of tasks.RESULT from packed rows for the stage of groups."""
-    return run_groups(task, GROUP_LAYOUT.unpack(pieces))
+def run_packed(
+    step: Step, pieces: Iterator[Any], *, taken: Layout | None = None, handed_on: Layout | None = None
+) -> Iterator[Any]:
+    """Run a step whose rows are packed before it, after it, or both."""
+    rows = step(taken.unpack(pieces) if taken else pieces)
+    return handed_on.pack(rows) if handed_on else rows
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,13 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.schemas import (
+    GROUP_EVENTS,
+    GROUP_STATE,
+    OFFSET_COMMITS,
+    PARTITION_OFFSETS,
+    PARTITION_STATE,
+)
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.transform.columns import to_batch
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 
 _BATCH_ROWS: Final = 65_536
 _KEY: Final = ("cluster_id", "topic", "partition")
@@ -43,16 +49,13 @@ FILE_SCHEMA: Final = pa.schema([("table", pa.string()), ("day", pa.int32()), ("p
 
 def to_table(files: Sequence[FactFile]) -> Any:
     """Return files as a table of FILE_SCHEMA."""
-    columns = zip(*files, strict=True) if files else ((), (), ())
-    return pa.Table.from_arrays(
-        [pa.array(c, f.type) for c, f in zip(columns, FILE_SCHEMA, strict=True)], schema=FILE_SCHEMA
-    )
+    return pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA)
 
 
 def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
     """Yield the files of record batches of FILE_SCHEMA."""
     for piece in pieces:
-        yield from map(FactFile, *(piece[name].to_pylist() for name in FILE_SCHEMA.names))
+        yield from (FactFile(**row) for row in piece.to_pylist())
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
@@ -64,28 +67,19 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 
 def read_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of partition_batch.INPUT from files of commits, of log ends and of partitions' states."""
-    for file in from_batches(pieces):
-        names, convert = _PARTITION_READERS[file.table]
-        for rows in read_columns(file.path, names):
-            yield _batch(INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
+    return _read_facts(pieces, INPUT)
 
 
 def read_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of group_input.GROUP_INPUT from files of events and of groups' states."""
+    return _read_facts(pieces, GROUP_INPUT)
+
+
+def _read_facts(pieces: Iterator[Any], schema: Any) -> Iterator[Any]:
     for file in from_batches(pieces):
-        names, convert = _GROUP_READERS[file.table]
+        names, convert = _READERS[file.table]
         for rows in read_columns(file.path, names):
-            yield _batch(GROUP_INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
-
-
-def _batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
-    """Return a record batch: columns as they are, constants repeated, null elsewhere."""
-    arrays = []
-    for field in schema:
-        found: Any = columns.get(field.name)
-        is_column = isinstance(found, pa.Array)
-        arrays.append(pa.repeat(pa.scalar(found, field.type), size) if not is_column else found.cast(field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield to_batch(schema, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
 
 
 def micros_within(times: Any, day: int) -> Any:
@@ -189,15 +183,13 @@ def _group_states(rows: Any, _day: int) -> dict[str, Any]:
     }
 
 
-_PARTITION_READERS: Final = {
+_READERS: Final = {
     OFFSET_COMMITS.name: (
         (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
     ),
     PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
     PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-}
-_GROUP_READERS: Final = {
     GROUP_EVENTS.name: ((*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"), _events),
     GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }
