@@ -65,7 +65,7 @@ def build(
         plan = _plan(storage, rules, lookback_days, selection, full=full)
         state, rows, dates = plan.state, dict[str, int](), tuple[date, ...]()
         if plan.wanted:
-            if state.has_other_settings:
+            if not state.has_last_build:
                 forget_fact_state(storage)
             done = transform(engine, storage, state, plan.read, plan.wanted[0], progress or (lambda *_: None))
             state, rows, dates = done.state, dict(done.rows), done.dates

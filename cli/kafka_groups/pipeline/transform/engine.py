@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -33,18 +33,6 @@ _FACTS_PER_TASK: Final = 250_000
 Step = Callable[[Iterator[Any]], Iterator[Any]]
 
 
-class Engine(Protocol):
-    """What runs tasks over files."""
-
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
-        """Return a table of what a step yields for the files."""
-        ...
-
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
-        """Return a table of RESULT: what the stages hand to the driver."""
-        ...
-
-
 class LocalEngine:
     """This process: right for few facts, because Spark's first job takes longer than they do."""
 
@@ -64,9 +52,9 @@ class LocalEngine:
 class SparkEngine:
     """Spark, local or a cluster: it distributes the rows by key, sorts them, and runs the tasks."""
 
-    def __init__(self, spark: SparkSession, tasks: int) -> None:
+    def __init__(self, spark: SparkSession, facts: int) -> None:
         self._spark = spark
-        self._tasks = tasks
+        self._tasks = 2 + facts // _FACTS_PER_TASK
 
     def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
@@ -122,6 +110,4 @@ def spark_schema(schema: Any) -> str:
     return ", ".join(f"`{field.name}` {from_arrow_type(field.type).simpleString()}" for field in schema)
 
 
-def spark_engine(spark: SparkSession, facts: int) -> SparkEngine:
-    """Return the engine for that many facts on a session."""
-    return SparkEngine(spark, tasks=2 + facts // _FACTS_PER_TASK)
+Engine = LocalEngine | SparkEngine

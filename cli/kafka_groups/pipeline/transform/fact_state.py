@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final
 
 from kafka_groups.pipeline.coverage import TIMES, Reach
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, TABLES, Table
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, TABLES
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.storage.notes import RETENTION
@@ -22,31 +22,29 @@ _VERSION: Final = 11
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 # What a build writes.
 _MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
-# By date and table, then by cluster and origin: the time of the last fact in milliseconds.
-LastTimes = Mapping[tuple[str, str], Mapping[str, Mapping[str, int]]]
+# By cluster and origin, the time of the last fact in milliseconds.
+LastTimes = Mapping[str, Mapping[str, int]]
+Key = tuple[str, str]  # date and table
 
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """The facts of a directory by date and table, and what the last build with these settings saved of them and wrote.
+    """The facts of a directory, and what the last build with these settings left: nothing, if it had other ones.
 
-    `first_date` is the first date that retention keeps. `thinned` counts the rows that it left of dates before it.
-    `lost` are dates that a derived table has no more, `states` those with a state that all tables still have.
+    `files` are by table, `facts` their descriptions by date and table, without those that retention thinned.
+    `first_date` is the first date that it keeps, `lost` dates that a derived table has no more, `states` those that
+    have a state.
     """
 
     rules: Rules
     lookback_days: int
-    dates: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    thinned: Mapping[str, int]
-    first_date: str
-    last_build: Mapping[str, Any]
+    files: Mapping[str, Sequence[DataFile]]
+    facts: Mapping[Key, Mapping[str, Any]]
+    changed: Collection[Key]
     lost: Collection[str]
     states: Collection[str]
-
-    @property
-    def has_other_settings(self) -> bool:
-        """Whether the last build had other settings, or there was none."""
-        return not self.last_build
+    first_date: str
+    has_last_build: bool
 
     @property
     def has_old_events(self) -> bool:
@@ -54,26 +52,24 @@ class FactState:
 
         So it is if a cluster is read for the first time.
         """
-        return any(name == GROUP_EVENTS.name and day < self.first_date for day, name in self._changes())
+        return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
 
     def known_dates(self) -> set[date]:
         """Return all dates with facts."""
-        return {date.fromisoformat(day) for day in (*self.dates, *self.thinned)}
+        return {date.fromisoformat(file.date) for files in self.files.values() for file in files}
 
     def count_rows(self, dates: Iterable[date]) -> int:
         """Return the number of facts of those dates."""
         days = {day.isoformat() for day in dates}
-        return sum(
-            self.thinned.get(day, 0) + sum(one["rows"] for one in self.dates.get(day, {}).values()) for day in days
-        )
+        return sum(file.rows for files in self.files.values() for file in files if file.date in days)
 
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts from the first one that changed, or that a derived table lost, on.
 
         Dates before the first one that retention keeps are not built: other facts of them are deleted.
         """
-        changed = {day for day, _ in self._changes()}.union(self.lost)
-        first = min((day for day in changed if day >= self.first_date), default=None)
+        days = {day for day, _ in self.changed}.union(self.lost)
+        first = min((day for day in days if day >= self.first_date), default=None)
         return [] if first is None else sorted(day for day in self.known_dates() if day.isoformat() >= first)
 
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
@@ -94,40 +90,26 @@ class FactState:
 
     def without_last_build(self) -> FactState:
         """Return the state of which a build makes all dates again."""
-        return replace(self, last_build={}, lost=(), states=())
+        return replace(self, changed=tuple(self.facts), lost=(), states=(), has_last_build=False)
 
-    def with_last_times(self, found: LastTimes) -> FactState:
+    def with_last_times(self, found: Mapping[Key, LastTimes]) -> FactState:
         """Return the state with the last times of facts that a build has read."""
-        dates = {
-            day: {name: {**one, "last_ms": found.get((day, name)) or _last_ms(one)} for name, one in tables.items()}
-            for day, tables in self.dates.items()
-        }
-        return replace(self, dates=dates)
+        facts = {key: {**one, "last_ms": found[key]} if key in found else one for key, one in self.facts.items()}
+        return replace(self, facts=facts)
 
     def clusters_read(self, day: str) -> set[str]:
         """Return the clusters of which records of the date were read, as far as a build has seen it."""
-        known = (self.dates.get(day, {}).get(table.name, {}) for table in (OFFSET_COMMITS, GROUP_EVENTS))
-        return {cluster for one in known for cluster, origins in _last_ms(one).items() if "topic" in origins}
+        times = (_last_ms(self.facts.get((day, table.name))) for table in (OFFSET_COMMITS, GROUP_EVENTS))
+        return {cluster for each in times for cluster, origins in each.items() if "topic" in origins}
 
     def reach(self) -> dict[str, Reach]:
         """Return by cluster the times of its last facts that a build has read."""
         found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-        for tables in self.dates.values():
-            for name, one in tables.items():
-                for cluster, origins in _last_ms(one).items():
-                    for origin, at_ms in origins.items():
-                        found[cluster][name, origin] = max(at_ms, found[cluster].get((name, origin), at_ms))
+        for (_, table), one in self.facts.items():
+            for cluster, origins in _last_ms(one).items():
+                for origin, at_ms in origins.items():
+                    found[cluster][table, origin] = max(at_ms, found[cluster].get((table, origin), at_ms))
         return {cluster: Reach(times) for cluster, times in sorted(found.items())}
-
-    def _changes(self) -> list[tuple[str, str]]:
-        """Return the dates and tables whose facts are not those of the last build with these settings."""
-        known = self.last_build.get("facts", {})
-        return [
-            (day, name)
-            for day, tables in self.dates.items()
-            for name, one in tables.items()
-            if not _is_same(known.get(day, {}).get(name), one)
-        ]
 
 
 def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactState:
@@ -135,40 +117,40 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
     last_build, retention = storage.note(_NOTE), storage.note(RETENTION)
     if last_build.get("settings") != _settings(rules, lookback_days):
         last_build = {}
-    dates: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    thinned: Counter[str] = Counter()
-    for table in TIMES:
-        files: dict[str, list[DataFile]] = defaultdict(list)
-        for file in storage.files(table):
-            if file.batch == KEPT:
-                thinned[file.date] += file.rows
-            else:
-                files[file.date].append(file)
-        for day, found in files.items():
-            before, now = last_build.get("facts", {}).get(day, {}).get(table.name), _describe(found)
-            dates[day][table.name] = {**now, "last_ms": _last_ms(before)} if _is_same(before, now) else now
-    made, first_dates = last_build.get("made", {}), retention.get("derived", {})
-    lost: dict[Table, set[str]] = {}
-    states = set[str]()
-    for table in _MADE:
-        there = {*storage.dates(table)}
+    files = {table.name: storage.files(table) for table in TIMES}
+    grouped: dict[Key, list[DataFile]] = defaultdict(list)
+    for table, found in files.items():
+        for file in found:
+            if file.batch != KEPT:
+                grouped[file.date, table].append(file)
+    facts, changed = dict[Key, Mapping[str, Any]](), list[Key]()
+    for (day, table), found in sorted(grouped.items()):
+        before, now = last_build.get("facts", {}).get(day, {}).get(table), _describe(found)
+        facts[day, table] = {**now, "last_ms": _last_ms(before)} if _is_same(before, now) else now
+        if not _is_same(before, now):
+            changed.append((day, table))
+    lost, states, lost_states = set[str](), set[str](), set[str]()
+    for made in _MADE if last_build else ():
+        there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
         # Those that retention removed are not lost.
-        had = {day for day in made.get(table.name, ()) if day >= first_dates.get(table.name, "")}
-        lost[table] = had - there
-        states |= there if table in STATES else set()
-    # Without a last build, the states are removed when this one begins.
-    kept_states = states.difference(*(lost[table] for table in STATES)) if last_build else set[str]()
+        gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
+        lost |= gone
+        if made in STATES:
+            states |= there
+            lost_states |= gone
     first_date = str(retention.get("first_date") or "")
-    every_lost = set[str]().union(*lost.values())
     return FactState(
-        rules, lookback_days, dict(sorted(dates.items())), thinned, first_date, last_build, every_lost, kept_states
+        rules, lookback_days, files, facts, changed, lost, states - lost_states, first_date, bool(last_build)
     )
 
 
 def save_fact_state(storage: Storage, state: FactState, *, pending: Collection[date] = ()) -> None:
     """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
+    facts: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for (day, table), one in state.facts.items():
+        if date.fromisoformat(day) not in pending:
+            facts[day][table] = one
     made = {table.name: storage.dates(table) for table in _MADE}
-    facts = {day: tables for day, tables in state.dates.items() if date.fromisoformat(day) not in pending}
     storage.save_note(_NOTE, {"settings": _settings(state.rules, state.lookback_days), "facts": facts, "made": made})
 
 
@@ -190,8 +172,8 @@ def _settings(rules: Rules, lookback_days: int) -> list[Any]:
     return [_VERSION, *astuple(rules), lookback_days]
 
 
-def _last_ms(facts: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, int]]:
-    found: Mapping[str, Mapping[str, int]] = (facts or {}).get("last_ms", {})
+def _last_ms(facts: Mapping[str, Any] | None) -> LastTimes:
+    found: LastTimes = (facts or {}).get("last_ms", {})
     return found
 
 

@@ -29,7 +29,7 @@ from kafka_groups.pipeline.schemas import (
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.engine import Engine
-from kafka_groups.pipeline.transform.fact_state import FactState, LastTimes
+from kafka_groups.pipeline.transform.fact_state import FactState, Key, LastTimes
 from kafka_groups.pipeline.transform.facts import FactFile, read_columns
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.partition_stage import Settings
@@ -69,15 +69,18 @@ def transform(
     versions = {table.name: storage.versions_of(table, [BUILD]).get(BUILD) for table in _REPLACED}
     # A rebalance that ended on one of the dates may have begun on the day before it.
     before = sorted({day - _DAY for day in dates} - set(dates))
-    of_groups = _group_files(storage, state, [before[0], *dates])
     report(_STEPS[0], 0, len(_STEPS))
-    facts = _fact_files(storage, _FACTS, dates)
-    summary = summarise(engine, facts)
+    commits, log_ends, events = (_fact_files(storage, state, table, dates) for table in _FACTS)
+    summary = summarise(engine, [*commits, *log_ends, *events])
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(_number, dates)], state.rules, state.lookback_days)
     task = Task(storage.address, settings, GroupSettings(settings.days, [*map(_number, before)]), summary)
-    of_partitions = [file for file in facts if file.table != GROUP_EVENTS.name]
-    of_partitions += _state_files(storage, PARTITION_STATE, state, dates[0])
+    of_partitions = [*commits, *log_ends, *_state_files(storage, state, PARTITION_STATE, dates[0])]
+    if state.has_old_events:  # the members of old ones may still be there
+        of_groups = _fact_files(storage, state, GROUP_EVENTS, None)
+    else:
+        of_groups = _fact_files(storage, state, GROUP_EVENTS, [before[0], *dates])
+        of_groups += _state_files(storage, state, GROUP_STATE, before[0])
     found = engine.run(task, of_partitions, of_groups)
     files = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
     files += write_topics(task, found)
@@ -87,7 +90,7 @@ def transform(
     others = {day.isoformat() for day in {*before, since - _DAY} if day >= since - _DAY}
     changed = {day for day in others if day >= state.first_date and _have_changed(storage, day, files)}
     replaced = {table.name: wanted for table in _TARGETS} | {REBALANCES.name: wanted | changed}
-    replaced |= dict.fromkeys((table.name for table in STATES), _state_dates(storage, task))
+    replaced |= dict.fromkeys((table.name for table in STATES), _state_dates(state, task))
     _replace(storage, versions, replaced, state, files)
     report(_STEPS[2], len(_STEPS), len(_STEPS))
     rows = {
@@ -161,18 +164,18 @@ def _read(storage: Storage, table: Table, files: Iterable[Any]) -> Any:
     return pa.Table.from_batches(rows, schema=schema)
 
 
-def _state_dates(storage: Storage, task: Task) -> set[str]:
+def _state_dates(state: FactState, task: Task) -> set[str]:
     """Return the dates whose states are replaced, and those whose states no build needs any more.
 
     A date without rows in a table has its state there, too: nothing.
     """
     replaced, oldest = {*map(_name, task.state_days())}, _name(task.oldest_state_day())
-    present = replaced.union(*map(storage.dates, STATES))
+    present = replaced.union(state.states)
     first = max((day for day in present if day <= oldest), default=oldest)
     return replaced | {day for day in present if day < first}
 
 
-def _last_times(summary: Summary) -> LastTimes:
+def _last_times(summary: Summary) -> Mapping[Key, LastTimes]:
     found: dict[tuple[str, str], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for (table, origin), times in summary.last_us.items():
         for (cluster, day), at_us in times.items():
@@ -180,26 +183,16 @@ def _last_times(summary: Summary) -> LastTimes:
     return found
 
 
-def _group_files(storage: Storage, state: FactState, dates: Sequence[date]) -> list[FactFile]:
-    """Return the events of dates and the state before them.
-
-    All events, if some came that are older than what retention keeps: their members may still be there.
-    """
-    if state.has_old_events:
-        return _fact_files(storage, [GROUP_EVENTS], None)
-    return [*_fact_files(storage, [GROUP_EVENTS], dates), *_state_files(storage, GROUP_STATE, state, dates[0])]
-
-
-def _fact_files(storage: Storage, tables: Iterable[Table], dates: Iterable[date] | None) -> list[FactFile]:
+def _fact_files(storage: Storage, state: FactState, table: Table, dates: Iterable[date] | None) -> list[FactFile]:
     days = None if dates is None else {day.isoformat() for day in dates}
     return [
         FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.address(file.path))
-        for table in tables
-        for file in storage.files(table, days)
+        for file in state.files[table.name]
+        if days is None or file.date in days
     ]
 
 
-def _state_files(storage: Storage, table: Table, state: FactState, day: date) -> list[FactFile]:
+def _state_files(storage: Storage, state: FactState, table: Table, day: date) -> list[FactFile]:
     """Return the files with the newest state before a day, as of the end of the day before it."""
     newest = state.newest_before(day)
     files = [] if newest is None else storage.files(table, [newest])
