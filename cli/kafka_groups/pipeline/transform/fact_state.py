@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -18,7 +17,7 @@ from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
 # All dates are made again if the settings or this number differ from those of the last build.
-_VERSION: Final = 11
+_VERSION: Final = 12
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 # What a build writes.
 _MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
@@ -178,24 +177,14 @@ def _last_ms(facts: Mapping[str, Any] | None) -> LastTimes:
 
 
 def _describe(files: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the number of rows, and the batches, each with a number that differs if its files do."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        names[file.batch].append(file.path.rpartition("/")[2])
-    digests = {
-        batch: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
-        for batch, found in sorted(names.items())
-    }
-    return {"batches": digests, "rows": sum(file.rows for file in files)}
+    """Return the number of rows, and the names of files that no compaction has joined; other files, other names."""
+    names = sorted(file.path.rpartition("/")[2] for file in files if file.batch not in _JOINED)
+    return {"rows": sum(file.rows for file in files), "files": names}
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
-    """Return whether the rows are the same, though compaction may have joined their files.
+    """Return whether the rows are the same, though compaction, which changes no row, may have joined their files.
 
-    It joins batches to those of its own and changes no row. So all batches that are not its own have to be as they
-    were, and all files together need as many rows as before.
+    So all files that it has not joined have to be as they were, and all together need as many rows as before.
     """
-    if before is None:
-        return False
-    kept = {batch: files for batch, files in now["batches"].items() if batch not in _JOINED}
-    return bool(before["rows"] == now["rows"] and kept.items() <= before["batches"].items())
+    return before is not None and before["rows"] == now["rows"] and {*now["files"]} <= {*before["files"]}

@@ -11,17 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.schemas import (
-    GROUP_EVENTS,
-    GROUP_STATE,
-    OFFSET_COMMITS,
-    PARTITION_OFFSETS,
-    PARTITION_STATE,
-)
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
-from kafka_groups.pipeline.transform.columns import to_batch
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
+from kafka_groups.pipeline.transform.columns import to_batch, to_flags
+from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
 
@@ -33,7 +27,6 @@ _EVENT: Final = (
     *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
     *("member_state", "topics", "group_type", "state"),
 )
-_REGEX: Final = "regex"
 
 
 class FactFile(NamedTuple):
@@ -90,11 +83,7 @@ def micros_within(times: Any, day: int) -> Any:
     """
     micros, first = _micros(times), day * DAY_US
     is_within = pc.and_(pc.greater_equal(micros, first), pc.less(micros, first + DAY_US))
-    return pc.if_else(_is_true(is_within), micros, first)
-
-
-def _is_true(column: Any) -> Any:
-    return pc.fill_null(column, False)  # noqa: FBT003 - the value to fill in
+    return pc.if_else(pa.array(to_flags(is_within)), micros, first)
 
 
 def _micros(times: Any) -> Any:
@@ -104,26 +93,24 @@ def _micros(times: Any) -> Any:
 def _commits(rows: Any, day: int) -> dict[str, Any]:
     offset = rows["committed_offset"]
     # Brokers take -1 for an offset, and report none.
-    is_commit = pc.and_(pc.invert(_is_true(rows["tombstone"])), _is_true(pc.greater_equal(offset, 0)))
+    is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return {
         **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
         "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
-        "is_removal": pc.invert(is_commit),
-        "committed_offset": pc.if_else(is_commit, offset, None),
+        "is_removal": is_removal,
+        "committed_offset": pc.if_else(is_removal, None, offset),
     }
 
 
 def _observations(rows: Any, _day: int) -> dict[str, Any]:
-    point = _micros(rows["point_time"])
-    millis = pc.if_else(pc.is_null(point), None, pa.array(np.asarray(pc.fill_null(point, 0)) // 1_000))
     return {
         **{name: rows[name] for name in (*_KEY, *_OFFSETS)},
         "kind": OBSERVATION,
         "at_us": _micros(rows["observed_at"]),
         "is_record": pc.equal(rows["origin"], "sample"),
-        "point_ms": millis,
+        "point_ms": pc.divide(_micros(rows["point_time"]), 1_000),
     }
 
 
@@ -133,63 +120,30 @@ def _partition_states(rows: Any, _day: int) -> dict[str, Any]:
 
 
 def _events(rows: Any, day: int) -> dict[str, Any]:
+    has_expression = pc.starts_with(rows["event_type"], "regex")
+    details = pc.if_else(has_expression, rows["details"], None).to_pylist()
+    expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
     return {
-        "cluster_id": rows["cluster_id"],
+        **{name: rows[name] for name in (*_EVENT, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
         "at_us": micros_within(rows["record_time"], day),
         "state_us": _micros(rows["state_time"]),
-        "members": _members(rows["members"]),
-        "expression": _expressions(rows["event_type"], rows["details"]),
-        **{name: rows[name] for name in _EVENT},
+        "expression": pa.array(expressions, pa.string()),
     }
-
-
-def _members(lists: Any) -> Any:
-    """Return lists of members with the fields that the kernels read."""
-    inner = lists.flatten()
-    assigned = inner.field("assignment")
-    topics = pa.StructArray.from_arrays([assigned.flatten().field("topic")], ["topic"])
-    columns = [
-        _relisted(assigned, topics) if f.name == "assignment" else inner.field(f.name) for f in MEMBERS.value_type
-    ]
-    return _relisted(lists, pa.StructArray.from_arrays(columns, [field.name for field in MEMBERS.value_type]))
-
-
-def _relisted(lists: Any, values: Any) -> Any:
-    """Return lists of the same lengths, and null in the same places, with other values."""
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, values, mask=pc.is_null(lists))
-
-
-def _expressions(event_types: Any, details: Any) -> Any:
-    is_regex = _is_true(pc.starts_with(event_types, _REGEX))
-    found = [
-        json.loads(text).get("regular_expression") if text is not None else None
-        for text in details.filter(is_regex).to_pylist()
-    ]
-    whole = np.full(len(event_types), None, object)
-    whole[np.asarray(is_regex)] = found
-    return pa.array(whole, pa.string())
 
 
 def _group_states(rows: Any, _day: int) -> dict[str, Any]:
-    return {
-        "cluster_id": rows["cluster_id"],
-        "name": rows["group"],
-        "kind": STATE,
-        "payload": rows["state"].cast(pa.binary()),
-    }
+    return {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
 
 
 _READERS: Final = {
-    OFFSET_COMMITS.name: (
+    schemas.OFFSET_COMMITS.name: (
         (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
     ),
-    PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
-    PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-    GROUP_EVENTS.name: ((*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"), _events),
-    GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
+    schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
+    schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
+    schemas.GROUP_EVENTS.name: ((*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"), _events),
+    schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }
