@@ -63,15 +63,15 @@ def build(
     """
     with storage.lock("build"):
         plan = _plan(storage, rules, lookback_days, selection, full=full)
-        state, rows, dates = plan.state, dict[str, int](), tuple[date, ...]()
+        state, dates, rows = plan.state, list[date](), dict[str, int]()
         if plan.wanted:
             if not state.has_last_build:
                 forget_fact_state(storage)
-            done = transform(engine, storage, state, plan.read, plan.wanted[0], progress or (lambda *_: None))
-            state, rows, dates = done.state, dict(done.rows), done.dates
+            report = progress or (lambda *_: None)
+            state, dates, rows = transform(engine, storage, state, plan.read, plan.wanted[0], report)
             save_fact_state(storage, state, pending={*plan.changed} - {*plan.wanted})
         stale = left_out(storage, lookback_days, dates=dates) if dates else ()
-        return Built(dates, rows, (*describe_missing(state.reach()), *stale))
+        return Built(tuple(dates), rows, (*describe_missing(state.reach()), *stale))
 
 
 def count_facts(

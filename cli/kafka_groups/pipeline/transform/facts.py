@@ -144,6 +144,9 @@ _READERS: Final = {
     ),
     schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
     schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-    schemas.GROUP_EVENTS.name: ((*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"), _events),
+    schemas.GROUP_EVENTS.name: (
+        (*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"),
+        _events,
+    ),
     schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }

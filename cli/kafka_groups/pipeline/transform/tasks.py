@@ -10,16 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.schemas import (
-    GROUP_DAILY,
-    GROUP_STATE,
-    GROUP_STATUS,
-    LAG_HISTORY,
-    OFFSETS_TOPIC,
-    PARTITION_STATE,
-    REBALANCES,
-    TOPIC_DAILY,
-)
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import FileWriter, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.columns import gather_keys, times_of, to_batch, to_flags, to_ints
@@ -89,10 +80,10 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             with_logs[0] = first != before
             before = last
             for found in transform_days(batch, task.settings, task.summary.context):
-                writer.write(LAG_HISTORY, lag_history_rows(names, found.logs, found.keys, found.verdicts))
+                writer.write(schemas.LAG_HISTORY, lag_history_rows(names, found.logs, found.keys, found.verdicts))
                 if found.day in task.state_days():
                     for rows in _partition_states(batch, found, with_logs):
-                        writer.write(PARTITION_STATE, rows)
+                        writer.write(schemas.PARTITION_STATE, rows)
                 read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
                 is_read = np.array(read, np.bool_)[names.cluster_of]
                 yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
@@ -110,7 +101,7 @@ def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Fla
     ):
         named = {name: getattr(names, name).take(partitions) for name in ("cluster_id", "topic", "partition")}
         columns = {**named, "group": group, "day": found.day * DAY_US, "state": state}
-        yield to_batch(PARTITION_STATE.arrow(), len(partitions), columns)
+        yield to_batch(schemas.PARTITION_STATE.arrow(), len(partitions), columns)
 
 
 def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -136,15 +127,15 @@ def _result(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Iterator[Any]:
     for found in transform_groups(batch, task.groups, task.summary):
-        writer.write(REBALANCES, found.rebalances)
+        writer.write(schemas.REBALANCES, found.rebalances)
         if found.group_daily is None:
             continue
-        writer.write(GROUP_STATUS, found.group_status)
-        writer.write(GROUP_DAILY, found.group_daily)
+        writer.write(schemas.GROUP_STATUS, found.group_status)
+        writer.write(schemas.GROUP_DAILY, found.group_daily)
         if found.day in task.state_days():
             names = ("cluster_id", "group", "state")
             states = [dict(zip(names, each, strict=True)) | {"day": found.day * DAY_US} for each in found.states]
-            writer.write(GROUP_STATE, pa.RecordBatch.from_pylist(states, schema=GROUP_STATE.arrow()))
+            writer.write(schemas.GROUP_STATE, pa.RecordBatch.from_pylist(states, schema=schemas.GROUP_STATE.arrow()))
         yield _topics(found)
         cluster, topic, partitions, grown, sampled_us = topic_parts(batch, found.day)
         columns = {"cluster_id": cluster, "topic": topic, "partitions": partitions, "grown": grown}
@@ -169,7 +160,7 @@ def write_topics(task: Task, found: Any) -> list[NewFile]:
         .aggregate([*sums, ("is_named", "max"), ("sampled_us", "max")])
     )
     with new_writer(task.data_dir, BUILD) as writer:
-        writer.write(TOPIC_DAILY, _topic_rows(whole.combine_chunks(), task.summary, task.settings))
+        writer.write(schemas.TOPIC_DAILY, _topic_rows(whole.combine_chunks(), task.summary, task.settings))
         return writer.close()
 
 
@@ -188,7 +179,7 @@ def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
     is_there = np.where(sample != NULL, to_ints(whole["sampled_us_max"]) == sample, record != NULL)
     has_none = committed <= 0
     # The topic of the offsets is sampled for its coordinators.
-    is_internal = np.asarray(pc.equal(whole["topic"], OFFSETS_TOPIC)) & has_none
+    is_internal = np.asarray(pc.equal(whole["topic"], schemas.OFFSETS_TOPIC)) & has_none
     is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, settings.days) & ~is_internal
     columns = {
         "cluster_id": whole["cluster_id"].combine_chunks(),
@@ -201,4 +192,4 @@ def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
         "is_unread": pa.array(has_none & ~to_flags(whole["is_named_max"]) & is_there),
         "lookback_days": settings.lookback_days,
     }
-    return to_batch(TOPIC_DAILY.arrow(), len(day), columns).filter(pa.array(is_chosen))
+    return to_batch(schemas.TOPIC_DAILY.arrow(), len(day), columns).filter(pa.array(is_chosen))
