@@ -91,9 +91,13 @@ class FactState:
         """Return the state of which a build makes all dates again."""
         return replace(self, changed=tuple(self.facts), lost=(), states=(), has_last_build=False)
 
-    def with_last_times(self, found: Mapping[Key, LastTimes]) -> FactState:
-        """Return the state with the last times of facts that a build has read."""
-        facts = {key: {**one, "last_ms": found[key]} if key in found else one for key, one in self.facts.items()}
+    def with_last_times(self, found: Mapping[Key, Mapping[tuple[str, int], int]]) -> FactState:
+        """Return the state with the last times that a build has read, by table and origin, then by cluster and day."""
+        times: dict[Key, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+        for (table, origin), of_table in found.items():
+            for (cluster, day), at_us in of_table.items():
+                times[str(date(1970, 1, 1) + timedelta(days=day)), table][cluster][origin] = at_us // 1_000
+        facts = {key: {**one, "last_ms": times[key]} if key in times else one for key, one in self.facts.items()}
         return replace(self, facts=facts)
 
     def clusters_read(self, day: str) -> set[str]:
