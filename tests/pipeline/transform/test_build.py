@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
+from kafka_groups.pipeline.coverage import left_out
 from kafka_groups.pipeline.maintenance import compact
-from kafka_groups.pipeline.stale_groups import left_out
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import Built, build
 from kafka_groups.pipeline.transform.engine import LocalEngine, Step

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from kafka_groups.pipeline import schemas
-from kafka_groups.pipeline.coverage import describe_missing
-from kafka_groups.pipeline.stale_groups import left_out
+from kafka_groups.pipeline.coverage import describe_missing, left_out
 from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.engine import Engine
@@ -184,17 +183,17 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     """Run the stages over the facts; return the files that they wrote."""
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
-    commits, log_ends, events = (_fact_files(storage, state, table, dates) for table in _FACTS)
+    commits, log_ends, events = (_fact_files(storage, table, state.files[table.name], dates) for table in _FACTS)
     summary = summarise(engine, [*commits, *log_ends, *events])
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(_number, dates)], state.rules, state.lookback_days)
     task = Task(storage.address, settings, GroupSettings(settings.days, [*map(_number, before)]), summary)
-    of_partitions = [*commits, *log_ends, *_state_files(storage, state, schemas.PARTITION_STATE, dates[0])]
-    if state.has_old_events:  # the members of old ones may still be there
-        of_groups = _fact_files(storage, state, schemas.GROUP_EVENTS, None)
-    else:
-        of_groups = _fact_files(storage, state, schemas.GROUP_EVENTS, [*before, *dates])
-        of_groups += _state_files(storage, state, schemas.GROUP_STATE, before[0])
+    of_partitions = [*commits, *log_ends, *_state_files(storage, schemas.PARTITION_STATE, state, dates[0])]
+    # The members of events that are older than what is kept may still be there.
+    read = state.known_dates() if state.has_old_events else {*before, *dates}
+    of_groups = _fact_files(storage, schemas.GROUP_EVENTS, state.files[schemas.GROUP_EVENTS.name], read)
+    if not state.has_old_events:
+        of_groups += _state_files(storage, schemas.GROUP_STATE, state, before[0])
     found = engine.run(task, of_partitions, of_groups)
     files = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
     return task, [*files, *write_topics(task, found)]
@@ -247,21 +246,20 @@ def _state_dates(state: FactState, task: Task) -> set[str]:
 
 
 def _fact_files(
-    storage: Storage, state: FactState, table: schemas.Table, dates: Iterable[date] | None
+    storage: Storage, table: schemas.Table, files: Iterable[DataFile], dates: Iterable[date]
 ) -> list[FactFile]:
-    days = None if dates is None else {day.isoformat() for day in dates}
+    days = {day.isoformat() for day in dates}
     return [
         FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.address(file.path))
-        for file in state.files[table.name]
-        if days is None or file.date in days
+        for file in files
+        if file.date in days
     ]
 
 
-def _state_files(storage: Storage, state: FactState, table: schemas.Table, day: date) -> list[FactFile]:
-    """Return the files with the newest state before a day, as of the end of the day before it."""
+def _state_files(storage: Storage, table: schemas.Table, state: FactState, day: date) -> list[FactFile]:
+    """Return the files with the newest state before a day."""
     newest = state.newest_before(day)
-    files = [] if newest is None else storage.files(table, [newest])
-    return [FactFile(table.name, _number(day) - 1, storage.place.address(file.path)) for file in files]
+    return _fact_files(storage, table, storage.files(table), [newest] if newest else [])
 
 
 def _number(day: date) -> int:

@@ -79,13 +79,13 @@ class FactState:
         """
         earlier = {day for day in self.known_dates() if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
-        is_enough = self.newest_before(day_before) is not None or all(day >= day_before for day in earlier)
+        is_enough = self.newest_before(day_before) or all(day >= day_before for day in earlier)
         newest = self.newest_before(dates[0]) if is_enough else None
-        return sorted({*dates, *(day for day in earlier if newest is None or day.isoformat() > newest)})
+        return sorted({*dates, *(day for day in earlier if newest is None or day > newest)})
 
-    def newest_before(self, day: date) -> str | None:
+    def newest_before(self, day: date) -> date | None:
         """Return the newest date before `day` that has a state."""
-        return max((each for each in self.states if each < day.isoformat()), default=None)
+        return max((each for each in map(date.fromisoformat, self.states) if each < day), default=None)
 
     def without_last_build(self) -> FactState:
         """Return the state of which a build makes all dates again."""
