@@ -71,7 +71,7 @@ def run(stage: str) -> tuple[int, int]:
     last = _BASE_US + DAY_US - 1
     context = Context({("c", _DAY): ClusterDay(last, last, np.arange(_MINUTES) * 60_000_000 + _BASE_US)}, {})
     summary = Summary(context, {("c", _DAY): ReadDay(last, last)}, {}, {})
-    task = Task(stage, Settings([_DAY], Rules(), 7), GroupSettings([_DAY], [_DAY - 1]), summary)
+    task = Task(stage, Settings([_DAY], Rules(), 7), GroupSettings([_DAY], [_DAY - 1]), _DAY, summary)
     step = partial(run_partitions, task)
     rows = sum(found.num_rows for found in run_packed(step, facts(), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT))
     # Of getrusage, the most memory is also that of the process that started this one.

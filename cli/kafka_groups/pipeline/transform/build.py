@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.coverage import describe_missing, left_out
@@ -128,6 +129,15 @@ class _Plan(NamedTuple):
         first = self.wanted[0] - _DAY
         return {day.isoformat() for day in (*self.gaps_before(), first) if day >= first}
 
+    def first_state_day(self) -> date:
+        """Return the day whose state is the oldest that a later build may need.
+
+        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
+        before it are found with the state before that one: of a day without facts, with that of the last day before.
+        """
+        oldest = self.read[-1] - (self.state.lookback_days + 2) * _DAY
+        return max((day for day in (*self.state.states, *self.read) if day <= oldest), default=oldest)
+
 
 def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
     state = read_fact_state(storage, rules or Rules(), lookback_days)
@@ -166,7 +176,9 @@ def _transform(
             changed.add(day)
             counted += _count_rebalances(storage, state, day, new)
     replaced = {table.name: wanted for table in _TARGETS} | {schemas.REBALANCES.name: wanted | changed}
-    replaced |= {table.name: _state_dates(state, task) for table in schemas.STATES}
+    # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
+    states = {str(day) for day in (*state.states, *plan.read) if day in plan.read or day < plan.first_state_day()}
+    replaced |= {table.name: states for table in schemas.STATES}
     kept = [file for file in files if file.date in replaced[file.table]]
     storage.discard([file for file in files if file.date not in replaced[file.table]])
     replaced[schemas.GROUP_DAILY.name] = wanted.union(file.date for file in counted)
@@ -187,7 +199,13 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     summary = summarise(engine, [*commits, *log_ends, *events])
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(_number, dates)], state.rules, state.lookback_days)
-    task = Task(storage.address, settings, GroupSettings(settings.days, [*map(_number, before)]), summary)
+    task = Task(
+        storage.address,
+        settings,
+        GroupSettings(settings.days, [*map(_number, before)]),
+        _number(plan.first_state_day()),
+        summary,
+    )
     of_partitions = [*commits, *log_ends, *_state_files(storage, schemas.PARTITION_STATE, state, dates[0])]
     # The members of events that are older than what is kept may still be there.
     read = state.known_dates() if state.has_old_events else {*before, *dates}
@@ -202,19 +220,17 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
 def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
     old = _read_date(storage, schemas.GROUP_DAILY, day)
-    summed = rebalances.group_by(["cluster_id", "group"]).aggregate([([], "count_all"), ("duration_ms", "sum")])
-    found = {(row["cluster_id"], row["group"]): row for row in summed.to_pylist()}
-    keys = list(zip(old["cluster_id"].to_pylist(), old["group"].to_pylist(), strict=True))
-    read, new = state.clusters_read(day), old
-    for name, sum_name in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
-        values = []
-        for key, value in zip(keys, old[name].to_pylist(), strict=True):
-            # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
-            nothing = None if value is None or key[0] not in read else 0
-            number = found.get(key, {}).get(sum_name)
-            values.append(nothing if number is None else number)
+    key = ["cluster_id", "group"]
+    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    places = old.select(key).append_column("place", pa.array(range(len(old))))
+    found = places.join(summed, key).sort_by("place")
+    is_read, new = pc.is_in(old["cluster_id"], pa.array(state.clusters_read(day), pa.string())), old
+    for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
+        # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+        nothing = pc.if_else(pc.and_(is_read, pc.is_valid(old[name])), 0, pa.scalar(None, pa.int64()))
         at = old.schema.get_field_index(name)
-        new = new.set_column(at, old.schema.field(at), pa.array(values, old.schema.field(at).type))
+        field = old.schema.field(at)
+        new = new.set_column(at, field, pc.coalesce(found[total], nothing).cast(field.type))
     if new.equals(old):
         return []
     with storage.writer(BUILD) as writer:
@@ -232,17 +248,6 @@ def _read(storage: Storage, table: schemas.Table, files: Iterable[DataFile | New
     names = table.arrow().names
     rows = [part for file in files for part in read_columns(storage.place.address(file.path), names)]
     return pa.Table.from_batches(rows, table.arrow()).sort_by([(name, "ascending") for name in table.identity])
-
-
-def _state_dates(state: FactState, task: Task) -> set[str]:
-    """Return the dates whose states are replaced, and those whose states no build needs any more.
-
-    A date without rows in a table has its state there, too: nothing.
-    """
-    replaced, oldest = {*map(_name, task.state_days())}, _name(task.oldest_state_day())
-    present = replaced.union(state.states)
-    first = max((day for day in present if day <= oldest), default=oldest)
-    return replaced | {day for day in present if day < first}
 
 
 def _fact_files(
@@ -264,7 +269,3 @@ def _state_files(storage: Storage, table: schemas.Table, state: FactState, day: 
 
 def _number(day: date) -> int:
     return (day - _EPOCH).days
-
-
-def _name(number: int) -> str:
-    return (_EPOCH + timedelta(days=number)).isoformat()

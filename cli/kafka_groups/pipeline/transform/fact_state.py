@@ -41,7 +41,7 @@ class FactState:
     facts: Mapping[Key, Mapping[str, Any]]
     changed: Collection[Key]
     lost: Collection[str]
-    states: Collection[str]
+    states: Collection[date]
     first_date: str
     has_last_build: bool
 
@@ -85,7 +85,7 @@ class FactState:
 
     def newest_before(self, day: date) -> date | None:
         """Return the newest date before `day` that has a state."""
-        return max((each for each in map(date.fromisoformat, self.states) if each < day), default=None)
+        return max((each for each in self.states if each < day), default=None)
 
     def without_last_build(self) -> FactState:
         """Return the state of which a build makes all dates again."""
@@ -132,15 +132,15 @@ def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactS
         facts[day, table] = {**now, "last_ms": _last_ms(before)} if _is_same(before, now) else now
         if not _is_same(before, now):
             changed.append((day, table))
-    lost, states, lost_states = set[str](), set[str](), set[str]()
+    lost, states, lost_states = set[str](), set[date](), set[date]()
     for made in _MADE if last_build else ():
         there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
         # Those that retention removed are not lost.
         gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
         lost |= gone
         if made in STATES:
-            states |= there
-            lost_states |= gone
+            states |= {*map(date.fromisoformat, there)}
+            lost_states |= {*map(date.fromisoformat, gone)}
     first_date = str(retention.get("first_date") or "")
     return FactState(
         rules, lookback_days, files, facts, changed, lost, states - lost_states, first_date, bool(last_build)

@@ -44,26 +44,16 @@ RESULT: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum."""
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
+
+    The states of the days from `first_state_day` on are kept.
+    """
 
     data_dir: str
     settings: Settings
     groups: GroupSettings
+    first_state_day: int
     summary: Summary
-
-    def oldest_state_day(self) -> int:
-        """Return the day that needs a state at its end or, if it had no facts, at the end of the last day with facts.
-
-        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
-        before it are found with the state before that one.
-        """
-        return self.settings.days[-1] - self.settings.lookback_days - 2
-
-    def state_days(self) -> list[int]:
-        """Return the days whose states are kept, ascending."""
-        oldest = self.oldest_state_day()
-        first = max((day for day in self.settings.days if day <= oldest), default=oldest)
-        return [day for day in self.settings.days if day >= first]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -81,7 +71,7 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             before = last
             for found in transform_days(batch, task.settings, task.summary.context):
                 writer.write(schemas.LAG_HISTORY, lag_history_rows(names, found.logs, found.keys, found.verdicts))
-                if found.day in task.state_days():
+                if found.day >= task.first_state_day:
                     for rows in _partition_states(batch, found, with_logs):
                         writer.write(schemas.PARTITION_STATE, rows)
                 read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
@@ -132,7 +122,7 @@ def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Itera
             continue
         writer.write(schemas.GROUP_STATUS, found.group_status)
         writer.write(schemas.GROUP_DAILY, found.group_daily)
-        if found.day in task.state_days():
+        if found.day >= task.first_state_day:
             names = ("cluster_id", "group", "state")
             states = [dict(zip(names, each, strict=True)) | {"day": found.day * DAY_US} for each in found.states]
             writer.write(schemas.GROUP_STATE, pa.RecordBatch.from_pylist(states, schema=schemas.GROUP_STATE.arrow()))
