@@ -12,7 +12,7 @@ from kafka_groups.pipeline.maintenance import compact, keep_all
 from kafka_groups.pipeline.schemas import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import LOOKBACK_DAYS, count_facts
-from kafka_groups.pipeline.transform.fact_state import FactState, read_fact_state, save_fact_state
+from kafka_groups.pipeline.transform.fact_state import FactState
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
 from tests.pipeline.storage.commits import rows_of, written
@@ -25,12 +25,12 @@ def noted(tmp_path: Path) -> Storage:
     storage = new_storage(tmp_path)
     for number in (1, 2):
         put_all(storage, f"b{number}", {"offset_commits": [commit(number, number, source=number)]})
-    save_fact_state(storage, state_of(storage))
+    state_of(storage).save(storage)
     return storage
 
 
 def state_of(storage: Storage) -> FactState:
-    return read_fact_state(storage, Rules(), LOOKBACK_DAYS)
+    return FactState(storage, Rules(), LOOKBACK_DAYS)
 
 
 def dates_of(storage: Storage) -> list[str]:
@@ -67,7 +67,7 @@ def make_derived(storage: Storage, *dates: str) -> None:
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
         storage.replace(LAG_HISTORY, [day.isoformat()], written(storage, rows, table=LAG_HISTORY))
-    save_fact_state(storage, state_of(storage))
+    state_of(storage).save(storage)
 
 
 def test_a_date_that_a_derived_table_lost_is_built_again_with_all_dates_after_it(noted: Storage) -> None:

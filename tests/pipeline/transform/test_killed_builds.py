@@ -46,7 +46,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
         with monkeypatch.context() as patch:
             patch.setattr(Storage, "replace", replace_or_end)
-            patch.setattr("kafka_groups.pipeline.transform.build.save_fact_state", end)
+            patch.setattr("kafka_groups.pipeline.transform.fact_state.FactState.save", end)
             with pytest.raises(KillError):
                 build_here(storage, **options)
         assert (until in seen) == (until != THE_END)

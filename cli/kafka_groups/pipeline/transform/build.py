@@ -20,8 +20,6 @@ from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import (
     FactState,
     forget_fact_state,
-    read_fact_state,
-    save_fact_state,
 )
 from kafka_groups.pipeline.transform.facts import FactFile, read_columns
 from kafka_groups.pipeline.transform.group_stage import GroupSettings
@@ -91,10 +89,10 @@ def build(
             return Built((), {}, tuple(describe_missing(plan.state.reach())))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
-        state, dates, rows = _transform(engine, storage, plan, progress or (lambda *_: None))
-        save_fact_state(storage, state, pending={*plan.changed} - {*plan.wanted})
+        dates, rows = _transform(engine, storage, plan, progress or (lambda *_: None))
+        plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
         stale = left_out(storage, lookback_days, dates=dates)
-        return Built(dates, rows, (*describe_missing(state.reach()), *stale))
+        return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
 
 
 def count_facts(
@@ -140,10 +138,10 @@ class _Plan(NamedTuple):
 
 
 def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
-    state = read_fact_state(storage, rules or Rules(), lookback_days)
+    state = FactState(storage, rules or Rules(), lookback_days)
     # A build without a date must not make the next one a full build.
     if full and any(day in selection for day in state.known_dates()):
-        state = state.without_last_build()
+        state.forget_last_build()
     changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
     dates = [day for day in changed if day <= selection.last]
@@ -153,11 +151,11 @@ def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: 
 
 def _transform(
     engine: Engine, storage: Storage, plan: _Plan, report: Progress
-) -> tuple[FactState, tuple[date, ...], dict[str, int]]:
+) -> tuple[tuple[date, ...], dict[str, int]]:
     """Make the rows of the wanted dates, and the states of all that are read.
 
     Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
-    state with the last times of the facts, the dates whose rows changed, and the number of rows of each table.
+    dates whose rows changed, and the number of rows of each table.
     """
     # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so
     # that the next one finds that they differ.
@@ -166,7 +164,8 @@ def _transform(
     versions = {table.name: storage.versions_of(table, [BUILD]) for table in tables}
     task, files = _run_stages(engine, storage, plan, report)
     report(_STEPS[2], 2, len(_STEPS))
-    state = plan.state.with_last_times(task.summary.last_us)
+    state = plan.state
+    state.set_last_times(task.summary.last_us)
     wanted = {day.isoformat() for day in plan.wanted}
     changed, counted = set[str](), list[NewFile]()
     for day in sorted(day for day in plan.days_before() if day >= state.first_date):
@@ -188,7 +187,7 @@ def _transform(
         storage.replace(table, replaced[table.name], [*kept, *counted], {BUILD: number}, expected)
     report(_STEPS[2], len(_STEPS), len(_STEPS))
     rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _TARGETS}
-    return state, tuple(map(date.fromisoformat, sorted(wanted | changed))), rows
+    return tuple(map(date.fromisoformat, sorted(wanted | changed))), rows
 
 
 def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[Task, list[NewFile]]:
@@ -222,7 +221,7 @@ def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: 
     old = _read_date(storage, schemas.GROUP_DAILY, day)
     key = ["cluster_id", "group"]
     summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
-    places = old.select(key).append_column("place", pa.array(range(len(old))))
+    places = old.select(key).append_column("place", pa.array(range(len(old)), pa.int64()))
     found = places.join(summed, key).sort_by("place")
     is_read, new = pc.is_in(old["cluster_id"], pa.array(state.clusters_read(day), pa.string())), old
     for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):

@@ -246,8 +246,7 @@ def _small_batches(spark: SparkSession) -> Iterator[None]:
         spark.conf.set(_BATCH_OPTION, str(before))
 
 
-def _spark_schema(schema: Any) -> str:
-    """Return an Arrow schema as Spark spells it."""
-    from pyspark.sql.pandas.types import from_arrow_type
+def _spark_schema(schema: Any) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    return ", ".join(f"`{field.name}` {from_arrow_type(field.type).simpleString()}" for field in schema)
+    return from_arrow_schema(schema)

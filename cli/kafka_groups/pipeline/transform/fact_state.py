@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -21,29 +21,49 @@ _VERSION: Final = 12
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 # What a build writes.
 _MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
-# By cluster and origin, the time of the last fact in milliseconds.
-LastTimes = Mapping[str, Mapping[str, int]]
 Key = tuple[str, str]  # date and table
 
 
-@dataclass(frozen=True, slots=True)
 class FactState:
     """The facts of a directory, and what the last build with these settings left: nothing, if it had other ones.
 
-    `files` are by table, `facts` their descriptions by date and table, without those that retention thinned.
-    `first_date` is the first date that it keeps, `lost` dates that a derived table has no more, `states` those that
-    have a state.
+    `files` are by table, `facts` by date and table what describes them, except those that retention thinned, with the
+    last times of each cluster and origin in milliseconds. `first_date` is the first date that retention keeps, `lost`
+    are dates that a derived table has no more, `states` those that have a state.
     """
 
-    rules: Rules
-    lookback_days: int
-    files: Mapping[str, Sequence[DataFile]]
-    facts: Mapping[Key, Mapping[str, Any]]
-    changed: Collection[Key]
-    lost: Collection[str]
-    states: Collection[date]
-    first_date: str
-    has_last_build: bool
+    def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
+        self.rules, self.lookback_days = rules, lookback_days
+        last_build, retention = storage.note(_NOTE), storage.note(RETENTION)
+        self._settings = [_VERSION, *astuple(rules), lookback_days]
+        if last_build.get("settings") != self._settings:
+            last_build = {}
+        self.has_last_build = bool(last_build)
+        self.first_date = str(retention.get("first_date") or "")
+        self.files = {table.name: storage.files(table) for table in TIMES}
+        grouped: dict[Key, list[DataFile]] = defaultdict(list)
+        for table, found in self.files.items():
+            for file in found:
+                if file.batch != KEPT:
+                    grouped[file.date, table].append(file)
+        self.facts = {key: _describe(found) for key, found in sorted(grouped.items())}
+        self.changed = list[Key]()
+        for (day, table), now in self.facts.items():
+            before = last_build.get("facts", {}).get(day, {}).get(table)
+            if _is_same(before, now):
+                now["last_ms"] = before["last_ms"]
+            else:
+                self.changed.append((day, table))
+        self.lost, self.states, lost_states = set[str](), set[date](), set[str]()
+        for made in _MADE if last_build else ():
+            there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
+            # Those that retention removed are not lost.
+            gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
+            self.lost |= gone
+            if made in STATES:
+                self.states |= {*map(date.fromisoformat, there)}
+                lost_states |= gone
+        self.states -= {*map(date.fromisoformat, lost_states)}
 
     @property
     def has_old_events(self) -> bool:
@@ -87,74 +107,42 @@ class FactState:
         """Return the newest date before `day` that has a state."""
         return max((each for each in self.states if each < day), default=None)
 
-    def without_last_build(self) -> FactState:
-        """Return the state of which a build makes all dates again."""
-        return replace(self, changed=tuple(self.facts), lost=(), states=(), has_last_build=False)
+    def forget_last_build(self) -> None:
+        """Let all dates be made again."""
+        self.changed, self.lost, self.states, self.has_last_build = list(self.facts), set(), set(), False
 
-    def with_last_times(self, found: Mapping[Key, Mapping[tuple[str, int], int]]) -> FactState:
-        """Return the state with the last times that a build has read, by table and origin, then by cluster and day."""
-        times: dict[Key, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-        for (table, origin), of_table in found.items():
-            for (cluster, day), at_us in of_table.items():
-                times[str(date(1970, 1, 1) + timedelta(days=day)), table][cluster][origin] = at_us // 1_000
-        facts = {key: {**one, "last_ms": times[key]} if key in times else one for key, one in self.facts.items()}
-        return replace(self, facts=facts)
+    def set_last_times(self, found: Mapping[Key, Mapping[tuple[str, int], int]]) -> None:
+        """Take over the last times that a build has read, by table and origin, then by cluster and day."""
+        for (table, origin), times in found.items():
+            for (cluster, number), at_us in times.items():
+                day = str(date(1970, 1, 1) + timedelta(days=number))
+                if (day, table) in self.facts:
+                    self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
         """Return the clusters of which records of the date were read, as far as a build has seen it."""
-        times = (_last_ms(self.facts.get((day, table.name))) for table in (OFFSET_COMMITS, GROUP_EVENTS))
-        return {cluster for each in times for cluster, origins in each.items() if "topic" in origins}
+        known = (
+            self.facts[day, each.name] for each in (OFFSET_COMMITS, GROUP_EVENTS) if (day, each.name) in self.facts
+        )
+        return {cluster for one in known for cluster, origins in one["last_ms"].items() if "topic" in origins}
 
     def reach(self) -> dict[str, Reach]:
         """Return by cluster the times of its last facts that a build has read."""
         found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         for (_, table), one in self.facts.items():
-            for cluster, origins in _last_ms(one).items():
+            for cluster, origins in one["last_ms"].items():
                 for origin, at_ms in origins.items():
                     found[cluster][table, origin] = max(at_ms, found[cluster].get((table, origin), at_ms))
         return {cluster: Reach(times) for cluster, times in sorted(found.items())}
 
-
-def read_fact_state(storage: Storage, rules: Rules, lookback_days: int) -> FactState:
-    """Return the state of the facts, from the logs of the tables."""
-    last_build, retention = storage.note(_NOTE), storage.note(RETENTION)
-    if last_build.get("settings") != _settings(rules, lookback_days):
-        last_build = {}
-    files = {table.name: storage.files(table) for table in TIMES}
-    grouped: dict[Key, list[DataFile]] = defaultdict(list)
-    for table, found in files.items():
-        for file in found:
-            if file.batch != KEPT:
-                grouped[file.date, table].append(file)
-    facts, changed = dict[Key, Mapping[str, Any]](), list[Key]()
-    for (day, table), found in sorted(grouped.items()):
-        before, now = last_build.get("facts", {}).get(day, {}).get(table), _describe(found)
-        facts[day, table] = {**now, "last_ms": _last_ms(before)} if _is_same(before, now) else now
-        if not _is_same(before, now):
-            changed.append((day, table))
-    lost, states, lost_states = set[str](), set[date](), set[date]()
-    for made in _MADE if last_build else ():
-        there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
-        # Those that retention removed are not lost.
-        gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
-        lost |= gone
-        if made in STATES:
-            states |= {*map(date.fromisoformat, there)}
-            lost_states |= {*map(date.fromisoformat, gone)}
-    first_date = str(retention.get("first_date") or "")
-    return FactState(
-        rules, lookback_days, files, facts, changed, lost, states - lost_states, first_date, bool(last_build)
-    )
-
-
-def save_fact_state(storage: Storage, state: FactState, *, pending: Collection[date] = ()) -> None:
-    """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
-    facts: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for (day, table), one in state.facts.items():
-        if date.fromisoformat(day) not in pending:
-            facts[day][table] = one
-    made = {table.name: storage.dates(table) for table in _MADE}
-    storage.save_note(_NOTE, {"settings": _settings(state.rules, state.lookback_days), "facts": facts, "made": made})
+    def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
+        """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
+        facts: dict[str, dict[str, Any]] = defaultdict(dict)
+        for (day, table), one in self.facts.items():
+            if date.fromisoformat(day) not in pending:
+                facts[day][table] = one
+        made = {table.name: storage.dates(table) for table in _MADE}
+        storage.save_note(_NOTE, {"settings": self._settings, "facts": facts, "made": made})
 
 
 def forget_fact_state(storage: Storage) -> None:
@@ -170,20 +158,10 @@ def read_last_rules(storage: Storage) -> Rules | None:
     return Rules(*rules) if version == _VERSION else None
 
 
-def _settings(rules: Rules, lookback_days: int) -> list[Any]:
-    """Return what the rows depend on beside the facts."""
-    return [_VERSION, *astuple(rules), lookback_days]
-
-
-def _last_ms(facts: Mapping[str, Any] | None) -> LastTimes:
-    found: LastTimes = (facts or {}).get("last_ms", {})
-    return found
-
-
 def _describe(files: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the number of rows, and the names of files that no compaction has joined; other files, other names."""
+    """Return the number of rows, and the names of files that no compaction has joined: other files have other ones."""
     names = sorted(file.path.rpartition("/")[2] for file in files if file.batch not in _JOINED)
-    return {"rows": sum(file.rows for file in files), "files": names}
+    return {"rows": sum(file.rows for file in files), "files": names, "last_ms": {}}
 
 
 def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
