@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.coverage import TIMES
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, TABLES, Table
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, TABLES
 from kafka_groups.pipeline.transform.columns import to_batch
 from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL
@@ -70,52 +70,48 @@ def summarise(engine: Engine, files: Sequence[FactFile]) -> Summary:
 
 def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of PART from (table, day, path) of files, added up over all files."""
-    parts: list[Any] = []
+    parts = [PART.empty_table()]
     for file in from_batches(pieces):
-        table = TABLES[file.table]
-        read = _read_observations if table == PARTITION_OFFSETS else _read_origins
-        names = _OBSERVED if table == PARTITION_OFFSETS else ("cluster_id", "origin", "group")
-        for rows in read_columns(file.path, (*names, TIMES[table])):
-            at = micros_within(rows[TIMES[table]], file.day)
+        time = TIMES[TABLES[file.table]]
+        names, read = _READERS[file.table]
+        for rows in read_columns(file.path, ("cluster_id", "origin", *names, time)):
+            at = micros_within(rows[time], file.day)
+            same = {"table": file.table, "day": file.day, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
             for part in read(rows, at):
-                columns = {"table": file.table, "day": file.day, "cluster_id": rows["cluster_id"], **part}
-                found = to_batch(PART, rows.num_rows, {"least_at": at, "most_at": at, **columns})
+                found = to_batch(PART, rows.num_rows, same | {"least_at": at, "most_at": at} | part)
                 parts.append(_add_up(pa.Table.from_batches([found])))
         if sum(map(len, parts)) > _MOST_ROWS:
             parts = [_add_up(pa.concat_tables(parts))]
-    if parts:
-        yield from _add_up(pa.concat_tables(parts)).to_batches()
+    yield from _add_up(pa.concat_tables(parts)).to_batches()
 
 
 def _add_up(parts: Any) -> Any:
     return parts.group_by([*_KEYS]).aggregate([*_SUMS]).rename_columns(PART.names)
 
 
-def _read_origins(rows: Any, _at: Any) -> Iterator[dict[str, Any]]:
-    is_record = pc.equal(rows["origin"], "topic")
-    yield {"origin": rows["origin"], "name": pc.if_else(is_record, pa.scalar(None, pa.string()), rows["group"])}
+def _read_groups(rows: Any, _at: Any) -> Iterator[dict[str, Any]]:
+    yield {"name": pc.if_else(pc.equal(rows["origin"], "topic"), pa.scalar(None, pa.string()), rows["group"])}
 
 
-_OBSERVED: Final = ("cluster_id", "origin", "topic", "partition", "log_end_offset")
-
-
-def _read_observations(rows: Any, at: Any) -> Iterator[dict[str, Any]]:
+def _read_log_ends(rows: Any, at: Any) -> Iterator[dict[str, Any]]:
     is_sample, is_coordinator = pc.equal(rows["origin"], "sample"), pc.equal(rows["topic"], OFFSETS_TOPIC)
-    end = rows["log_end_offset"]
+    end, nothing = rows["log_end_offset"], pa.scalar(None, pa.int64())
     yield {
-        "origin": rows["origin"],
         "name": pc.if_else(is_coordinator, OFFSETS_TOPIC, pa.scalar(None, pa.string())),
-        "run_us": pc.if_else(is_sample, at, pa.scalar(None, pa.int64())),
+        "run_us": pc.if_else(is_sample, at, nothing),
         "is_complete": pc.is_valid(end),
     }
-    # Of a log end that is not known, the times do not count.
-    known = pc.if_else(pc.is_valid(end), at, pa.scalar(None, pa.int64()))
-    yield {
-        "name": rows["topic"],
-        "partition": rows["partition"],
-        **dict.fromkeys(("least_end", "most_end"), end),
-        **dict.fromkeys(("least_at", "most_at"), known),
-    }
+    # Of a log end that is not known, the time does not count.
+    ends, times = ("least_end", "most_end"), ("least_at", "most_at")
+    known = dict.fromkeys(ends, end) | dict.fromkeys(times, pc.if_else(pc.is_valid(end), at, nothing))
+    yield {"origin": None, "name": rows["topic"], "partition": rows["partition"], **known}
+
+
+_READERS: Final = {
+    OFFSET_COMMITS.name: (("group",), _read_groups),
+    GROUP_EVENTS.name: (("group",), _read_groups),
+    PARTITION_OFFSETS.name: (("topic", "partition", "log_end_offset"), _read_log_ends),
+}
 
 
 def _count_quiet(parts: Any) -> dict[tuple[str, str, int], int]:
@@ -128,7 +124,7 @@ def _count_quiet(parts: Any) -> dict[tuple[str, str, int], int]:
 
 def _summary_of(rows: Sequence[Mapping[str, Any]], quiet: Mapping[tuple[str, str, int], int]) -> Summary:
     last: dict[tuple[str, str], dict[tuple[str, int], int]] = defaultdict(dict)
-    groups: dict[Table, dict[tuple[str, str, int], int]] = {GROUP_EVENTS: {}, OFFSET_COMMITS: {}}
+    groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
     runs: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         table, cluster, name, day, run_us = (row[key] for key in ("table", "cluster_id", "name", "day", "run_us"))
@@ -136,21 +132,18 @@ def _summary_of(rows: Sequence[Mapping[str, Any]], quiet: Mapping[tuple[str, str
         times[cluster, day] = max(row["most_at"], times.get((cluster, day), NULL))
         if run_us is not None:
             runs[cluster, day][run_us][name is not None] = row["is_complete"]
-        elif name is not None and TABLES[table] in groups:
-            groups[TABLES[table]][cluster, name, day] = row["most_at"]
-
-    def last_of(table: Table, origin: str, key: tuple[str, int]) -> int:
-        return last.get((table.name, origin), {}).get(key, NULL)
-
+        elif name is not None and table != PARTITION_OFFSETS.name:
+            groups[cluster, name, day][table] = row["most_at"]
+    commits, events = (last[table.name, "topic"] for table in (OFFSET_COMMITS, GROUP_EVENTS))
+    samples = last[PARTITION_OFFSETS.name, "sample"]
     clusters, days = {}, {}
     for key in {key for times in last.values() for key in times}:
         # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
-        complete = [at for at, outcomes in runs.get(key, {}).items() if outcomes.get(True, outcomes.get(False))]
-        commit_us, sample_us = last_of(OFFSET_COMMITS, "topic", key), last_of(PARTITION_OFFSETS, "sample", key)
+        complete = [at for at, outcomes in runs[key].items() if outcomes.get(True, outcomes.get(False))]
+        commit_us, sample_us = commits.get(key, NULL), samples.get(key, NULL)
         clusters[key] = ClusterDay(commit_us, sample_us, np.array(sorted(complete), np.int64))
-        days[key] = ReadDay(max(commit_us, last_of(GROUP_EVENTS, "topic", key)), sample_us)
+        days[key] = ReadDay(max(commit_us, events.get(key, NULL)), sample_us)
     seen = {
-        key: (groups[GROUP_EVENTS].get(key, NULL), groups[OFFSET_COMMITS].get(key, NULL))
-        for key in {*groups[GROUP_EVENTS], *groups[OFFSET_COMMITS]}
+        key: (times.get(GROUP_EVENTS.name, NULL), times.get(OFFSET_COMMITS.name, NULL)) for key, times in groups.items()
     }
     return Summary(Context(clusters, seen), days, quiet, last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,7 +30,6 @@ from kafka_groups.pipeline.transform.state import write_key_state, write_log_sta
 from kafka_groups.pipeline.transform.summary import Summary
 
 _BATCH_ROWS: Final = 100_000
-_TOPIC: Final = ("cluster_id", "topic", "day")
 _TOPIC_SUMS: Final = ("readers", "committed", "partitions", "grown")
 # What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
 RESULT: Final = pa.schema(
@@ -108,11 +107,7 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
 
 
 def _files(rows: Any) -> Any:
-    return _result([{"file": payload} for payload in rows["payload"].to_pylist()])
-
-
-def _result(rows: Sequence[Mapping[str, Any]]) -> Any:
-    return pa.RecordBatch.from_pylist(rows, schema=RESULT)
+    return pa.RecordBatch.from_pylist([{"file": payload} for payload in rows["payload"].to_pylist()], schema=RESULT)
 
 
 def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Iterator[Any]:
@@ -138,19 +133,15 @@ def _topics(found: GroupResult) -> Any:
         readers, committed = found.topics.get((cluster, topic), (0, 0))
         named = {"cluster_id": cluster, "topic": topic, "day": found.day, "is_named": (cluster, topic) in found.named}
         rows.append({**named, "readers": readers, "committed": committed})
-    return _result(rows)
+    return pa.RecordBatch.from_pylist(rows, schema=RESULT)
 
 
 def write_topics(task: Task, found: Any) -> list[NewFile]:
     """Write the rows of topic_daily of the task's days, from a table of RESULT; return the files."""
-    sums = [(name, "sum") for name in _TOPIC_SUMS]
-    whole = (
-        found.filter(pc.is_null(found["file"]))
-        .group_by([*_TOPIC])
-        .aggregate([*sums, ("is_named", "max"), ("sampled_us", "max")])
-    )
+    sums = [*((name, "sum") for name in _TOPIC_SUMS), ("is_named", "max"), ("sampled_us", "max")]
+    whole = found.filter(pc.is_null(found["file"])).group_by(["cluster_id", "topic", "day"]).aggregate(sums)
     with new_writer(task.data_dir, BUILD) as writer:
-        writer.write(schemas.TOPIC_DAILY, _topic_rows(whole.combine_chunks(), task.summary, task.settings))
+        writer.write(schemas.TOPIC_DAILY, _topic_rows(whole, task.summary, task.settings))
         return writer.close()
 
 
@@ -160,12 +151,10 @@ def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
     A topic is unread only if the day's last sample saw it, or without samples if records were read that day.
     """
     readers, committed, partitions = (to_ints(whole[f"{name}_sum"]) for name in _TOPIC_SUMS[:3])
-    clusters, day = whole["cluster_id"].to_pylist(), to_ints(whole["day"])
-    read = [summary.days.get(key) for key in zip(clusters, day.tolist(), strict=True)]
-    record, sample = (
-        np.array([NULL if one is None else getattr(one, name) for one in read], np.int64)
-        for name in ("record_us", "sample_us")
-    )
+    day = to_ints(whole["day"])
+    read = [summary.days.get(key) for key in zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True)]
+    times = [(NULL, NULL) if one is None else (one.record_us, one.sample_us) for one in read]
+    record, sample = np.array(times, np.int64).reshape(-1, 2).T
     is_there = np.where(sample != NULL, to_ints(whole["sampled_us_max"]) == sample, record != NULL)
     has_none = committed <= 0
     # The topic of the offsets is sampled for its coordinators.
