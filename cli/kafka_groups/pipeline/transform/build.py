@@ -170,13 +170,16 @@ def _transform(
     changed, counted = set[str](), list[NewFile]()
     for day in sorted(day for day in plan.days_before() if day >= state.first_date):
         own = [file for file in files if (file.table, file.date) == (schemas.REBALANCES.name, day)]
-        new, old = _read(storage, schemas.REBALANCES, own), _read_date(storage, schemas.REBALANCES, day)
+        new, old = (
+            _read(storage, schemas.REBALANCES, each) for each in (own, storage.files(schemas.REBALANCES, [day]))
+        )
         if not new.equals(old):
             changed.add(day)
             counted += _count_rebalances(storage, state, day, new)
     replaced = {table.name: wanted for table in _TARGETS} | {schemas.REBALANCES.name: wanted | changed}
     # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
-    states = {str(day) for day in (*state.states, *plan.read) if day in plan.read or day < plan.first_state_day()}
+    first = plan.first_state_day()
+    states = {str(day) for day in (*state.states, *plan.read) if day in plan.read or day < first}
     replaced |= {table.name: states for table in schemas.STATES}
     kept = [file for file in files if file.date in replaced[file.table]]
     storage.discard([file for file in files if file.date not in replaced[file.table]])
@@ -218,7 +221,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
 
 def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
-    old = _read_date(storage, schemas.GROUP_DAILY, day)
+    old = _read(storage, schemas.GROUP_DAILY, storage.files(schemas.GROUP_DAILY, [day]))
     key = ["cluster_id", "group"]
     summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
     places = old.select(key).append_column("place", pa.array(range(len(old)), pa.int64()))
@@ -236,10 +239,6 @@ def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: 
         for rows in new.to_batches():
             writer.write(schemas.GROUP_DAILY, rows)
         return writer.close()
-
-
-def _read_date(storage: Storage, table: schemas.Table, day: str) -> Any:
-    return _read(storage, table, storage.files(table, [day]))
 
 
 def _read(storage: Storage, table: schemas.Table, files: Iterable[DataFile | NewFile]) -> Any:
