@@ -258,6 +258,7 @@ def test_samples_alone_give_lag_and_verdicts_and_there_are_sentences_about_what_
         "No group records were read from __consumer_offsets",
         "No group states were sampled",
     ]
+    assert build_here(storage).missing == done.missing
 
 
 def test_a_group_whose_last_commit_is_too_old_is_named(tmp_path: Path) -> None:

@@ -58,17 +58,17 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_after_a_killed_build_with_other_settings_the_old_settings_have_all_their_rows_again(
     tmp_path: Path, killed: Callable[..., None], until: str
 ) -> None:
-    days = range(14)  # more than have a state
+    days = range(6)  # more than have a state
     facts = {
         "offset_commits": [commit(day * DAY, 10 * day, source=day) for day in days],
         "partition_offsets": [ends(day * DAY + 60, 12 * day) for day in days],
     }
-    storage = built(tmp_path, facts)
+    storage = built(tmp_path, facts, lookback_days=1)
     before = rows_in(storage)
 
-    killed(storage, until, rules=Rules(allowed_lag=100))
+    killed(storage, until, rules=Rules(allowed_lag=100), lookback_days=1)
     assert rows_in(storage) != before
-    build_here(storage)
+    build_here(storage, lookback_days=1)
 
     assert rows_in(storage) == before
 

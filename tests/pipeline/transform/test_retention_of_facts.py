@@ -180,7 +180,7 @@ def test_a_fact_that_is_older_than_what_is_kept_changes_no_date(removed: Storage
 
 def test_a_fact_of_before_the_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
     """Without a state, all facts that are left are read: rows of earlier dates would lack what was removed."""
-    storage = built_and_removed(tmp_path, 20)
+    storage = built_and_removed(tmp_path, 14)
     before = rows_in(storage, until=NOON.date() - timedelta(days=13))
     put_all(storage, "late", {"offset_commits": [commit(-12 * DAY_S, 5, source=900, group="late")]})
 
