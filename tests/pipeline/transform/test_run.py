@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_STATE, STATES, TABLES
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import DateRange, build
-from kafka_groups.pipeline.transform.engine import SparkEngine
+from kafka_groups.pipeline.transform.columns import sort_rows
+from kafka_groups.pipeline.transform.engine import (
+    GROUP_LAYOUT,
+    PARTITION_LAYOUT,
+    Layout,
+    LocalEngine,
+    SparkEngine,
+    run_packed,
+)
+from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
+from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.builds import build_here, built
@@ -96,6 +108,37 @@ def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_
         assert files
         for file in files:
             assert pq.ParquetFile(file.path).schema_arrow.remove_metadata() == TABLES[name].arrow()
+
+
+class PackingEngine(LocalEngine):
+    """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
+
+    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+        """Return what the other engine returns."""
+        facts = run_packed(read_partition_facts, of(of_partitions), handed_on=PARTITION_LAYOUT)
+        sorted_facts = by_key(PARTITION_LAYOUT, [*facts])
+        partitions = partial(run_partitions, task)
+        found = [*run_packed(partitions, sorted_facts, taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)]
+        events = run_packed(read_group_facts, of(of_groups), handed_on=GROUP_LAYOUT)
+        rows = by_key(GROUP_LAYOUT, [*found, *events])
+        return pa.Table.from_batches(run_packed(partial(run_groups, task), rows, taken=GROUP_LAYOUT), schema=RESULT)
+
+
+def of(files: Sequence[FactFile]) -> Iterator[Any]:
+    yield from to_table(files).to_batches()
+
+
+def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:
+    table = pa.Table.from_batches(rows, schema=layout.packed_schema())
+    yield from sort_rows(table, layout.key).to_batches(max_chunksize=100)
+
+
+def test_rows_that_are_packed_between_the_stages_are_those_of_plain_ones(whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    for last in (2, 6):
+        build(storage, PackingEngine(), selection=DateRange(last=dates_of(storage)[last]))
+    assert all_rows(storage) == all_rows(whole)
 
 
 @pytest.mark.spark
