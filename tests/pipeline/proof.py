@@ -37,19 +37,17 @@ _ROWS: Final = """
 import pickle, sys
 from datetime import date
 from pathlib import Path
+from kafka_groups.pipeline.transform.build import build
 from kafka_groups.pipeline.transform.engine import LocalEngine
-from kafka_groups.pipeline.transform.run import dates_to_read, transform
-from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 first, count, directory = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 facts, storage = facts_of(first, count), new_storage(directory / "tables")
-put_all(storage, "b", facts)
-times = ("commit_time", "observed_at", "record_time")
-days = {next(row[name] for name in times if row.get(name)).date() for rows in facts.values() for row in rows}
-dates = sorted(days)
-for day in dates:
-    transform(LocalEngine(), storage, dates_to_read(storage, [day], dates), rules=Rules(), lookback_days=7)
+def day_of(row):
+    return next(row[name] for name in ("commit_time", "observed_at", "record_time") if row.get(name)).date()
+for number, day in enumerate(sorted({day_of(row) for rows in facts.values() for row in rows})):
+    put_all(storage, f"b{number}", {name: [row for row in rows if day_of(row) == day] for name, rows in facts.items()})
+    build(storage, LocalEngine())
 (directory / "rows").write_bytes(pickle.dumps({name: rows_of(storage, name) for name in DERIVED}))
 """
 Rows = dict[tuple[Any, ...], dict[str, Any]]

@@ -26,10 +26,9 @@ from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.snapshot import Sampled
 from kafka_groups.pipeline.snapshot import sample as sample_storage
 from kafka_groups.pipeline.storage import check_storage, open_storage
-from kafka_groups.pipeline.transform.build import Built, count_facts
+from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
-from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
-from kafka_groups.pipeline.transform.engine import LocalEngine, spark_engine
+from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties
 from kafka_groups.verdicts import Rules
@@ -110,7 +109,7 @@ def build(
     """
     storage, dates, known = open_storage(data_dir), DateRange(first, last), rules or Rules()
     facts = 0 if spark is None else count_facts(storage, rules=known, selection=dates, full=full)
-    engine = LocalEngine() if spark is None else spark_engine(spark, facts)
+    engine = LocalEngine() if spark is None else SparkEngine(spark, facts)
     return build_storage(storage, engine, rules=known, selection=dates, full=full)
 
 

@@ -1,16 +1,54 @@
-"""Until when each cluster was read, sampled and backfilled, and sentences about those that were not."""
+"""Until when each cluster was read, sampled and backfilled, and sentences about what the tables lack because of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import Final
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.sentences import capital, of_cluster, spell
+from kafka_groups.pipeline.schemas import (
+    GROUP_DAILY,
+    GROUP_EVENTS,
+    OFFSET_COMMITS,
+    PARTITION_OFFSETS,
+    TOPIC_DAILY,
+    Table,
+)
+from kafka_groups.pipeline.sentences import capital, few, of_cluster, spell
+from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage.queries import Queries, Row
 
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
+_NO_COMMITS: Final = "no commits were read from __consumer_offsets"
+# Each with the facts of which any would do.
+_SENTENCES: Final = (
+    (f"{_NO_COMMITS}: commit rates are unknown, verdicts are derived from samples.", (OFFSET_COMMITS, "topic")),
+    (
+        # A group with commits and without a record of its own has had no rebalance.
+        "no group records were read from __consumer_offsets: rebalances are unknown.",
+        (GROUP_EVENTS, "topic"),
+        (OFFSET_COMMITS, "topic"),
+    ),
+    (
+        "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
+        (PARTITION_OFFSETS, "sample"),
+        (PARTITION_OFFSETS, "backfill"),
+    ),
+    ("no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS, "sample")),
+)
+
+_CLUSTERS: Final = """
+    SELECT DISTINCT cluster_id, CAST(date AS VARCHAR) AS date FROM {rows}
+    WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
+"""
+_LAST_ROWS: Final = """
+    SELECT cluster_id, "group", CAST(date AS VARCHAR) AS date, CAST(last_commit_time AS BIGINT) AS committed_us FROM (
+        SELECT *, row_number() OVER (PARTITION BY cluster_id, "group" ORDER BY date DESC) AS place FROM {rows}
+        WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
+    ) WHERE place = 1 AND partitions > 0 ORDER BY cluster_id, "group"
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,40 +57,28 @@ class Reach:
 
     last_ms: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
-    def of(self, table: Table, *origins: str) -> int | None:
-        """Return the time of the newest such fact; None if there is none."""
-        keys = ((table.name, origin) for origin in origins)
-        return max((self.last_ms[key] for key in keys if key in self.last_ms), default=None)
-
     @property
     def read_ms(self) -> int | None:
         """The last record of `__consumer_offsets`."""
-        times = (self.of(OFFSET_COMMITS, "topic"), self.of(GROUP_EVENTS, "topic"))
+        times = (self.last_ms.get((table.name, "topic")) for table in (OFFSET_COMMITS, GROUP_EVENTS))
         return max((at_ms for at_ms in times if at_ms is not None), default=None)
 
     @property
     def sampled_ms(self) -> int | None:
         """The last sample of log ends."""
-        return self.of(PARTITION_OFFSETS, "sample")
+        return self.last_ms.get((PARTITION_OFFSETS.name, "sample"))
+
+
+def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
+    """Yield sentences about clusters that lack facts, and what cannot be derived without them."""
+    for sentence, *facts in _SENTENCES:
+        yield from _lacking(reach, sentence, *facts)
+    yield from behind(reach)
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
-    sentence = f"no commits were read from __consumer_offsets: {so}."
-    return lacking(reach, sentence, (OFFSET_COMMITS, "topic"))
-
-
-def lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
-    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
-    without = [
-        cluster
-        for cluster, each in sorted(reach.items())
-        if all(each.of(table, origin) is None for table, origin in facts)
-    ]
-    if len(without) == len(reach):
-        yield capital(sentence)
-    else:
-        yield from (of_cluster(sentence, cluster, reach) for cluster in without)
+    return _lacking(reach, f"{_NO_COMMITS}: {so}.", (OFFSET_COMMITS, "topic"))
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
@@ -65,3 +91,60 @@ def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
                 f"{spell(sampled_ms)}: commits in between are known from samples only, until ingest runs again."
             )
             yield of_cluster(sentence, cluster, reach)
+
+
+def _lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
+    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
+    names = {(table.name, origin) for table, origin in facts}
+    without = [cluster for cluster, each in sorted(reach.items()) if names.isdisjoint(each.last_ms)]
+    if len(without) == len(reach):
+        yield capital(sentence)
+    else:
+        yield from (of_cluster(sentence, cluster, reach) for cluster in without)
+
+
+def left_out(
+    storage: Storage,
+    lookback_days: int,
+    *,
+    dates: Collection[date] | None = None,
+    is_wanted: Callable[[str], bool] = lambda _group: True,
+) -> list[str]:
+    """Return a sentence for each cluster with groups without a row because their last commit is too old.
+
+    It names those that are wanted. With `dates`, only rows from the first to the last of these are read: groups that
+    had none before are not named again.
+    """
+    built = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
+    if not built or built[0] >= built[-1] - timedelta(days=lookback_days):
+        return []
+    queries, first, last = Queries(storage), min(dates or [date.min]), max(dates or [date.max])
+
+    def select(table: Table, sql: str) -> list[Row]:
+        return queries.select(table, sql.replace("{first}", str(first)).replace("{last}", str(last)))
+
+    of_clusters: dict[str, set[date]] = {}
+    for row in (*select(GROUP_DAILY, _CLUSTERS), *select(TOPIC_DAILY, _CLUSTERS)):
+        of_clusters.setdefault(row["cluster_id"], set()).add(date.fromisoformat(row["date"]))
+    stale: dict[str, list[str]] = {}
+    for row in select(GROUP_DAILY, _LAST_ROWS):
+        cluster, day = row["cluster_id"], date.fromisoformat(row["date"])
+        following = min((each for each in of_clusters[cluster] if each > day), default=None)
+        # If its last commit is not too old for the first date without it, the group was removed.
+        if following and is_wanted(row["group"]) and _is_before(row["committed_us"], following, lookback_days):
+            stale.setdefault(cluster, []).append(row["group"])
+    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in stale.items()]
+
+
+def _is_before(committed_us: int | None, day: date, lookback_days: int) -> bool:
+    first = day - timedelta(days=lookback_days)
+    return committed_us is None or committed_us < (first - date(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def _sentence(cluster: str, names: list[str], last: date, lookback_days: int) -> str:
+    noun = "group has" if len(names) == 1 else "groups have"
+    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
+    return (
+        f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and no row since then: "
+        f"{few(names)}."
+    )

@@ -45,14 +45,14 @@ _WRITTEN_BEFORE: Final = 100_000  # minutes in which records were written before
 _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
-from kafka_groups.commands.pipeline.engine import spark_engine
+from kafka_groups.pipeline.transform.engine import SparkEngine
 from kafka_groups.pipeline.transform.build import build, count_facts
 from kafka_groups.pipeline.spark import start_session
 from kafka_groups.pipeline.storage import open_storage
 storage = open_storage(sys.argv[1])
 with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2]) as spark:
     start = time.perf_counter()
-    built = build(storage, spark_engine(spark, count_facts(storage)))
+    built = build(storage, SparkEngine(spark, count_facts(storage)))
     print(json.dumps({"seconds": time.perf_counter() - start, "rows": dict(built.rows)}))
 """
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.pipeline.maintenance import keep_all
+from kafka_groups.pipeline.transform.build import ALL_DATES, DateRange
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -42,7 +43,8 @@ class FakePipeline:
             partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
         )
         self.count_facts = mocker.Mock(return_value=200_000)
-        self.build = self._fake("transform.build", "build", count_facts=self.count_facts)
+        dates = {"DateRange": DateRange, "ALL_DATES": ALL_DATES}
+        self.build = self._fake("transform.build", "build", count_facts=self.count_facts, **dates)
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )

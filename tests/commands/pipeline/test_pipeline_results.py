@@ -27,7 +27,7 @@ from kafka_groups.history import Cut
 from kafka_groups.pipeline.maintenance import keep_all
 from kafka_groups.pipeline.schemas import LAG_HISTORY
 from kafka_groups.pipeline.storage import open_storage
-from kafka_groups.pipeline.transform.date_range import DateRange
+from kafka_groups.pipeline.transform.build import DateRange
 from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import failure, run

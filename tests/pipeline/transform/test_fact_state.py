@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline.maintenance import compact, keep_all
-from kafka_groups.pipeline.schemas import LAG_HISTORY, Table
+from kafka_groups.pipeline.schemas import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import LOOKBACK_DAYS, count_facts
-from kafka_groups.pipeline.transform.fact_state import FactState, dates_to_build, read_fact_state, save_fact_state
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
+from kafka_groups.pipeline.transform.fact_state import FactState
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
 from tests.pipeline.storage.commits import rows_of, written
@@ -26,16 +25,16 @@ def noted(tmp_path: Path) -> Storage:
     storage = new_storage(tmp_path)
     for number in (1, 2):
         put_all(storage, f"b{number}", {"offset_commits": [commit(number, number, source=number)]})
-    save_fact_state(storage, state_of(storage))
+    state_of(storage).save(storage)
     return storage
 
 
 def state_of(storage: Storage) -> FactState:
-    return read_fact_state(storage, Rules(), LOOKBACK_DAYS)
+    return FactState(storage, Rules(), LOOKBACK_DAYS)
 
 
 def dates_of(storage: Storage) -> list[str]:
-    return [day.isoformat() for day in dates_to_build(storage, state_of(storage))]
+    return [day.isoformat() for day in state_of(storage).dates_to_build()]
 
 
 def join_files(storage: Storage) -> None:
@@ -68,7 +67,7 @@ def make_derived(storage: Storage, *dates: str) -> None:
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
         storage.replace(LAG_HISTORY, [day.isoformat()], written(storage, rows, table=LAG_HISTORY))
-    save_fact_state(storage, state_of(storage))
+    state_of(storage).save(storage)
 
 
 def test_a_date_that_a_derived_table_lost_is_built_again_with_all_dates_after_it(noted: Storage) -> None:
@@ -98,41 +97,6 @@ def test_what_retention_removed_is_not_lost(noted: Storage) -> None:
     assert done.removed == (("lag_history", "2026-11-10"),)
     assert dates_of(noted) == []
     compact(noted, keep=keep_all(timedelta(days=90)), now=NOON)
-    assert dates_of(noted) == []
-
-
-@pytest.mark.parametrize(
-    "note",
-    [
-        {"facts": 3, "settings": 1},
-        {"facts": {"2026-11-20": 1}},
-        {"facts": {"2026-11-20": {"group_events": {}}}},
-        {"facts": {"2026-11-20": {"offset_commits": {"batches": [], "rows": 2, "columns": {}, "last_ms": {}}}}},
-    ],
-)
-def test_after_a_note_that_was_edited_all_dates_are_built(noted: Storage, note: dict[str, object]) -> None:
-    noted.save_note("build", note)
-
-    assert dates_of(noted) == ["2026-11-20"]
-
-
-def test_a_note_of_another_version_which_lacks_what_is_needed_is_not_used(noted: Storage) -> None:
-    note = noted.note("build")
-    for described in note["facts"]["2026-11-20"].values():
-        del described["last_ms"]
-    noted.save_note("build", note)
-
-    assert dates_of(noted) == ["2026-11-20"]
-    assert {cluster: each.read_ms for cluster, each in state_of(noted).reach().items()} == {
-        "c": int(at(2).timestamp() * 1_000)
-    }
-
-
-@pytest.mark.parametrize("made", [{"lag_history": None}, {"lag_history": [5]}, {"a newer one": ["2026-11-20"]}])
-def test_an_odd_list_of_dates_is_no_error(noted: Storage, made: dict[str, object]) -> None:
-    noted.save_note("build", {**noted.note("build"), "made": made})
-    noted.save_note("retention", {"first_date": None})
-
     assert dates_of(noted) == []
 
 

@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
+from kafka_groups.pipeline.schemas import OFFSETS_TOPIC, PARTITION_STATE
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.facts import read_columns
 from kafka_groups.pipeline.transform.state import KeyState, LogState, read_state
-from kafka_groups.pipeline.transform.state_tables import PARTITION_STATE, StateTables
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
@@ -179,7 +178,7 @@ def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_pa
 
 def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
     """The states of all groups, by name, and of the one partition at the end of a date."""
-    paths = StateTables(storage).files(PARTITION_STATE, day)
+    paths = [file.path for file in storage.files(PARTITION_STATE, [day.isoformat()])]
     rows = [row for path in paths for part in read_columns(path, ["group", "state"]) for row in part.to_pylist()]
     of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
     keys = pa.array([row["state"] for row in of_groups], pa.binary())

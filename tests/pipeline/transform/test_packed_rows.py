@@ -12,10 +12,9 @@ import pytest
 
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
-from kafka_groups.pipeline.transform.engine import LocalEngine
+from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts
 from kafka_groups.pipeline.transform.group_input import FILE, GROUP_INPUT, STATUS
-from kafka_groups.pipeline.transform.packed_rows import GROUP_LAYOUT, PARTITION_LAYOUT, Layout
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import facts_of

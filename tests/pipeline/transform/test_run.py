@@ -2,111 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.schemas import TABLES
+from kafka_groups.pipeline.schemas import GROUP_STATE, STATES, TABLES
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.engine import Engine, LocalEngine, SparkEngine
-from kafka_groups.pipeline.transform.replacement import Replacement
-from kafka_groups.pipeline.transform.run import dates_to_read, transform
-from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
-from kafka_groups.verdicts import Rules
+from kafka_groups.pipeline.transform.build import DateRange, build
+from kafka_groups.pipeline.transform.columns import sort_rows
+from kafka_groups.pipeline.transform.engine import (
+    GROUP_LAYOUT,
+    PARTITION_LAYOUT,
+    Layout,
+    LocalEngine,
+    SparkEngine,
+    run_packed,
+)
+from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
+from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
-from tests.pipeline.transform.histories import FIRST, histories, joined
+from tests.pipeline.transform.builds import build_here, built
+from tests.pipeline.transform.histories import histories, joined
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-FACTS: Final = ("offset_commits", "partition_offsets", "group_events")
-
-
-def dates_of(storage: Storage) -> list[date]:
-    return sorted({date.fromisoformat(day) for name in FACTS for day in storage.dates(TABLES[name])})
-
-
-def built(directory: Path, facts: Any, *, engine: Engine | None = None, at_once: bool = True) -> Storage:
-    storage = new_storage(directory)
-    put_all(storage, "b", facts)
-    dates = dates_of(storage)
-    for days in [dates] if at_once else [[day] for day in dates]:
-        build(storage, days, engine)
-    return storage
-
-
-def build(storage: Storage, days: Sequence[date], engine: Engine | None = None) -> None:
-    dates = dates_to_read(storage, days, dates_of(storage))
-    transform(engine or LocalEngine(), storage, dates, rules=Rules(), lookback_days=7)
 
 
 def all_rows(storage: Storage) -> dict[str, Any]:
     return {name: rows_of(storage, name) for name in DERIVED}
 
 
-# In 132 a record after midnight shows that a rebalance of the day before was not over.
-@pytest.mark.parametrize(("first", "count"), [(1, 3), (132, 1)])
-def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(tmp_path: Path, first: int, count: int) -> None:
-    facts = facts_of(first, count)
-    whole = all_rows(built(tmp_path / "whole", facts))
-    assert all_rows(built(tmp_path / "single", facts, at_once=False)) == whole
-    assert all(whole.values())
+def dates_of(storage: Storage) -> list[date]:
+    names = ("offset_commits", "partition_offsets", "group_events")
+    return sorted({date.fromisoformat(day) for name in names for day in storage.dates(TABLES[name])})
 
 
-@pytest.mark.slow
-def test_a_date_that_is_built_again_has_the_same_rows(tmp_path: Path) -> None:
-    storage = built(tmp_path, facts_of(1, 2), at_once=False)
-    before = all_rows(storage)
-    for first in (3, 1, 0):
-        build(storage, dates_of(storage)[first:])
-        assert all_rows(storage) == before
+def forget(storage: Storage, dates: Sequence[date]) -> None:
+    """Let the next build make these dates again."""
+    note = storage.note("build")
+    for day in dates:
+        del note["facts"][day.isoformat()]
+    storage.save_note("build", note)
 
 
-@pytest.mark.slow
-def test_late_facts_give_the_rows_of_facts_in_time(tmp_path: Path) -> None:
-    facts = facts_of(4, 2)
-    second = FIRST + timedelta(days=1)
-    late = {
-        name: [row for row in rows if row["cluster_id"] == "seed-0005" and _time(row) >= second]
-        for name, rows in facts.items()
-    }
-    in_time = {name: [row for row in rows if row not in late[name]] for name, rows in facts.items()}
-    storage = built(tmp_path / "late", in_time)
-    put_all(storage, "c", late)
-    build(storage, [day for day in dates_of(storage) if day >= second.date()])
-    assert all_rows(storage) == all_rows(built(tmp_path / "whole", facts))
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    """A build of all dates at once. A record after midnight shows that a rebalance of the day before was not over."""
+    return built(tmp_path_factory.mktemp("whole"), facts_of(132, 1))
 
 
-def _time(row: Any) -> Any:
-    return row.get("commit_time") or row.get("observed_at") or row["record_time"]
+def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    for day in dates_of(storage):
+        build_here(storage, selection=DateRange(day, day))
+    assert all_rows(storage) == all_rows(whole)
+    assert all(all_rows(whole).values())
 
-
-def test_a_date_whose_state_before_was_removed_is_built_with_the_dates_before_it(tmp_path: Path) -> None:
-    storage = built(tmp_path, facts_of(1, 1))
-    before, dates = all_rows(storage), dates_of(storage)
-    StateTables(storage).replace(Replacement(storage, STATES), [], [], oldest=dates[1])
-    build(storage, dates[1:])
-    assert all_rows(storage) == before
+    # And from the states of dates before, of which one is missing.
+    dates = dates_of(storage)
+    forget(storage, dates[3:])
+    assert build_here(storage).dates == tuple(dates[3:])
+    for table in STATES:
+        storage.remove(table, [day.isoformat() for day in dates[2:]])
+    build_here(storage)
+    assert all_rows(storage) == all_rows(whole)
 
 
 def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:
-    storage = built(tmp_path, facts_of(1, 2))
-    states, dates = StateTables(storage), dates_of(storage)
-    assert states.newest_before(dates[-1] + timedelta(days=1)) == dates[-1]
-    states.replace(Replacement(storage, STATES), [dates[-1]], [], oldest=dates[2])
-    for table in STATES:
-        assert states.dates(table) == [day.isoformat() for day in dates[2:-1]]
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    dates = [day.isoformat() for day in dates_of(storage)]
+    for last in (4, 6):
+        build_here(storage, selection=DateRange(last=date.fromisoformat(dates[last])), lookback_days=1)
+        # Those of the lookback and two days before it, and the last one.
+        assert storage.dates(GROUP_STATE) == dates[last - 3 : last + 1]
 
 
-@pytest.mark.slow
 def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -> None:
-    facts = joined(histories(1, 3))
+    facts = joined(histories(3, 1))
     commit = next(row for row in facts["offset_commits"] if row["origin"] == "topic")
     absurd = [
         commit | {"committed_offset": offset, "source_offset": 10**6 + place, "partition": place % 2, "group": "absurd"}
@@ -121,22 +102,52 @@ def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -
         assert others == before[name]
 
 
-def test_times_of_derived_tables_have_a_zone(tmp_path: Path) -> None:
-    storage = built(tmp_path, facts_of(1, 2))
+def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_zone(whole: Storage) -> None:
     for name in DERIVED:
-        files = storage.files(TABLES[name])
+        files = whole.files(TABLES[name])
         assert files
         for file in files:
-            schema: pa.Schema = pq.ParquetFile(file.path).schema_arrow
-            assert schema.remove_metadata() == TABLES[name].arrow()
+            assert pq.ParquetFile(file.path).schema_arrow.remove_metadata() == TABLES[name].arrow()
+
+
+class PackingEngine(LocalEngine):
+    """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
+
+    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+        """Return what the other engine returns."""
+        facts = run_packed(read_partition_facts, of(of_partitions), handed_on=PARTITION_LAYOUT)
+        sorted_facts = by_key(PARTITION_LAYOUT, [*facts])
+        partitions = partial(run_partitions, task)
+        found = [*run_packed(partitions, sorted_facts, taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)]
+        events = run_packed(read_group_facts, of(of_groups), handed_on=GROUP_LAYOUT)
+        rows = by_key(GROUP_LAYOUT, [*found, *events])
+        return pa.Table.from_batches(run_packed(partial(run_groups, task), rows, taken=GROUP_LAYOUT), schema=RESULT)
+
+
+def of(files: Sequence[FactFile]) -> Iterator[Any]:
+    yield from to_table(files).to_batches()
+
+
+def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:
+    table = pa.Table.from_batches(rows, schema=layout.packed_schema())
+    yield from sort_rows(table, layout.key).to_batches(max_chunksize=100)
+
+
+def test_rows_that_are_packed_between_the_stages_are_those_of_plain_ones(whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    for last in (2, 6):
+        build(storage, PackingEngine(), selection=DateRange(last=dates_of(storage)[last]))
+    assert all_rows(storage) == all_rows(whole)
 
 
 @pytest.mark.spark
-def test_spark_gives_the_rows_of_this_process(spark: SparkSession, tmp_path: Path) -> None:
-    facts = facts_of(1, 4)
-    found = all_rows(built(tmp_path / "spark", facts, engine=SparkEngine(spark, 3)))
-    assert found == all_rows(built(tmp_path / "local", facts))
-    # And from the state of a date before.
-    storage = built(tmp_path / "again", facts)
-    build(storage, dates_of(storage)[4:], SparkEngine(spark, 2))
-    assert all_rows(storage) == found
+def test_spark_gives_the_rows_of_this_process(spark: SparkSession, whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    engine = SparkEngine(spark, 2)
+    dates = dates_of(storage)
+    # The second build begins with the states that the first one left, and changes a rebalance of the date before.
+    build(storage, engine, selection=DateRange(last=dates[2]))
+    assert build(storage, engine).dates == tuple(dates[2:])
+    assert all_rows(storage) == all_rows(whole)

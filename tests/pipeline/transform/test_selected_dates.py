@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.build import count_facts
-from kafka_groups.pipeline.transform.date_range import DateRange
+from kafka_groups.pipeline.transform.build import DateRange, count_facts
 from kafka_groups.pipeline.transform.fact_state import read_last_rules
 from kafka_groups.verdicts import Rules
 from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
@@ -21,14 +20,18 @@ DAY = 86_400
 FIRST, SECOND, THIRD, FOURTH = (date(2026, 11, day) for day in (20, 21, 22, 23))
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> Storage:
+def filled(directory: Path) -> Storage:
     """Commits and log ends of four days, not built."""
-    made = new_storage(tmp_path)
+    made = new_storage(directory)
     times = [day * DAY + minute * 60 for day in range(4) for minute in range(12)]
     commits = [commit(at, 10 + place, source=place) for place, at in enumerate(times)]
     put_all(made, "b", {"offset_commits": commits, "partition_offsets": [ends(at + 1, 2 * at + 50) for at in times]})
     return made
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return filled(tmp_path)
 
 
 def built(storage: Storage, first: date = date.min, last: date = date.max, **options: Any) -> tuple[date, ...]:
@@ -43,14 +46,12 @@ def dates_of(storage: Storage) -> set[date]:
     return {row["date"] for row in read(storage, "lag_history")}
 
 
-@pytest.fixture
-def whole(storage: Storage, tmp_path: Path) -> dict[str, list[Row]]:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """The rows of one build of all dates."""
-    other = new_storage(tmp_path / "whole")
-    for table in ("offset_commits", "partition_offsets"):
-        put_all(other, "b", {table: [{k: v for k, v in row.items() if k != "date"} for row in read(storage, table)]})
-    build_here(other)
-    return rows_of(other)
+    storage = filled(tmp_path_factory.mktemp("whole"))
+    build_here(storage)
+    return rows_of(storage)
 
 
 def test_only_the_selected_dates_get_rows_and_the_others_are_left_to_the_next_build(

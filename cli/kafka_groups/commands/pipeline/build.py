@@ -90,9 +90,8 @@ def build(
     rules = Rules(window_commits, allowed_lag, minimum_complete)
     with start_run("build", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import open_storage
+        from kafka_groups.pipeline.transform.build import ALL_DATES, DateRange, count_facts
         from kafka_groups.pipeline.transform.build import build as build_tables
-        from kafka_groups.pipeline.transform.build import count_facts
-        from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
 
         storage = open_storage(data_dir)
         dates = DateRange(

@@ -20,7 +20,7 @@ _FEW_FACTS: Final = 100_000
 @contextmanager
 def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
     """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
-    from kafka_groups.pipeline.transform.engine import LocalEngine, spark_engine
+    from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
 
     if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
         yield LocalEngine()
@@ -28,4 +28,4 @@ def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterato
     bar.begin(STARTING_SPARK)
     with open_spark_session(choice, brief=True) as spark:
         bar(STARTING_SPARK, 1, 1)
-        yield spark_engine(spark, facts)
+        yield SparkEngine(spark, facts)

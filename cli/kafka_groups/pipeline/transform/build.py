@@ -2,28 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Final
+from datetime import date, timedelta
+from typing import Any, Final, NamedTuple
 
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.date_range import ALL_DATES, DateRange
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline import schemas
+from kafka_groups.pipeline.coverage import describe_missing, left_out
+from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import (
-    dates_to_build,
+    FactState,
     forget_fact_state,
-    has_old_events,
-    has_other_settings,
-    read_fact_state,
-    save_fact_state,
 )
-from kafka_groups.pipeline.transform.missing_facts import describe_missing
-from kafka_groups.pipeline.transform.run import Progress, Scope, dates_to_read, transform
-from kafka_groups.pipeline.transform.state_tables import StateTables
+from kafka_groups.pipeline.transform.facts import FactFile, read_columns
+from kafka_groups.pipeline.transform.group_stage import GroupSettings
+from kafka_groups.pipeline.transform.partition_stage import Settings
+from kafka_groups.pipeline.transform.summary import summarise
+from kafka_groups.pipeline.transform.tasks import Task, write_topics
 from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
+_EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = timedelta(days=1)
+_FACTS: Final = (schemas.OFFSET_COMMITS, schemas.PARTITION_OFFSETS, schemas.GROUP_EVENTS)
+_TARGETS: Final = (
+    *(schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY),
+)
+# The arguments of `progress`: the label of a step, the number of finished steps, and their total.
+Progress = Callable[[str, int, int], None]
+_STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """The selected dates, both ends included (UTC)."""
+
+    first: date = date.min
+    last: date = date.max
+
+    def __contains__(self, day: date) -> bool:
+        """Return whether the date is selected."""
+        return self.first <= day <= self.last
+
+
+ALL_DATES: Final = DateRange()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +84,15 @@ def build(
     number of finished steps, and their total. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        known = rules or Rules()
-        # A build without a date must not make the next one a full build.
-        if full and selection.has_any(read_fact_state(storage, known, lookback_days).known_dates()):
-            _forget(storage)
-        return _build(storage, engine, known, lookback_days, selection, progress)
+        plan = _plan(storage, rules, lookback_days, selection, full=full)
+        if not plan.wanted:
+            return Built((), {}, tuple(describe_missing(plan.state.reach())))
+        if not plan.state.has_last_build:
+            forget_fact_state(storage)
+        dates, rows = _transform(engine, storage, plan, progress or (lambda *_: None))
+        plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
+        stale = left_out(storage, lookback_days, dates=dates)
+        return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
 
 
 def count_facts(
@@ -71,50 +104,166 @@ def count_facts(
     full: bool = False,
 ) -> int:
     """Return how many facts the next build would read."""
-    state = read_fact_state(storage, rules or Rules(), lookback_days)
-    if full:
-        return state.count_rows(state.known_dates()) if selection.has_any(state.known_dates()) else 0
-    dates = selection.up_to_last(dates_to_build(storage, state))
-    if not dates:
+    plan = _plan(storage, rules, lookback_days, selection, full=full)
+    if not plan.wanted:
         return 0
-    if has_other_settings(storage, state) or has_old_events(storage, state):
-        return state.count_rows(state.known_dates())
-    return state.count_rows(dates_to_read(storage, dates, state.known_dates()))
+    return plan.state.count_rows(plan.state.known_dates() if plan.state.has_old_events else plan.read)
 
 
-def _forget(storage: Storage) -> None:
-    """Let the next build be one of all dates. If this one is killed, the next one replaces what it wrote."""
-    forget_fact_state(storage)
-    StateTables(storage).clear()
+class _Plan(NamedTuple):
+    """The dates that changed, those of them that get rows, and those that are read: their states are made again."""
+
+    state: FactState
+    changed: Sequence[date]
+    wanted: Sequence[date]
+    read: Sequence[date]
+
+    def gaps_before(self) -> list[date]:
+        """Return the days before those that are read: a rebalance that ended on one of these may have begun there."""
+        return sorted({day - _DAY for day in self.read} - {*self.read})
+
+    def days_before(self) -> set[str]:
+        """Return the days whose rebalances may change though they are not wanted."""
+        first = self.wanted[0] - _DAY
+        return {day.isoformat() for day in (*self.gaps_before(), first) if day >= first}
+
+    def first_state_day(self) -> date:
+        """Return the day whose state is the oldest that a later build may need.
+
+        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
+        before it are found with the state before that one: of a day without facts, with that of the last day before.
+        """
+        oldest = self.read[-1] - (self.state.lookback_days + 2) * _DAY
+        return max((day for day in (*self.state.states, *self.read) if day <= oldest), default=oldest)
 
 
-def _build(
-    storage: Storage,
-    engine: Engine,
-    rules: Rules,
-    lookback_days: int,
-    selection: DateRange,
-    progress: Progress | None,
-) -> Built:
-    state = read_fact_state(storage, rules, lookback_days)
-    changed = dates_to_build(storage, state)
+def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
+    state = FactState(storage, rules or Rules(), lookback_days)
+    # A build without a date must not make the next one a full build.
+    if full and any(day in selection for day in state.known_dates()):
+        state.forget_last_build()
+    changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
-    dates = selection.up_to_last(changed)
+    dates = [day for day in changed if day <= selection.last]
     wanted = [day for day in dates if day in selection]
-    rows: Mapping[str, int] = {}
-    if wanted:
-        if has_other_settings(storage, state):
-            _forget(storage)
-        done = transform(
-            engine,
-            storage,
-            dates_to_read(storage, dates, state.known_dates()),
-            rules=rules,
-            lookback_days=lookback_days,
-            scope=Scope(wanted[0], state.first_date, has_old_events(storage, state)),
-            progress=progress,
+    return _Plan(state, changed, wanted, state.dates_to_read(dates) if wanted else ())
+
+
+def _transform(
+    engine: Engine, storage: Storage, plan: _Plan, report: Progress
+) -> tuple[tuple[date, ...], dict[str, int]]:
+    """Make the rows of the wanted dates, and the states of all that are read.
+
+    Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
+    dates whose rows changed, and the number of rows of each table.
+    """
+    # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so
+    # that the next one finds that they differ.
+    tables = sorted((*_TARGETS, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
+    # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
+    versions = {table.name: storage.versions_of(table, [BUILD]) for table in tables}
+    task, files = _run_stages(engine, storage, plan, report)
+    report(_STEPS[2], 2, len(_STEPS))
+    state = plan.state
+    state.set_last_times(task.summary.last_us)
+    wanted = {day.isoformat() for day in plan.wanted}
+    changed, counted = set[str](), list[NewFile]()
+    for day in sorted(day for day in plan.days_before() if day >= state.first_date):
+        own = [file for file in files if (file.table, file.date) == (schemas.REBALANCES.name, day)]
+        new, old = (
+            _read(storage, schemas.REBALANCES, each) for each in (own, storage.files(schemas.REBALANCES, [day]))
         )
-        rows = done.rows
-        save_fact_state(storage, state, pending=set(changed) - set(wanted))
-        wanted = list(done.dates)
-    return Built(tuple(wanted), rows, describe_missing(storage, state, wanted, lookback_days))
+        if not new.equals(old):
+            changed.add(day)
+            counted += _count_rebalances(storage, state, day, new)
+    replaced = {table.name: wanted for table in _TARGETS} | {schemas.REBALANCES.name: wanted | changed}
+    # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
+    first = plan.first_state_day()
+    states = {str(day) for day in (*state.states, *plan.read) if day in plan.read or day < first}
+    replaced |= {table.name: states for table in schemas.STATES}
+    kept = [file for file in files if file.date in replaced[file.table]]
+    storage.discard([file for file in files if file.date not in replaced[file.table]])
+    replaced[schemas.GROUP_DAILY.name] = wanted.union(file.date for file in counted)
+    number = secrets.randbits(62)
+    for table in tables:
+        expected = {BUILD: versions[table.name].get(BUILD)}
+        storage.replace(table, replaced[table.name], [*kept, *counted], {BUILD: number}, expected)
+    report(_STEPS[2], len(_STEPS), len(_STEPS))
+    rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _TARGETS}
+    return tuple(map(date.fromisoformat, sorted(wanted | changed))), rows
+
+
+def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[Task, list[NewFile]]:
+    """Run the stages over the facts; return the files that they wrote."""
+    state, dates, before = plan.state, plan.read, plan.gaps_before()
+    report(_STEPS[0], 0, len(_STEPS))
+    commits, log_ends, events = (_fact_files(storage, table, state.files[table.name], dates) for table in _FACTS)
+    summary = summarise(engine, [*commits, *log_ends, *events])
+    report(_STEPS[1], 1, len(_STEPS))
+    settings = Settings([*map(_number, dates)], state.rules, state.lookback_days)
+    task = Task(
+        storage.address,
+        settings,
+        GroupSettings(settings.days, [*map(_number, before)]),
+        _number(plan.first_state_day()),
+        summary,
+    )
+    of_partitions = [*commits, *log_ends, *_state_files(storage, schemas.PARTITION_STATE, state, dates[0])]
+    # The members of events that are older than what is kept may still be there.
+    read = state.known_dates() if state.has_old_events else {*before, *dates}
+    of_groups = _fact_files(storage, schemas.GROUP_EVENTS, state.files[schemas.GROUP_EVENTS.name], read)
+    if not state.has_old_events:
+        of_groups += _state_files(storage, schemas.GROUP_STATE, state, before[0])
+    found = engine.run(task, of_partitions, of_groups)
+    files = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
+    return task, [*files, *write_topics(task, found)]
+
+
+def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
+    """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
+    old = _read(storage, schemas.GROUP_DAILY, storage.files(schemas.GROUP_DAILY, [day]))
+    key = ["cluster_id", "group"]
+    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    places = old.select(key).append_column("place", pa.array(range(len(old)), pa.int64()))
+    found = places.join(summed, key).sort_by("place")
+    is_read, new = pc.is_in(old["cluster_id"], pa.array(state.clusters_read(day), pa.string())), old
+    for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
+        # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+        nothing = pc.if_else(pc.and_(is_read, pc.is_valid(old[name])), 0, pa.scalar(None, pa.int64()))
+        at = old.schema.get_field_index(name)
+        field = old.schema.field(at)
+        new = new.set_column(at, field, pc.coalesce(found[total], nothing).cast(field.type))
+    if new.equals(old):
+        return []
+    with storage.writer(BUILD) as writer:
+        for rows in new.to_batches():
+            writer.write(schemas.GROUP_DAILY, rows)
+        return writer.close()
+
+
+def _read(storage: Storage, table: schemas.Table, files: Iterable[DataFile | NewFile]) -> Any:
+    """Return the rows of files, in the order of the table's identity."""
+    names = table.arrow().names
+    rows = [part for file in files for part in read_columns(storage.place.address(file.path), names)]
+    return pa.Table.from_batches(rows, table.arrow()).sort_by([(name, "ascending") for name in table.identity])
+
+
+def _fact_files(
+    storage: Storage, table: schemas.Table, files: Iterable[DataFile], dates: Iterable[date]
+) -> list[FactFile]:
+    days = {day.isoformat() for day in dates}
+    return [
+        FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.address(file.path))
+        for file in files
+        if file.date in days
+    ]
+
+
+def _state_files(storage: Storage, table: schemas.Table, state: FactState, day: date) -> list[FactFile]:
+    """Return the files with the newest state before a day."""
+    newest = state.newest_before(day)
+    return _fact_files(storage, table, storage.files(table), [newest] if newest else [])
+
+
+def _number(day: date) -> int:
+    return (day - _EPOCH).days

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,16 @@ def millis_of(values: Ints) -> Any:
 def reals_of(values: Floats) -> Any:
     """Return real numbers as an Arrow column; NaN is null."""
     return pa.array(values, mask=np.isnan(values))
+
+
+def to_batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
+    """Return a record batch: arrays as they are, other values repeated, null in columns that are not given."""
+    arrays = []
+    for field in schema:
+        found: Any = columns.get(field.name)
+        is_column = isinstance(found, pa.Array)
+        arrays.append(found.cast(field.type) if is_column else pa.repeat(pa.scalar(found, field.type), size))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, MEMBERS, STATE
+from kafka_groups.pipeline.transform.columns import to_batch, to_flags
+from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 
 _BATCH_ROWS: Final = 65_536
 _KEY: Final = ("cluster_id", "topic", "partition")
@@ -27,7 +27,6 @@ _EVENT: Final = (
     *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
     *("member_state", "topics", "group_type", "state"),
 )
-_REGEX: Final = "regex"
 
 
 class FactFile(NamedTuple):
@@ -43,16 +42,13 @@ FILE_SCHEMA: Final = pa.schema([("table", pa.string()), ("day", pa.int32()), ("p
 
 def to_table(files: Sequence[FactFile]) -> Any:
     """Return files as a table of FILE_SCHEMA."""
-    columns = zip(*files, strict=True) if files else ((), (), ())
-    return pa.Table.from_arrays(
-        [pa.array(c, f.type) for c, f in zip(columns, FILE_SCHEMA, strict=True)], schema=FILE_SCHEMA
-    )
+    return pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA)
 
 
 def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
     """Yield the files of record batches of FILE_SCHEMA."""
     for piece in pieces:
-        yield from map(FactFile, *(piece[name].to_pylist() for name in FILE_SCHEMA.names))
+        yield from (FactFile(**row) for row in piece.to_pylist())
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
@@ -64,28 +60,19 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 
 def read_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of partition_batch.INPUT from files of commits, of log ends and of partitions' states."""
-    for file in from_batches(pieces):
-        names, convert = _PARTITION_READERS[file.table]
-        for rows in read_columns(file.path, names):
-            yield _batch(INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
+    return _read_facts(pieces, INPUT)
 
 
 def read_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows of group_input.GROUP_INPUT from files of events and of groups' states."""
+    return _read_facts(pieces, GROUP_INPUT)
+
+
+def _read_facts(pieces: Iterator[Any], schema: Any) -> Iterator[Any]:
     for file in from_batches(pieces):
-        names, convert = _GROUP_READERS[file.table]
+        names, convert = _READERS[file.table]
         for rows in read_columns(file.path, names):
-            yield _batch(GROUP_INPUT, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
-
-
-def _batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
-    """Return a record batch: columns as they are, constants repeated, null elsewhere."""
-    arrays = []
-    for field in schema:
-        found: Any = columns.get(field.name)
-        is_column = isinstance(found, pa.Array)
-        arrays.append(pa.repeat(pa.scalar(found, field.type), size) if not is_column else found.cast(field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield to_batch(schema, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
 
 
 def micros_within(times: Any, day: int) -> Any:
@@ -96,11 +83,7 @@ def micros_within(times: Any, day: int) -> Any:
     """
     micros, first = _micros(times), day * DAY_US
     is_within = pc.and_(pc.greater_equal(micros, first), pc.less(micros, first + DAY_US))
-    return pc.if_else(_is_true(is_within), micros, first)
-
-
-def _is_true(column: Any) -> Any:
-    return pc.fill_null(column, False)  # noqa: FBT003 - the value to fill in
+    return pc.if_else(pa.array(to_flags(is_within)), micros, first)
 
 
 def _micros(times: Any) -> Any:
@@ -110,26 +93,24 @@ def _micros(times: Any) -> Any:
 def _commits(rows: Any, day: int) -> dict[str, Any]:
     offset = rows["committed_offset"]
     # Brokers take -1 for an offset, and report none.
-    is_commit = pc.and_(pc.invert(_is_true(rows["tombstone"])), _is_true(pc.greater_equal(offset, 0)))
+    is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return {
         **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
         "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
-        "is_removal": pc.invert(is_commit),
-        "committed_offset": pc.if_else(is_commit, offset, None),
+        "is_removal": is_removal,
+        "committed_offset": pc.if_else(is_removal, None, offset),
     }
 
 
 def _observations(rows: Any, _day: int) -> dict[str, Any]:
-    point = _micros(rows["point_time"])
-    millis = pc.if_else(pc.is_null(point), None, pa.array(np.asarray(pc.fill_null(point, 0)) // 1_000))
     return {
         **{name: rows[name] for name in (*_KEY, *_OFFSETS)},
         "kind": OBSERVATION,
         "at_us": _micros(rows["observed_at"]),
         "is_record": pc.equal(rows["origin"], "sample"),
-        "point_ms": millis,
+        "point_ms": pc.divide(_micros(rows["point_time"]), 1_000),
     }
 
 
@@ -139,65 +120,33 @@ def _partition_states(rows: Any, _day: int) -> dict[str, Any]:
 
 
 def _events(rows: Any, day: int) -> dict[str, Any]:
+    has_expression = pc.starts_with(rows["event_type"], "regex")
+    details = pc.if_else(has_expression, rows["details"], None).to_pylist()
+    expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
     return {
-        "cluster_id": rows["cluster_id"],
+        **{name: rows[name] for name in (*_EVENT, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
         "at_us": micros_within(rows["record_time"], day),
         "state_us": _micros(rows["state_time"]),
-        "members": _members(rows["members"]),
-        "expression": _expressions(rows["event_type"], rows["details"]),
-        **{name: rows[name] for name in _EVENT},
+        "expression": pa.array(expressions, pa.string()),
     }
-
-
-def _members(lists: Any) -> Any:
-    """Return lists of members with the fields that the kernels read."""
-    inner = lists.flatten()
-    assigned = inner.field("assignment")
-    topics = pa.StructArray.from_arrays([assigned.flatten().field("topic")], ["topic"])
-    columns = [
-        _relisted(assigned, topics) if f.name == "assignment" else inner.field(f.name) for f in MEMBERS.value_type
-    ]
-    return _relisted(lists, pa.StructArray.from_arrays(columns, [field.name for field in MEMBERS.value_type]))
-
-
-def _relisted(lists: Any, values: Any) -> Any:
-    """Return lists of the same lengths, and null in the same places, with other values."""
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, values, mask=pc.is_null(lists))
-
-
-def _expressions(event_types: Any, details: Any) -> Any:
-    is_regex = _is_true(pc.starts_with(event_types, _REGEX))
-    found = [
-        json.loads(text).get("regular_expression") if text is not None else None
-        for text in details.filter(is_regex).to_pylist()
-    ]
-    whole = np.full(len(event_types), None, object)
-    whole[np.asarray(is_regex)] = found
-    return pa.array(whole, pa.string())
 
 
 def _group_states(rows: Any, _day: int) -> dict[str, Any]:
-    return {
-        "cluster_id": rows["cluster_id"],
-        "name": rows["group"],
-        "kind": STATE,
-        "payload": rows["state"].cast(pa.binary()),
-    }
+    return {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
 
 
-_PARTITION_READERS: Final = {
-    OFFSET_COMMITS.name: (
+_READERS: Final = {
+    schemas.OFFSET_COMMITS.name: (
         (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
     ),
-    PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
-    PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-}
-_GROUP_READERS: Final = {
-    GROUP_EVENTS.name: ((*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"), _events),
-    GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
+    schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
+    schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
+    schemas.GROUP_EVENTS.name: (
+        (*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"),
+        _events,
+    ),
+    schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS
-from kafka_groups.pipeline.transform.columns import to_ints
+from kafka_groups.pipeline.coverage import TIMES
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, TABLES
+from kafka_groups.pipeline.transform.columns import to_batch
 from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
@@ -20,21 +21,19 @@ from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 if TYPE_CHECKING:
     from kafka_groups.pipeline.transform.engine import Engine
 
-# What tasks return: `at` is the last time of the rows that are added up, or the time of a sampling run.
+_KEYS: Final = ("table", "origin", "cluster_id", "name", "partition", "day", "run_us")
+_SUMS: Final = (
+    *(("least_at", "min"), ("most_at", "max"), ("least_end", "min"), ("most_end", "max")),
+    ("is_complete", "min"),
+)
+# What tasks return. The name is that of a topic if there is a partition. Else it is that of a group that a sample saw
+# (with the time of its state or commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
 PART: Final = pa.schema(
     [
-        ("what", pa.string()),
-        ("cluster_id", pa.string()),
-        ("name", pa.string()),
-        ("partition", pa.int32()),
-        ("day", pa.int32()),
-        ("at", pa.int64()),
+        *((name, pa.string()) for name in _KEYS[:4]),
+        *(("partition", pa.int32()), ("day", pa.int32())),
+        *((name, pa.int64()) for name in ("run_us", "least_at", "most_at", "least_end", "most_end")),
         ("is_complete", pa.bool_()),
-        ("is_coordinator", pa.bool_()),
-        ("least_end", pa.int64()),
-        ("most_end", pa.int64()),
-        ("least_at", pa.int64()),
-        ("most_at", pa.int64()),
     ]
 )
 _MOST_ROWS: Final = 1_000_000
@@ -50,165 +49,100 @@ class ReadDay:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`context` is for the stage of partitions; days by (cluster, day); quiet partitions by (cluster, topic, day)."""
+    """`context` is for the stage of partitions; days by (cluster, day); quiet partitions by (cluster, topic, day).
+
+    `last_us` is by (table, origin), then by (cluster, day).
+    """
 
     context: Context
     days: Mapping[tuple[str, int], ReadDay]
     quiet: Mapping[tuple[str, str, int], int]
+    last_us: Mapping[tuple[str, str], Mapping[tuple[str, int], int]]
 
 
 def summarise(engine: Engine, files: Sequence[FactFile]) -> Summary:
     """Return the summary of files of facts: tasks read them, and add up what is in them."""
-    parts = engine.collect(files, read_parts, PART)
-    quiet = _add_up(parts.filter(pc.equal(parts["what"], "partition")))
-    return _summary_of(parts.filter(pc.not_equal(parts["what"], "partition")), _count_quiet(quiet))
+    parts = _add_up(engine.collect(files, read_parts, PART))
+    is_partition = pc.is_valid(parts["partition"])
+    return _summary_of(parts.filter(pc.invert(is_partition)).to_pylist(), _count_quiet(parts.filter(is_partition)))
 
 
 def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of PART from (table, day, path) of files; those of partitions are added up over all files."""
-    partitions: list[Any] = []
-    rows = 0
+    """Yield rows of PART from (table, day, path) of files, added up over all files."""
+    parts = [PART.empty_table()]
     for file in from_batches(pieces):
-        for what, part in _READERS[file.table](file.path, file.day):
-            made = pa.Table.from_arrays([_column(part, field, what, file.day) for field in PART], schema=PART)
-            if what == "partition":
-                partitions.append(made)
-                rows += made.num_rows
-            else:
-                yield from made.to_batches()
-        if rows > _MOST_ROWS:
-            partitions = [_add_up(pa.concat_tables(partitions))]
-            rows = partitions[0].num_rows
-    if partitions:
-        yield from _add_up(pa.concat_tables(partitions)).to_batches()
+        time = TIMES[TABLES[file.table]]
+        names, read = _READERS[file.table]
+        for rows in read_columns(file.path, ("cluster_id", "origin", *names, time)):
+            at = micros_within(rows[time], file.day)
+            same = {"table": file.table, "day": file.day, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
+            for part in read(rows, at):
+                found = to_batch(PART, rows.num_rows, same | {"least_at": at, "most_at": at} | part)
+                parts.append(_add_up(pa.Table.from_batches([found])))
+        if sum(map(len, parts)) > _MOST_ROWS:
+            parts = [_add_up(pa.concat_tables(parts))]
+    yield from _add_up(pa.concat_tables(parts)).to_batches()
 
 
-def _column(part: Mapping[str, Any], field: Any, what: str, day: int) -> Any:
-    size = len(part["cluster_id"])
-    if field.name in part:
-        return part[field.name].cast(field.type)
-    constant = {"what": what, "day": day}.get(field.name)
-    return pa.repeat(pa.scalar(constant, field.type), size)
+def _add_up(parts: Any) -> Any:
+    return parts.group_by([*_KEYS]).aggregate([*_SUMS]).rename_columns(PART.names)
 
 
-def _read(path: str, columns: Sequence[str]) -> Any:
-    return pa.Table.from_batches(read_columns(path, columns))
+def _read_groups(rows: Any, _at: Any) -> Iterator[dict[str, Any]]:
+    yield {"name": pc.if_else(pc.equal(rows["origin"], "topic"), pa.scalar(None, pa.string()), rows["group"])}
 
 
-def _last(rows: Any, keys: Sequence[str], time: str, day: int) -> dict[str, Any]:
-    named = {name: rows[name] for name in keys}
-    micros = micros_within(rows[time].combine_chunks(), day)
-    found = pa.table(named | {"at": micros}).group_by(list(keys)).aggregate([("at", "max")])
-    return {"cluster_id": found["cluster_id"], "at": found["at_max"].combine_chunks()} | (
-        {"name": found["group"]} if "group" in keys else {}
-    )
-
-
-def _read_commits(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = _read(path, ("cluster_id", "origin", "group", "commit_time"))
-    is_record = pc.equal(rows["origin"], "topic")
-    yield "commit", _last(rows.filter(is_record), ("cluster_id",), "commit_time", day)
-    yield "answered", _last(rows.filter(pc.invert(is_record)), ("cluster_id", "group"), "commit_time", day)
-
-
-def _read_events(path: str, day: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = _read(path, ("cluster_id", "origin", "group", "event_type", "record_time"))
-    is_record = pc.equal(rows["origin"], "topic")
-    is_seen = pc.and_(pc.invert(is_record), pc.equal(rows["event_type"], "state_seen"))
-    yield "event", _last(rows.filter(is_record), ("cluster_id",), "record_time", day)
-    yield "listed", _last(rows.filter(is_seen), ("cluster_id", "group"), "record_time", day)
-
-
-def _read_observations(path: str, _day: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    rows = _read(path, ("cluster_id", "origin", "topic", "partition", "observed_at", "log_end_offset"))
-    at = rows["observed_at"].combine_chunks().cast(pa.timestamp("us", "UTC")).view(pa.int64())
-    known = pc.is_valid(rows["log_end_offset"])
-    table = pa.table(
-        {
-            "cluster_id": rows["cluster_id"],
-            "name": rows["topic"],
-            "partition": rows["partition"],
-            "is_sample": pc.equal(rows["origin"], "sample"),
-            "is_coordinator": pc.equal(rows["topic"], OFFSETS_TOPIC),
-            "at": at,
-            "is_complete": known,
-            "end": rows["log_end_offset"],
-        }
-    )
-    keys = ["cluster_id", "is_sample", "is_coordinator", "at"]
-    runs = table.group_by(keys).aggregate([("is_complete", "min")]).rename_columns([*keys, "is_complete"])
-    for what, chosen in (("run", runs["is_sample"]), ("backfill", pc.invert(runs["is_sample"]))):
-        mine = runs.filter(chosen)
-        yield what, {name: mine[name] for name in ("cluster_id", "at", "is_complete", "is_coordinator")}
-    ended = table.filter(known)
-    both = {f"{edge}_{name}": ended[name] for edge in ("least", "most") for name in ("end", "at")}
-    yield "partition", {name: ended[name] for name in ("cluster_id", "name", "partition", "at")} | both
-
-
-def _add_up(rows: Any) -> Any:
-    """Return rows of partitions, one for each partition and day: its least and its largest log end, and their times."""
-    keys = ["what", "cluster_id", "name", "partition", "day"]
-    edges = [("least_end", "min"), ("most_end", "max"), ("least_at", "min"), ("most_at", "max")]
-    found = rows.group_by(keys).aggregate(edges).rename_columns([*keys, *(name for name, _ in edges)])
-    columns = [
-        found[field.name] if field.name in found.column_names else pa.nulls(len(found), field.type) for field in PART
-    ]
-    return pa.Table.from_arrays(columns, schema=PART)
-
-
-def _count_quiet(rows: Any) -> dict[tuple[str, str, int], int]:
-    """Return how many partitions of each topic were observed more than once on the day, and did not grow."""
-    is_quiet = pc.and_(pc.equal(rows["least_end"], rows["most_end"]), pc.less(rows["least_at"], rows["most_at"]))
-    mine = rows.filter(is_quiet).group_by(["cluster_id", "name", "day"]).aggregate([([], "count_all")])
-    columns = (mine[name].to_pylist() for name in ("cluster_id", "name", "day", "count_all"))
-    return {(cluster, topic, day): count for cluster, topic, day, count in zip(*columns, strict=True)}
+def _read_log_ends(rows: Any, at: Any) -> Iterator[dict[str, Any]]:
+    is_sample, is_coordinator = pc.equal(rows["origin"], "sample"), pc.equal(rows["topic"], OFFSETS_TOPIC)
+    end, nothing = rows["log_end_offset"], pa.scalar(None, pa.int64())
+    yield {
+        "name": pc.if_else(is_coordinator, OFFSETS_TOPIC, pa.scalar(None, pa.string())),
+        "run_us": pc.if_else(is_sample, at, nothing),
+        "is_complete": pc.is_valid(end),
+    }
+    # Of a log end that is not known, the time does not count.
+    ends, times = ("least_end", "most_end"), ("least_at", "most_at")
+    known = dict.fromkeys(ends, end) | dict.fromkeys(times, pc.if_else(pc.is_valid(end), at, nothing))
+    yield {"origin": None, "name": rows["topic"], "partition": rows["partition"], **known}
 
 
 _READERS: Final = {
-    OFFSET_COMMITS.name: _read_commits,
-    PARTITION_OFFSETS.name: _read_observations,
-    GROUP_EVENTS.name: _read_events,
+    OFFSET_COMMITS.name: (("group",), _read_groups),
+    GROUP_EVENTS.name: (("group",), _read_groups),
+    PARTITION_OFFSETS.name: (("topic", "partition", "log_end_offset"), _read_log_ends),
 }
 
 
-def _summary_of(table: Any, quiet: dict[tuple[str, str, int], int]) -> Summary:
-    words, clusters, names = (table[name].to_pylist() for name in ("what", "cluster_id", "name"))
-    numbers = (to_ints(table[name].combine_chunks()).tolist() for name in ("day", "at"))
-    flags = (table[name].to_pylist() for name in ("is_complete", "is_coordinator"))
-    last: dict[str, dict[Any, int]] = defaultdict(dict)
+def _count_quiet(parts: Any) -> dict[tuple[str, str, int], int]:
+    """Return how many partitions of each topic were observed more than once on the day, and did not grow."""
+    is_quiet = pc.and_(pc.equal(parts["least_end"], parts["most_end"]), pc.less(parts["least_at"], parts["most_at"]))
+    keys = ("cluster_id", "name", "day")
+    found = parts.filter(is_quiet).group_by([*keys]).aggregate([([], "count_all")]).to_pylist()
+    return {tuple(row[key] for key in keys): row["count_all"] for row in found}
+
+
+def _summary_of(rows: Sequence[Mapping[str, Any]], quiet: Mapping[tuple[str, str, int], int]) -> Summary:
+    last: dict[tuple[str, str], dict[tuple[str, int], int]] = defaultdict(dict)
+    groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
     runs: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
-    for word, cluster, name, day, at, is_complete, is_coordinator in zip(
-        words, clusters, names, *numbers, *flags, strict=True
-    ):
-        of_cluster = last[word]
-        of_cluster[cluster, day] = max(at, of_cluster.get((cluster, day), NULL))
-        if word in {"listed", "answered"}:
-            of_group = last[f"group-{word}"]
-            of_group[cluster, name, day] = max(at, of_group.get((cluster, name, day), NULL))
-        if word == "run":
-            outcomes = runs[cluster, day][at]
-            outcomes[is_coordinator] = outcomes.get(is_coordinator, True) and is_complete
-    keys = {key for word in ("commit", "answered", "run", "backfill", "event", "listed") for key in last[word]}
-    complete = {
-        key: [at for at, outcomes in found.items() if outcomes.get(True, outcomes.get(False))]
-        for key, found in runs.items()
+    for row in rows:
+        table, cluster, name, day, run_us = (row[key] for key in ("table", "cluster_id", "name", "day", "run_us"))
+        times = last[table, row["origin"]]
+        times[cluster, day] = max(row["most_at"], times.get((cluster, day), NULL))
+        if run_us is not None:
+            runs[cluster, day][run_us][name is not None] = row["is_complete"]
+        elif name is not None and table != PARTITION_OFFSETS.name:
+            groups[cluster, name, day][table] = row["most_at"]
+    commits, events = (last[table.name, "topic"] for table in (OFFSET_COMMITS, GROUP_EVENTS))
+    samples = last[PARTITION_OFFSETS.name, "sample"]
+    clusters, days = {}, {}
+    for key in {key for times in last.values() for key in times}:
+        # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
+        complete = [at for at, outcomes in runs[key].items() if outcomes.get(True, outcomes.get(False))]
+        commit_us, sample_us = commits.get(key, NULL), samples.get(key, NULL)
+        clusters[key] = ClusterDay(commit_us, sample_us, np.array(sorted(complete), np.int64))
+        days[key] = ReadDay(max(commit_us, events.get(key, NULL)), sample_us)
+    seen = {
+        key: (times.get(GROUP_EVENTS.name, NULL), times.get(OFFSET_COMMITS.name, NULL)) for key, times in groups.items()
     }
-    context = Context(
-        {
-            key: ClusterDay(
-                last["commit"].get(key, NULL),
-                last["run"].get(key, NULL),
-                np.array(sorted(complete.get(key, [])), np.int64),
-            )
-            for key in keys
-        },
-        {
-            key: (last["group-listed"].get(key, NULL), last["group-answered"].get(key, NULL))
-            for key in {*last["group-listed"], *last["group-answered"]}
-        },
-    )
-    days = {
-        key: ReadDay(max(last[word].get(key, NULL) for word in ("commit", "event")), last["run"].get(key, NULL))
-        for key in keys
-    }
-    return Summary(context, days, quiet)
+    return Summary(Context(clusters, seen), days, quiet, last)

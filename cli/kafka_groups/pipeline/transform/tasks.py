@@ -1,4 +1,4 @@
-"""What Spark's Python workers run: each task takes its sorted rows, writes files, and hands on what others need."""
+"""What tasks run: each takes its sorted rows, writes files, and hands on what others need."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.decode.columns import TIME
-from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS, LAG_HISTORY, REBALANCES
-from kafka_groups.pipeline.storage import FileWriter, new_writer
+from kafka_groups.pipeline import schemas
+from kafka_groups.pipeline.storage import FileWriter, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.transform.columns import gather_keys
-from kafka_groups.pipeline.transform.group_input import FILE, TOPIC, file_rows, rows_for_groups
+from kafka_groups.pipeline.transform.columns import gather_keys, times_of, to_batch, to_flags, to_ints
+from kafka_groups.pipeline.transform.group_input import FILE, file_rows, rows_for_groups
 from kafka_groups.pipeline.transform.group_stage import (
     GroupBatch,
     GroupResult,
@@ -23,55 +22,37 @@ from kafka_groups.pipeline.transform.group_stage import (
     topic_parts,
     transform_groups,
 )
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay, Settings, transform_days
 from kafka_groups.pipeline.transform.state import write_state
-from kafka_groups.pipeline.transform.state_tables import GROUP_STATE, PARTITION_STATE
 from kafka_groups.pipeline.transform.summary import Summary
 
 _BATCH_ROWS: Final = 100_000
-# What a task of groups hands to the driver: of topics what its groups and its rows add up to, and the files.
+_TOPIC_SUMS: Final = ("readers", "committed", "partitions", "grown")
+# What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
 RESULT: Final = pa.schema(
     [
-        ("kind", pa.int8()),
-        ("cluster_id", pa.string()),
-        ("topic", pa.string()),
-        ("day", pa.int32()),
-        ("readers", pa.int64()),
-        ("committed", pa.int64()),
-        ("is_named", pa.bool_()),
-        ("partitions", pa.int64()),
-        ("grown", pa.int64()),
-        ("sampled_us", pa.int64()),
-        ("file", pa.string()),
+        *(("cluster_id", pa.string()), ("topic", pa.string()), ("day", pa.int32())),
+        *((name, pa.int64()) for name in _TOPIC_SUMS),
+        *(("is_named", pa.bool_()), ("sampled_us", pa.int64()), ("file", pa.binary())),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum."""
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
+
+    The states of the days from `first_state_day` on are kept.
+    """
 
     data_dir: str
     settings: Settings
     groups: GroupSettings
+    first_state_day: int
     summary: Summary
-
-    def oldest_state_day(self) -> int:
-        """Return the day that needs a state at its end or, if it had no facts, at the end of the last day with facts.
-
-        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
-        before it are found with the state before that one.
-        """
-        return self.settings.days[-1] - self.settings.lookback_days - 2
-
-    def state_days(self) -> list[int]:
-        """Return the days whose states are kept, ascending."""
-        oldest = self.oldest_state_day()
-        first = max((day for day in self.settings.days if day <= oldest), default=oldest)
-        return [day for day in self.settings.days if day >= first]
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -88,10 +69,10 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             with_logs[0] = first != before
             before = last
             for found in transform_days(batch, task.settings, task.summary.context):
-                writer.write(LAG_HISTORY, lag_history_rows(names, found))
-                if found.day in task.state_days():
+                writer.write(schemas.LAG_HISTORY, lag_history_rows(names, found))
+                if found.day >= task.first_state_day:
                     for rows in _partition_states(batch, found, with_logs):
-                        writer.write(PARTITION_STATE, rows)
+                        writer.write(schemas.PARTITION_STATE, rows)
                 read = [(name, found.day) in task.summary.context.clusters for name in names.clusters]
                 is_read = np.array(read, np.bool_)[names.cluster_of]
                 yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
@@ -99,19 +80,17 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     yield file_rows(files)
 
 
-def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Any) -> Iterator[Any]:
+def _partition_states(batch: PartitionBatch, found: PartitionDay, with_logs: Flags) -> Iterator[Any]:
     names = batch.names
     logs = np.flatnonzero(with_logs & (found.log_state.totals.fact_day != NULL))
-    keys = np.flatnonzero(found.key_state.totals.fact_day != NULL)
-    schema = PARTITION_STATE.arrow()
-    partitions, of_keys = pa.array(logs), pa.array(names.partition_of[keys])
-    for place, group, state in (
-        (partitions, pa.nulls(len(logs), pa.string()), write_state(found.log_state).take(partitions)),
-        (of_keys, names.group.take(pa.array(keys)), write_state(found.key_state).take(pa.array(keys))),
+    keys = pa.array(np.flatnonzero(found.key_state.totals.fact_day != NULL))
+    for partitions, group, state in (
+        (pa.array(logs), None, write_state(found.log_state).take(pa.array(logs))),
+        (pa.array(names.partition_of).take(keys), names.group.take(keys), write_state(found.key_state).take(keys)),
     ):
-        named = [column.take(place) for column in (names.cluster_id, names.topic, names.partition)]
-        at = pa.array(np.full(len(place), found.day * DAY_US)).view(TIME)
-        yield pa.RecordBatch.from_arrays([*named, group, at, state], schema=schema)
+        named = {name: getattr(names, name).take(partitions) for name in ("cluster_id", "topic", "partition")}
+        columns = {**named, "group": group, "day": found.day * DAY_US, "state": state}
+        yield to_batch(schemas.PARTITION_STATE.arrow(), len(partitions), columns)
 
 
 def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -119,68 +98,77 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     with new_writer(task.data_dir, BUILD) as writer:
         for table in gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
             is_file = pc.equal(table["kind"], FILE)
-            yield from _files(table.filter(is_file)["payload"])
+            yield _files(table.filter(is_file))
             rows = table.filter(pc.invert(is_file))
             if rows.num_rows:
                 yield from _run_group_batch(task, GroupBatch.of(rows), writer)
         files = writer.close()
-    yield from _files(pa.chunked_array([file_rows(files)["payload"]]))
+    yield _files(file_rows(files))
+
+
+def _files(rows: Any) -> Any:
+    return pa.RecordBatch.from_pylist([{"file": payload} for payload in rows["payload"].to_pylist()], schema=RESULT)
 
 
 def _run_group_batch(task: Task, batch: GroupBatch, writer: FileWriter) -> Iterator[Any]:
     for found in transform_groups(batch, task.groups, task.summary):
-        writer.write(REBALANCES, found.rebalances)
+        writer.write(schemas.REBALANCES, found.rebalances)
         if found.group_daily is None:
             continue
-        writer.write(GROUP_STATUS, found.group_status)
-        writer.write(GROUP_DAILY, found.group_daily)
-        if found.day in task.state_days():
-            writer.write(GROUP_STATE, _group_states(found))
+        writer.write(schemas.GROUP_STATUS, found.group_status)
+        writer.write(schemas.GROUP_DAILY, found.group_daily)
+        if found.day >= task.first_state_day:
+            names = ("cluster_id", "group", "state")
+            states = [dict(zip(names, each, strict=True)) | {"day": found.day * DAY_US} for each in found.states]
+            writer.write(schemas.GROUP_STATE, pa.RecordBatch.from_pylist(states, schema=schemas.GROUP_STATE.arrow()))
         yield _topics(found)
-        cluster, name, *numbers = topic_parts(batch, found.day)
-        columns = dict(
-            zip(("cluster_id", "topic", "partitions", "grown", "sampled_us"), (cluster, name, *numbers), strict=True)
-        )
-        size = len(cluster)
-        yield _result(columns | {"kind": [TOPIC] * size, "day": [found.day] * size})
-
-
-def _group_states(found: GroupResult) -> Any:
-    cluster, group, text = zip(*found.states, strict=True) if found.states else ((), (), ())
-    at = pa.array([found.day * DAY_US] * len(group), pa.int64()).view(TIME)
-    columns = [pa.array(cluster, pa.string()), pa.array(group, pa.string()), at, pa.array(text, pa.string())]
-    return pa.RecordBatch.from_arrays(columns, schema=GROUP_STATE.arrow())
+        cluster, topic, partitions, grown, sampled_us = topic_parts(batch, found.day)
+        columns = {"cluster_id": cluster, "topic": topic, "partitions": partitions, "grown": grown}
+        yield to_batch(RESULT, len(topic), {**columns, "sampled_us": sampled_us, "day": found.day})
 
 
 def _topics(found: GroupResult) -> Any:
-    names = sorted({*found.topics, *found.named})
-    numbers = [found.topics.get(name, (0, 0)) for name in names]
-    return _result(
-        {
-            "kind": [TOPIC] * len(names),
-            "cluster_id": [cluster for cluster, _ in names],
-            "topic": [topic for _, topic in names],
-            "day": [found.day] * len(names),
-            "readers": [number for number, _ in numbers],
-            "committed": [number for _, number in numbers],
-            "is_named": [name in found.named for name in names],
-        }
-    )
+    rows = []
+    for cluster, topic in sorted({*found.topics, *found.named}):
+        readers, committed = found.topics.get((cluster, topic), (0, 0))
+        named = {"cluster_id": cluster, "topic": topic, "day": found.day, "is_named": (cluster, topic) in found.named}
+        rows.append({**named, "readers": readers, "committed": committed})
+    return pa.RecordBatch.from_pylist(rows, schema=RESULT)
 
 
-def _files(column: Any) -> Iterator[Any]:
-    if len(column):
-        yield _result({"kind": [FILE] * len(column), "file": column.combine_chunks().cast(pa.string())})
+def write_topics(task: Task, found: Any) -> list[NewFile]:
+    """Write the rows of topic_daily of the task's days, from a table of RESULT; return the files."""
+    sums = [*((name, "sum") for name in _TOPIC_SUMS), ("is_named", "max"), ("sampled_us", "max")]
+    whole = found.filter(pc.is_null(found["file"])).group_by(["cluster_id", "topic", "day"]).aggregate(sums)
+    with new_writer(task.data_dir, BUILD) as writer:
+        writer.write(schemas.TOPIC_DAILY, _topic_rows(whole, task.summary, task.settings))
+        return writer.close()
 
 
-def _result(columns: dict[str, Any]) -> Any:
-    size = len(columns["kind"])
-    arrays = [
-        pa.nulls(size, field.type)
-        if field.name not in columns
-        else columns[field.name].cast(field.type)
-        if isinstance(columns[field.name], pa.Array)
-        else pa.array(columns[field.name], field.type)
-        for field in RESULT
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=RESULT)
+def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
+    """Return rows of topic_daily: of each topic that was observed on the day, or has a commit at its end.
+
+    A topic is unread only if the day's last sample saw it, or without samples if records were read that day.
+    """
+    readers, committed, partitions = (to_ints(whole[f"{name}_sum"]) for name in _TOPIC_SUMS[:3])
+    day = to_ints(whole["day"])
+    read = [summary.days.get(key) for key in zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True)]
+    times = [(NULL, NULL) if one is None else (one.record_us, one.sample_us) for one in read]
+    record, sample = np.array(times, np.int64).reshape(-1, 2).T
+    is_there = np.where(sample != NULL, to_ints(whole["sampled_us_max"]) == sample, record != NULL)
+    has_none = committed <= 0
+    # The topic of the offsets is sampled for its coordinators.
+    is_internal = np.asarray(pc.equal(whole["topic"], schemas.OFFSETS_TOPIC)) & has_none
+    is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, settings.days) & ~is_internal
+    columns = {
+        "cluster_id": whole["cluster_id"].combine_chunks(),
+        "topic": whole["topic"].combine_chunks(),
+        "day": times_of(day * DAY_US),
+        "partitions": pa.array(np.maximum(partitions, 0)),
+        "messages_produced": whole["grown_sum"].combine_chunks(),
+        "readers": pa.array(np.maximum(readers, 0)),
+        "committed": pa.array(np.maximum(committed, 0)),
+        "is_unread": pa.array(has_none & ~to_flags(whole["is_named_max"]) & is_there),
+        "lookback_days": settings.lookback_days,
+    }
+    return to_batch(schemas.TOPIC_DAILY.arrow(), len(day), columns).filter(pa.array(is_chosen))
