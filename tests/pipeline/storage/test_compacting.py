@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact, keep_all
 from kafka_groups.pipeline.schemas import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
-from kafka_groups.pipeline.storage import NewFile, Storage, compaction
+from kafka_groups.pipeline.storage import Storage, compaction
 from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -112,10 +112,9 @@ def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> No
     assert (done.dates, done.files_before, done.files_after) == (1, 6, 2)
 
 
-def test_large_files_are_left_as_they_are(filled: Storage) -> None:
-    assert compact(filled, now=NOW, target_mb=0).dates == 0
-    assert compact(filled, now=NOW, min_files=12).dates == 0
-    assert compact(filled, now=NOW, min_files=11).dates == 1
+def test_large_files_are_left_as_they_are(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
+    assert compact(filled, now=NOW).dates == 0
 
 
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
@@ -157,13 +156,13 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
 
 
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    join = compaction.join
+    in_order = compaction.in_order
 
-    def slow_join(*given: Any, **named: Any) -> NewFile:
+    def slow_order(*given: Any) -> pa.Table:
         ingest(filled, 11, commits([500]))
-        return join(*given, **named)
+        return in_order(*given)
 
-    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
+    monkeypatch.setattr(compaction, "in_order", slow_order)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
@@ -171,13 +170,13 @@ def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: p
 def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    join = compaction.join
+    in_order = compaction.in_order
 
-    def slow_join(*given: Any, **named: Any) -> NewFile:
+    def slow_order(*given: Any) -> pa.Table:
         filled.remove(OFFSET_COMMITS, ["2026-11-01"])
-        return join(*given, **named)
+        return in_order(*given)
 
-    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
+    monkeypatch.setattr(compaction, "in_order", slow_order)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 

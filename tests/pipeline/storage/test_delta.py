@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -83,7 +83,7 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
     assert len(data_files(storage)) == 2
     assert (seen(storage), storage.rows(OFFSET_COMMITS)) == (Counter([1]), 1)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    storage.vacuum()
+    DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
     assert len(data_files(storage)) == 1
 
 
@@ -99,8 +99,8 @@ def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    gone = other.files
-    one.commit(remove=one.files)
+    gone = other.files()
+    one.commit(remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
         other.commit(remove=gone)
 
@@ -112,8 +112,8 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
     first, second = (written(storage, commits(range(2)), batch="compacted") for _ in range(2))
     old = storage.files(OFFSET_COMMITS)
     late = DeltaLog(storage.place, OFFSET_COMMITS)
-    assert late.files == old
-    assert storage.swap(OFFSET_COMMITS, {file.path for file in old}, first)
+    assert late.files() == old
+    assert storage.swap(OFFSET_COMMITS, old, first, same_rows=True)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
         late.commit(add=second, remove=old, same_rows=True)
     assert seen(storage) == Counter(range(2))
@@ -122,7 +122,7 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
 def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> None:
     append(storage, "w-1", commits([1]))
     late = DeltaLog(storage.place, OFFSET_COMMITS)
-    old = late.files
+    old = late.files()
     append(storage, "w-2", commits([2]))
     late.commit(remove=old)
     assert seen(storage) == Counter([2])
@@ -131,23 +131,24 @@ def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> N
 def test_what_is_kept_of_a_date_is_not_added_to_what_another_kept_of_it(storage: Storage) -> None:
     append(storage, "w-1", commits(range(4)))
     old = storage.files(OFFSET_COMMITS)
-    for _ in range(2):
-        with suppress(StorageError):
-            storage.keep_rows(OFFSET_COMMITS, old[0].date, old, lambda rows: [True] * rows.num_rows)
-    assert seen(storage) == Counter(range(4))
+    for is_first in (True, False):
+        kept = written(storage, commits([2]), batch="kept")
+        assert storage.swap(OFFSET_COMMITS, old, kept, same_rows=False) == is_first
+        assert Path(kept[0].path).exists() == is_first
+    assert seen(storage) == Counter([2])
 
 
 def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = DeltaLog._create
+    create = DeltaTable.create
 
-    def be_late(log: DeltaLog) -> None:
-        monkeypatch.setattr(DeltaLog, "_create", create)
+    def be_late(*given: Any, **named: Any) -> DeltaTable:
+        monkeypatch.setattr(DeltaTable, "create", create)
         storage.append(written(storage, commits([1])), {"app": 5}, tables=[OFFSET_COMMITS])
-        create(log)
+        return create(*given, **named)
 
-    monkeypatch.setattr(DeltaLog, "_create", be_late)
+    monkeypatch.setattr(DeltaTable, "create", be_late)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
         storage.append(written(storage, commits([2])), {"app": 6}, expected={"offset_commits": {"app": None}})
     assert seen(storage) == Counter([1])
@@ -156,10 +157,10 @@ def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    assert one.version_of("app") is other.version_of("app") is None
-    one.commit(transactions={"app": 2})
-    with pytest.raises(StorageError, match="cannot change the table"):
-        other.commit(transactions={"app": 2})
+    assert one.transactions() == other.transactions() == {}
+    one.commit(transactions={"app": 2}, expected={"app": None})
+    with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
+        other.commit(transactions={"app": 2}, expected={"app": None})
 
 
 def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,13 +27,13 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
     long_ago = time.time() - _THREE_DAYS_S
     for file in files:
         os.utime(file.path, (long_ago, long_ago))
-    check = DeltaLog._check_versions
+    check = DeltaLog._check_unchanged
 
-    def cleaned_before(log: DeltaLog, expected: Any) -> None:
+    def cleaned_before(log: DeltaLog, *given: Any) -> None:
         DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
-        check(log, expected)
+        check(log, *given)
 
-    monkeypatch.setattr(DeltaLog, "_check_versions", cleaned_before)
+    monkeypatch.setattr(DeltaLog, "_check_unchanged", cleaned_before)
     storage.append(files)
 
     assert seen(storage) == Counter([1, 2, 3])

@@ -90,10 +90,10 @@ def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypat
 def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
     one, other = DeltaLog(remote.place, OFFSET_COMMITS), DeltaLog(remote.place, OFFSET_COMMITS)
-    assert one.version_of("app") is other.version_of("app") is None
-    one.commit(transactions={"app": 2})
-    with pytest.raises(StorageError, match="cannot change the table s3://"):
-        other.commit(transactions={"app": 2})
+    assert one.transactions() == other.transactions() == {}
+    one.commit(transactions={"app": 2}, expected={"app": None})
+    with pytest.raises(StorageError, match=r"the table s3://.*offset_commits was changed by another program meanwhile"):
+        other.commit(transactions={"app": 2}, expected={"app": None})
 
 
 @pytest.mark.slow

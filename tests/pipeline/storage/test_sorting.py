@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SAMPLE_RUNS
-from kafka_groups.pipeline.storage import Storage, compaction, sorted_samples
+from kafka_groups.pipeline.storage import Storage, compaction
 from tests.pipeline.storage.commits import FIRST, append, commits, rows_of
 
 NOW = FIRST + dt.timedelta(days=1)
@@ -124,7 +124,8 @@ def test_rows_that_get_lost_stop_it(storage: Storage, monkeypatch: pytest.Monkey
     monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 600)
     for minute in range(2):
         sample(storage, minute)
-    monkeypatch.setattr(sorted_samples, "in_order", lambda table, parts: compaction.in_order(table, parts).slice(1))
+    order = compaction.in_order
+    monkeypatch.setattr(compaction, "in_order", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match="nothing was replaced"):
         compact(storage, now=NOW)
     assert len(batches(storage)) == 2

@@ -10,7 +10,6 @@ from deltalake import DeltaTable
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
-from kafka_groups.pipeline.storage.transactions import read_transactions
 from tests.pipeline.storage.commits import commits, written
 
 APPLICATIONS = [f"cluster/{number}" for number in range(8)]
@@ -29,11 +28,6 @@ def test_they_are_the_same_before_at_and_after_a_checkpoint(
     assert storage.versions_of(OFFSET_COMMITS, [*APPLICATIONS, "other"]) == expected
     checkpoints = list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
     assert bool(checkpoints) == (versions >= 4)
-
-
-def test_a_log_of_another_form_is_left_to_delta(storage: Storage) -> None:
-    storage.append(written(storage, commits([1])), {"app": 7}, tables=[OFFSET_COMMITS])
-    assert read_transactions(storage.place, storage.place.join("offset_commits"), 9) is None
 
 
 def test_a_table_that_is_not_there_has_none(storage: Storage) -> None:

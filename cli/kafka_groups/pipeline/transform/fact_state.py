@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from kafka_groups.pipeline.coverage import TIMES, Reach
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, TABLES, Table
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
-from kafka_groups.pipeline.storage.notes import RETENTION
+from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.state_tables import STATES, StateTables
 from kafka_groups.verdicts import Rules
