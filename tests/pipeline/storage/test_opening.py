@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SCHEMA_VERSION
 from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, root_directory
-from kafka_groups.pipeline.storage.marker import MARKER
+from kafka_groups.pipeline.storage.root_directory import MARKER
 from tests.pipeline.storage.commits import append, commits, names, seen, written
 from tests.pipeline.storage.disks import make_read_only, small_disk
 

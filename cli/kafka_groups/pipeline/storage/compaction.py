@@ -54,16 +54,13 @@ def open_dataset(place: RootDirectory, files: Sequence[DataFile]) -> ds.Dataset:
 
 
 def sort_files(
-    place: RootDirectory,
-    files: Sequence[DataFile],
-    batch: str,
-    is_sorted: Callable[[int], None],
+    place: RootDirectory, files: Sequence[DataFile], batch: str, is_sorted: Callable[[int], None]
 ) -> list[NewFile]:
     """Write the rows of files of one date as files that are sorted by the table's identity, within and in turn.
 
-    More rows than memory has place for are sorted one range of keys after the other: then the files have to be of
-    samples, and each sorted, to be read about once. Columns that this version does not know are kept; those that older
-    files lack are null. `is_sorted` is called with the number of rows of each part.
+    Samples of more rows than memory has place for are sorted one range of keys after the other: files of which each is
+    sorted are read about once. Columns that this version does not know are kept; those that older files lack are null.
+    `is_sorted` is called with the number of rows of each part.
     """
     table, expected = STORED[files[0].table], sum(file.rows for file in files)
     new: list[NewFile] = []

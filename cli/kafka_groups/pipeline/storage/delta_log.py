@@ -129,12 +129,7 @@ class DeltaLog:
         from deltalake.exceptions import CommitFailedError
         from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
-        paths = [file.path for file in add]
-        for info in self._place.infos(paths):
-            if info.type != FileType.File:
-                message = f"{info.path} was deleted before it became part of its table; run the command again"
-                raise StorageError(message)
-        self._place.flush(paths)
+        self._place.flush([file.path for file in add])
         names = {file.path: file.path.removeprefix(f"{self._root}/") for file in (*remove, *add)}
         now_ms = time.time_ns() // 1_000_000
         actions: list[AddAction | RemoveAction] = [

@@ -17,8 +17,7 @@ from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.file_writer import FileWriter
 from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile, checked_name
-from kafka_groups.pipeline.storage.marker import check_marker, is_new, write_marker
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, check_marker, is_new, open_root, write_marker
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
@@ -28,26 +27,22 @@ Versions = Mapping[str, int | None]  # by application
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Return the tables in a directory: a path, or a URI. StorageError unless `check_storage` finds it sound.
-
-    With `create` a directory that is not there, or is empty, is made one of tables.
-    """
-    storage = check_storage(into, create=create)
-    if create:
-        storage.make()
-    return storage
-
-
 def check_storage(into: str, *, create: bool = True) -> Storage:
-    """Do the same, for a caller with requests elsewhere first: a new directory is made by `Storage.make`.
+    """Return the tables in a directory: a path, or a URI. A new directory is made later, by `Storage.make`.
 
-    StorageError if the directory is not there (unless it may be made), not ours, of a newer version or of an older
-    layout, or not to be written.
+    StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
     place = open_root(into)
     check_marker(place, create=create)
     return Storage(place)
+
+
+def open_storage(into: str, *, create: bool = False) -> Storage:
+    """Do the same, and make a directory that is not there, or is empty, at once if it may be made."""
+    storage = check_storage(into, create=create)
+    if create:
+        storage.make()
+    return storage
 
 
 class Storage:
@@ -113,10 +108,9 @@ class Storage:
         transactions: Mapping[str, int] = _NONE,
         expected: Versions = _NONE,
     ) -> bool:
-        """Put those of the files that are of this table and of these dates in place of all that the dates hold.
+        """Put the files of this table and these dates in place of all that the dates hold, in one commit.
 
-        All dates change in one commit, as `append` makes it; one without a file has no rows afterwards. Returns whether
-        there was anything to replace, or to put there.
+        Returns whether there was anything to replace, or to put there.
         """
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
@@ -126,12 +120,9 @@ class Storage:
         return bool(old or new)
 
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
-        """Put new files in place of these, in one commit, which may say that no row changes.
-
-        Returns False, and deletes the new ones, if one of the others is deleted already.
-        """
+        """Put new files in place of these, in one commit; return False, and delete them, if one of these is gone."""
         log = self.log(table)
-        is_there = {file.path for file in log.files()}.issuperset(file.path for file in old)
+        is_there = {*old} <= {*log.files()}
         if is_there:
             log.commit(add=new, remove=old, same_rows=same_rows)
         else:
@@ -139,7 +130,7 @@ class Storage:
         return is_there
 
     def remove(self, table: Table, dates: Collection[str]) -> None:
-        """Remove those dates in one commit; the files follow a day later."""
+        """Remove those dates in one commit; `compact` deletes the files a day later."""
         self.replace(table, dates, [])
 
     def discard(self, files: Sequence[NewFile]) -> None:
@@ -163,9 +154,9 @@ class Storage:
         lost = self._find_lost(found)
         return [file for file in found if file.batch in lost]
 
-    def rows(self, table: Table, dates: Collection[str] | None = None) -> int:
-        """Return how many rows the table has of those dates, or of all, as its log says. Needs no Spark."""
-        return sum(file.rows for file in self.files(table, dates))
+    def rows(self, table: Table) -> int:
+        """Return how many rows the table has, as its log says."""
+        return sum(file.rows for file in self.files(table))
 
     def samples_in(self, file: DataFile) -> set[str]:
         """Return the finished samples that a file of `sample_runs` names."""
