@@ -41,9 +41,7 @@ def test_a_deleted_file_stops_the_batch_before_its_commit(storage: Storage) -> N
     append(storage, "w-00000001", commits([1]))
     files = written(storage, commits([2]), commits([3], day=1))
     Path(files[1].path).unlink()
-    with pytest.raises(
-        StorageError, match="was deleted before it became part of its table"
-    ):
+    with pytest.raises(StorageError, match="was deleted before it became part of its table"):
         storage.append(files)
     assert seen(storage) == Counter([1])
 

@@ -40,7 +40,7 @@ _ATTEMPTS: Final = 10
 
 
 class DeltaLog:
-    """The log of a table, as it was when it was first looked at; a commit looks at what is the newest version then.
+    """The log of a table as it was when it was first looked at. One that has committed has done its work.
 
     A commit fails with StorageError, and nothing is changed, if another changed meanwhile what it rests on.
     """
@@ -49,6 +49,7 @@ class DeltaLog:
         self._place = place
         self._table = table
         self._root = place.join(table.name)
+        self._log = f"{self._root}/_delta_log"
         self._address = place.address(self._root)
 
     @cached_property
@@ -57,7 +58,7 @@ class DeltaLog:
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
-        if self._place.info(f"{self._root}/_delta_log").type != FileType.Directory:
+        if self._place.info(self._log).type != FileType.Directory:
             return None
         with self.as_storage_error():
             try:
@@ -96,17 +97,16 @@ class DeltaLog:
         delta-rs reads the log again for each one that is requested. A log is a Parquet checkpoint, if there is one, and
         the commits after it, a JSON object a line (Delta's PROTOCOL.md, "Checkpoints" and "Transaction Identifiers").
         """
-        log = f"{self._root}/_delta_log"
-        names = self._place.names(log)
+        names = self._place.names(self._log)
         last = max((name[:20] for name in names if name.endswith(".parquet")), default="")
         found: dict[str, int] = {}
         with self.as_storage_error():
             for name in names:
                 if name[:20] == last and name.endswith(".parquet"):  # of which other programs may write several
-                    rows = pq.ParquetFile(f"{log}/{name}", filesystem=self._place.fs).read(["txn"])["txn"]
+                    rows = pq.ParquetFile(f"{self._log}/{name}", filesystem=self._place.fs).read(["txn"])["txn"]
                     found.update((row["appId"], row["version"]) for row in rows.drop_null().to_pylist())
                 elif name[:20] > last and name[20:] == ".json":
-                    with self._place.fs.open_input_stream(f"{log}/{name}") as file:
+                    with self._place.fs.open_input_stream(f"{self._log}/{name}") as file:
                         actions = [json.loads(line) for line in bytes(file.read()).splitlines() if b'"txn"' in line]
                     found.update((each["txn"]["appId"], each["txn"]["version"]) for each in actions if "txn" in each)
         return found
@@ -157,11 +157,9 @@ class DeltaLog:
                 except CommitFailedError:  # another program was faster
                     if attempt == _ATTEMPTS:
                         raise
+                    del self.opened
                 else:
-                    table.update_incremental()
-                    # delta-rs leaves it to the kernel when a version is on the disk. Some may be those of others.
-                    versions = range(before + 1, table.version() + 1)
-                    self._place.flush([f"{self._root}/_delta_log/{version:020}.json" for version in versions])
+                    self._flush_versions(before)
                     return
 
     def vacuum(self) -> None:
@@ -191,7 +189,7 @@ class DeltaLog:
 
         schema = Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
         if self.opened is None:
-            self._place.make_parent(f"{self._root}/_delta_log")
+            self._place.make_parent(self._log)
             DeltaTable.create(
                 self._address,
                 schema,
@@ -202,15 +200,19 @@ class DeltaLog:
                 configuration=_PROPERTIES,
                 storage_options=self._place.options,
             )
-            del self.opened
+            del self.opened  # what others did meanwhile has to be seen
         table = self.opened
         assert table is not None
-        # What others did meanwhile has to be seen.
-        table.update_incremental()
         there = {field.name for field in table.schema().fields}
         if lacking := [field for field in schema.fields if field.name not in there]:
             table.alter.add_columns(lacking)
         return table
+
+    def _flush_versions(self, before: int) -> None:
+        """Wait until the versions after this one are on the disk, which delta-rs leaves to the kernel."""
+        if self._place.is_local:
+            names = [name for name in self._place.names(self._log) if name[20:] == ".json"]
+            self._place.flush([f"{self._log}/{name}" for name in names if name[:20] > f"{before:020}"])
 
     def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
         found = self.transactions() if expected else {}
