@@ -192,7 +192,7 @@ def _remove_lost_samples(storage: Storage, before: str) -> None:
     finished = {sample for file in storage.files(SAMPLE_RUNS) for sample in storage.samples_in(file)}
     before = min(before, max(finished, default=""))
     for table in STORED.values():
-        if old := [file for file in storage.lost_files(table) if file.batch < before]:
+        if old := [file for file in storage.files(table, unfinished=True) if file.batch < before]:
             storage.swap(table, old, [], same_rows=False)
 
 

@@ -18,7 +18,17 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMM
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from tests.pipeline.storage.commits import FIRST, append, commits, delta_rows, places, rows_of, seen, written
+from tests.pipeline.storage.commits import (
+    FIRST,
+    append,
+    append_at_once,
+    commits,
+    delta_rows,
+    places,
+    rows_of,
+    seen,
+    written,
+)
 from tests.pipeline.storage.conftest import KilledError
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -48,8 +58,7 @@ def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage)
 
 
 def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
-    for number in range(5):
-        append(storage, f"w-{number:08}", commits([number]))
+    append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     old = table_of(storage)
     before = old.to_pyarrow_table().sort_by("source_offset")
     assert compact(storage, now=NOW).files_before == 5
@@ -59,8 +68,7 @@ def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Sto
 
 
 def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(5):
-        append(storage, f"w-{number:08}", commits([number]))
+    append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     compact(storage, now=NOW)
     version = table_of(storage).version()
     compact(storage, now=NOW)
@@ -88,12 +96,11 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
 
 
 def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
-    for day in range(3):
-        append(storage, f"w-{day:08}", commits([day], day=day))
+    append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(3)})
     done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
-    assert table_of(storage).version() == 5
+    assert table_of(storage).version() == 3
 
 
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
@@ -165,24 +172,24 @@ def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storag
 
 def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     # delta-rs writes a checkpoint at every hundredth version, unless the table has another interval.
-    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
-    for number in range(13):
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
+    for number in range(5):
         append(storage, f"w-{number:08}", commits([number]))
     assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
-    assert seen(storage) == Counter(range(13))
-    append(storage, "w-00000013", commits([13]))
-    assert table_of(storage).version() == 14
-    assert storage.rows(OFFSET_COMMITS) == 14
+    assert seen(storage) == Counter(range(5))
+    append(storage, "w-00000005", commits([5]))
+    assert table_of(storage).version() == 6
+    assert storage.rows(OFFSET_COMMITS) == 6
 
 
 def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "4")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
-    for number in range(25):
+    for number in range(10):
         storage.append(written(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS])
-    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
-    assert seen(storage) == Counter(range(25))
-    assert table_of(storage).transaction_version("app") == 24
+    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 5
+    assert seen(storage) == Counter(range(10))
+    assert table_of(storage).transaction_version("app") == 9
 
 
 def test_versions_stay_for_two_hours(storage: Storage) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.pipeline.maintenance import KEEP_EVERYTHING, Compacted, compact, keep_all
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.storage.commits import append, commits, seen
+from tests.pipeline.storage.commits import append_at_once, commits, seen
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 Told = list[tuple[str, int, int]]
@@ -20,9 +20,8 @@ Told = list[tuple[str, int, int]]
 @pytest.fixture
 def filled(storage: Storage) -> Storage:
     """Three days of five small files each, and a fourth of one that may come again."""
-    for number in range(15):
-        append(storage, f"w-{number:08}", commits([number], day=number % 3))
-    append(storage, "w-00000015", commits([15], day=3))
+    batches = {f"w-{number:08}": [commits([number], day=number % 3)] for number in range(15)}
+    append_at_once(storage, batches | {"w-00000015": [commits([15], day=3)]})
     return storage
 
 

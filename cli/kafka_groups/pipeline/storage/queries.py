@@ -52,7 +52,7 @@ class Queries:
         if log.opened is None:
             return None
         # Only tables of facts have rows of samples.
-        lost = () if table.derived else self._storage.lost_files(table)
+        lost = () if table.derived else self._storage.files(table, unfinished=True)
         with log.as_storage_error():
             self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
             conditions = [_is_of_file(self._storage, table, file.path) for file in lost]

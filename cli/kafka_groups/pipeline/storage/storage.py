@@ -142,17 +142,14 @@ class Storage:
         """Return the dates that the table has rows of."""
         return sorted({file.date for file in self.files(table)})
 
-    def files(self, table: Table, dates: Collection[str] | None = None) -> list[DataFile]:
-        """Return the files of the newest version, by date; those of a sample that was not finished are left out."""
+    def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
+        """Return the files of the newest version, by date; those of samples that were not finished do not count.
+
+        With `unfinished`, return only these.
+        """
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
         lost = self._find_lost(found)
-        return [file for file in found if file.batch not in lost]
-
-    def lost_files(self, table: Table) -> list[DataFile]:
-        """Return the files of samples that were not finished: their rows do not count."""
-        found = self.log(table).files()
-        lost = self._find_lost(found)
-        return [file for file in found if file.batch in lost]
+        return [file for file in found if (file.batch in lost) == unfinished]
 
     def rows(self, table: Table) -> int:
         """Return how many rows the table has, as its log says."""
