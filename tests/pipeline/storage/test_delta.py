@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +34,8 @@ from tests.pipeline.storage.commits import (
 from tests.pipeline.storage.conftest import KilledError
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+APPLICATIONS = [f"cluster/{number}" for number in range(8)]
+_THREE_DAYS_S = 3 * 86_400
 
 
 def table_of(storage: Storage, table: Table = OFFSET_COMMITS) -> DeltaTable:
@@ -232,3 +236,43 @@ def test_a_log_without_a_first_version_is_begun(storage: Storage) -> None:
     assert places(storage) == []
     append(storage, "w-00000001", commits([1]))
     assert seen(storage) == Counter([1])
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3, 7])
+def test_all_transactions_at_once_are_those_of_delta_rs_before_at_and_after_a_checkpoint(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, versions: int
+) -> None:
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
+    for number in range(versions):
+        moved = {each: 10 * number + place for place, each in enumerate(APPLICATIONS) if number % (place + 1) == 0}
+        storage.append(written(storage, commits([number])), moved, tables=[OFFSET_COMMITS])
+    table = table_of(storage)
+    expected = {each: table.transaction_version(each) for each in APPLICATIONS}
+    assert storage.versions_of(OFFSET_COMMITS, [*APPLICATIONS, "other"]) == expected
+    checkpoints = list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
+    assert bool(checkpoints) == (versions >= 2)
+
+
+def test_a_table_that_is_not_there_has_no_transactions(storage: Storage) -> None:
+    assert storage.versions_of(OFFSET_COMMITS, APPLICATIONS) == {}
+
+
+def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_committed(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop sleeps over the weekend between writing and committing."""
+    append(storage, "w-00000001", commits([1]))
+    files = written(storage, commits([2, 3]))
+    long_ago = time.time() - _THREE_DAYS_S
+    for file in files:
+        os.utime(file.path, (long_ago, long_ago))
+    check = DeltaLog._check_unchanged
+
+    def cleaned_before(log: DeltaLog, *given: Any) -> None:
+        DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+        check(log, *given)
+
+    monkeypatch.setattr(DeltaLog, "_check_unchanged", cleaned_before)
+    storage.append(files)
+
+    assert seen(storage) == Counter([1, 2, 3])

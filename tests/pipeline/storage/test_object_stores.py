@@ -34,7 +34,7 @@ import sys
 from kafka_groups.pipeline.storage import open_storage
 from tests.pipeline.storage.commits import append, commits
 storage, first = open_storage(sys.argv[1]), int(sys.argv[2])
-for number in range(first, first + 10):
+for number in range(first, first + 4):
     append(storage, f"w-{first}", commits([number]))
 """
 
@@ -99,9 +99,9 @@ def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage
 @pytest.mark.slow
 def test_three_programs_that_write_at_once_lose_no_row(remote: Storage) -> None:
     append(remote, "w", commits([99]))
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 10, 20)]
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 4, 8)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
-    assert offsets_in(remote) == Counter([99, *range(30)])
+    assert offsets_in(remote) == Counter([99, *range(12)])
 
 
 def test_a_sample_is_whole_or_absent(

@@ -137,7 +137,7 @@ def _ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     ]
     rows = pa.concat_tables(counts).group_by(key).aggregate([("count_all", "sum")])
     rows = rows.sort_by([(name, "ascending") for name in key])
-    parts = np.cumsum(rows["count_all_sum"].to_numpy()) // ROWS_AT_ONCE
+    parts = (np.cumsum(rows["count_all_sum"].to_numpy()) - 1) // ROWS_AT_ONCE
     first = rows.select(key).take(np.unique(parts, return_index=True)[1]).to_pylist()
     for least, end in zip(first, [*first[1:], None], strict=True):
         is_in = ~_is_before(key, least)
