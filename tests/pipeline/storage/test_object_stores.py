@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
@@ -20,6 +21,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_R
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.storage.storage import _read_files
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
@@ -72,6 +74,15 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     assert again.note("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
     assert examine_tables(remote.into, None)[0].status == "ok"
+
+
+def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
+    append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
+    paths = [remote.place.address(file.path) for file in remote.files(OFFSET_COMMITS)]
+    read = pa.Table.from_batches(_read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
+    assert read.schema.names == [*OFFSET_COMMITS.arrow().names, "date"]
+    assert read["source_offset"].to_pylist() == [*range(8)]
+    assert read["date"].to_pylist() == [dt.date(2026, 11, 1)] * 5 + [dt.date(2026, 11, 2)] * 3
 
 
 @pytest.mark.slow

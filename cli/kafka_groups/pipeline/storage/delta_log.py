@@ -122,9 +122,9 @@ class DeltaLog:
     ) -> None:
         """Make one new version: files that are in the table's directories become part of it, others are no longer.
 
-        `transactions` are versions of applications (`txn` in Delta's log). A commit is refused if it finds other
-        versions than `expected`, or that one of the files to remove is deleted. `same_rows` says that what comes and
-        what goes have the same rows.
+        `transactions` are versions of applications (`txn` in Delta's log); those before them have to be `expected`, so
+        that of two commits at once one is refused. A commit is refused, too, if one of the files to remove is deleted.
+        `same_rows` says that what comes and what goes have the same rows.
         """
         from deltalake.exceptions import CommitFailedError
         from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
