@@ -218,7 +218,7 @@ def backed_up(where: Directory) -> Iterator[Any]:
             for copy in Path(scratch).rglob("*"):
                 if copy.is_file():
                     path = place.join(str(copy.relative_to(scratch)))
-                    place.make(path.rpartition("/")[0])
+                    place.make_parent(path)
                     with place.fs.open_output_stream(path, buffer_size=65_536) as sink:
                         sink.write(copy.read_bytes())
 

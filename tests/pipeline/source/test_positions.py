@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
+from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, Table
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
 from kafka_groups.pipeline.storage import NewFile, Storage
@@ -173,13 +173,13 @@ def test_a_position_under_another_topic_id_is_written_whole(storage: Storage) ->
 def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
     asked: list[int] = []
-    versions_of = DeltaLog.versions_of
+    versions_of = Storage.versions_of
 
-    def count(log: DeltaLog, applications: Sequence[str]) -> dict[str, int]:
+    def count(storage: Storage, table: Table, applications: Sequence[str]) -> dict[str, int]:
         asked.append(len(applications))
-        return versions_of(log, applications)
+        return versions_of(storage, table, applications)
 
-    monkeypatch.setattr(DeltaLog, "versions_of", count)
+    monkeypatch.setattr(Storage, "versions_of", count)
     assert position_of(storage) is not None
     # The number of the batch in each table; then the topic, and an offset and an epoch for each of three partitions.
     assert asked == [1] * len(TABLES) + [1, 2 * 3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,6 +59,12 @@ def written(
 def append(storage: Storage, batch: str, *tables: pa.Table, table: Table = OFFSET_COMMITS) -> None:
     """Add rows of a batch."""
     storage.append(written(storage, *tables, table=table, batch=batch))
+
+
+def append_at_once(storage: Storage, batches: Mapping[str, Sequence[pa.Table]], table: Table = OFFSET_COMMITS) -> None:
+    """Add rows of many batches with one commit, which takes a fraction of the time of one each."""
+    files = (written(storage, *tables, table=table, batch=batch) for batch, tables in batches.items())
+    storage.append([file for found in files for file in found])
 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:

@@ -12,7 +12,7 @@ from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.root_directory import RootDirectory
 
-CHANGES = ("make", "flush", "forget", "write_text")
+CHANGES = ("make_parent", "flush", "forget", "write_small")
 
 
 class KilledError(BaseException):

@@ -13,14 +13,14 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact, keep_all
 from kafka_groups.pipeline.schemas import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
-from kafka_groups.pipeline.storage import NewFile, Storage, compaction
-from tests.pipeline.storage.commits import FIRST, append, commits, places, rows_of, seen, written
+from kafka_groups.pipeline.storage import Storage, compaction
+from tests.pipeline.storage.commits import FIRST, append, append_at_once, commits, places, rows_of, seen, written
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 
 
-def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") -> None:
-    append(storage, f"{writer}-{number:08}", *tables)
+def ingest(storage: Storage, number: int, *tables: pa.Table) -> None:
+    append(storage, f"w-{number:08}", *tables)
 
 
 def files_of(storage: Storage) -> list[Path]:
@@ -30,9 +30,9 @@ def files_of(storage: Storage) -> list[Path]:
 @pytest.fixture
 def filled(storage: Storage) -> Storage:
     """Ten batches of ten rows on one day, the last of them on the next, too."""
-    for number in range(10):
-        ingest(storage, number, commits(range(number * 10, number * 10 + 10)))
-    ingest(storage, 10, commits(range(100, 105)), commits(range(105, 110), day=1))
+    batches = {f"w-{number:08}": [commits(range(number * 10, number * 10 + 10))] for number in range(10)}
+    batches["w-00000010"] = [commits(range(100, 105)), commits(range(105, 110), day=1)]
+    append_at_once(storage, batches)
     return storage
 
 
@@ -59,8 +59,8 @@ def run_of(sample: str) -> pa.Table:
 
 
 def test_samples_that_were_never_finished_go_unless_they_are_newer_than_all_that_were(storage: Storage) -> None:
-    for number, sample in enumerate(("sample-20261101T1-a", "sample-20261101T2-b", "sample-20261101T3-c")):
-        append(storage, sample, commits([number]))
+    samples = ("sample-20261101T1-a", "sample-20261101T2-b", "sample-20261101T3-c")
+    append_at_once(storage, {sample: [commits([number])] for number, sample in enumerate(samples)})
     compact(storage, now=NOW)
     assert seen(storage) == Counter(range(3))
     append(storage, "sample-20261101T2-b", run_of("sample-20261101T2-b"), table=SAMPLE_RUNS)
@@ -70,9 +70,9 @@ def test_samples_that_were_never_finished_go_unless_they_are_newer_than_all_that
 
 
 def test_samples_count_after_their_rows_and_their_runs_were_joined(storage: Storage) -> None:
-    for number in range(4):
-        append(storage, f"sample-20261101T{number}", commits([number]))
-        append(storage, f"sample-20261101T{number}", run_of(f"sample-20261101T{number}"), table=SAMPLE_RUNS)
+    samples = [f"sample-20261101T{number}" for number in range(4)]
+    append_at_once(storage, {sample: [commits([number])] for number, sample in enumerate(samples)})
+    append_at_once(storage, {sample: [run_of(sample)] for sample in samples}, SAMPLE_RUNS)
     assert compact(storage, now=NOW).files_after == 2
     append(storage, "sample-20261101T1", commits([8], day=1))  # too large to be joined, say
     assert storage.rows(OFFSET_COMMITS) == 5
@@ -95,9 +95,8 @@ def test_later_batches_are_joined_with_what_was_joined_before(filled: Storage) -
 
 
 def test_files_of_backfills_are_left_as_they_are(storage: Storage) -> None:
-    for number in range(3):
-        append(storage, f"sampled-{number}", commits([number]))
-        append(storage, f"backfill-{number}", commits([100 + number]))
+    append_at_once(storage, {f"sampled-{number}": [commits([number])] for number in range(3)})
+    append_at_once(storage, {f"backfill-{number}": [commits([100 + number])] for number in range(3)})
     compact(storage, now=NOW)
     assert seen(storage) == Counter([0, 1, 2, 100, 101, 102])
     assert [batch for _, batch in places(storage)] == ["backfill-0", "backfill-1", "backfill-2", "compacted"]
@@ -105,17 +104,15 @@ def test_files_of_backfills_are_left_as_they_are(storage: Storage) -> None:
 
 def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> None:
     gaps = rows_of(INGEST_GAPS, [{"cluster_id": "here", "found_at": FIRST}])
-    for number in range(3):
-        files = [*written(storage, commits([number])), *written(storage, gaps, table=INGEST_GAPS)]
-        storage.append(files)
+    both = (commits([1]), OFFSET_COMMITS), (gaps, INGEST_GAPS)
+    storage.append([file for rows, table in both for file in written(storage, rows, rows, rows, table=table)])
     done = compact(storage, now=NOW)
     assert (done.dates, done.files_before, done.files_after) == (1, 6, 2)
 
 
-def test_large_files_are_left_as_they_are(filled: Storage) -> None:
-    assert compact(filled, now=NOW, target_mb=0).dates == 0
-    assert compact(filled, now=NOW, min_files=12).dates == 0
-    assert compact(filled, now=NOW, min_files=11).dates == 1
+def test_large_files_are_left_as_they_are(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
+    assert compact(filled, now=NOW).dates == 0
 
 
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
@@ -128,9 +125,7 @@ def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
 
 
 def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
-    ingest(storage, 1, commits([1]))
-    ingest(storage, 2, commits([2]))
-    ingest(storage, 3, commits([3]))
+    append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in (1, 2, 3)})
     (newer,) = Path(storage.into, "offset_commits/date=2026-11-01").glob("w-00000001.*")
     rows = pq.ParquetFile(newer).read().append_column("later", pa.array(["x"])).drop_columns(["metadata"])
     pq.write_table(rows, newer)
@@ -157,13 +152,13 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
 
 
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    join = compaction.join
+    in_order = compaction.in_order
 
-    def slow_join(*given: Any, **named: Any) -> NewFile:
+    def slow_order(*given: Any) -> pa.Table:
         ingest(filled, 11, commits([500]))
-        return join(*given, **named)
+        return in_order(*given)
 
-    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
+    monkeypatch.setattr(compaction, "in_order", slow_order)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
@@ -171,13 +166,13 @@ def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: p
 def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    join = compaction.join
+    in_order = compaction.in_order
 
-    def slow_join(*given: Any, **named: Any) -> NewFile:
+    def slow_order(*given: Any) -> pa.Table:
         filled.remove(OFFSET_COMMITS, ["2026-11-01"])
-        return join(*given, **named)
+        return in_order(*given)
 
-    monkeypatch.setattr("kafka_groups.pipeline.maintenance.join", slow_join)
+    monkeypatch.setattr(compaction, "in_order", slow_order)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 
@@ -188,8 +183,7 @@ def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
 
 
 def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
-    for day in range(4):
-        ingest(storage, day, commits([day], day=day))
+    append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(4)})
     days = [dt.datetime(2026, 10, day, tzinfo=dt.UTC) for day in (1, 2)]
     lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
     append(storage, "build", lags, table=LAG_HISTORY)

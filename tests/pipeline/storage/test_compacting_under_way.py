@@ -7,7 +7,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,26 +14,19 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.storage import Storage, compaction, open_storage
-from tests.pipeline.storage.commits import append, commits, places, seen
+from tests.pipeline.storage.commits import append, append_at_once, commits, places, seen
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 pytestmark = pytest.mark.slow
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 
 
-def ingest(storage: Storage, number: int, *tables: pa.Table, writer: str = "w") -> None:
-    append(storage, f"{writer}-{number:08}", *tables)
-
-
 def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
-    for number in range(60):
-        ingest(storage, number, commits(range(number * 2, number * 2 + 2), day=number % 3))
-    with watched(storage, range(120)) as looks:
-        for target in (4, 8, 16, 32, 64, 200):
+    parts = [range(number * 2, number * 2 + 2) for number in range(24)]
+    append_at_once(storage, {f"w-{part[0]:08}": [commits(part, day=part[0] % 3)] for part in parts})
+    with watched(storage, range(48)) as looks:
+        for target in (4, 8, 16, 100):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(compaction, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
@@ -45,8 +37,8 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
 
 def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
     ingested = open_storage(str(tmp_path / "ingested"), create=True)
-    for number in range(4):
-        ingest(ingested, number, commits([number]), commits([number + 10], day=1))
+    batches = {f"w-{number:08}": [commits([number]), commits([number + 10], day=1)] for number in range(4)}
+    append_at_once(ingested, batches)
     everything = Counter([*range(4), *range(10, 14)])
     steps = 0
     killed = True

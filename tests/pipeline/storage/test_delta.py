@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,10 +20,22 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMM
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from tests.pipeline.storage.commits import FIRST, append, commits, delta_rows, places, rows_of, seen, written
+from tests.pipeline.storage.commits import (
+    FIRST,
+    append,
+    append_at_once,
+    commits,
+    delta_rows,
+    places,
+    rows_of,
+    seen,
+    written,
+)
 from tests.pipeline.storage.conftest import KilledError
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
+APPLICATIONS = [f"cluster/{number}" for number in range(8)]
+_THREE_DAYS_S = 3 * 86_400
 
 
 def table_of(storage: Storage, table: Table = OFFSET_COMMITS) -> DeltaTable:
@@ -48,8 +62,7 @@ def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage)
 
 
 def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
-    for number in range(5):
-        append(storage, f"w-{number:08}", commits([number]))
+    append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     old = table_of(storage)
     before = old.to_pyarrow_table().sort_by("source_offset")
     assert compact(storage, now=NOW).files_before == 5
@@ -59,8 +72,7 @@ def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Sto
 
 
 def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(5):
-        append(storage, f"w-{number:08}", commits([number]))
+    append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     compact(storage, now=NOW)
     version = table_of(storage).version()
     compact(storage, now=NOW)
@@ -83,24 +95,23 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
     assert len(data_files(storage)) == 2
     assert (seen(storage), storage.rows(OFFSET_COMMITS)) == (Counter([1]), 1)
     monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    storage.vacuum()
+    DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
     assert len(data_files(storage)) == 1
 
 
 def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
-    for day in range(3):
-        append(storage, f"w-{day:08}", commits([day], day=day))
+    append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(3)})
     done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
-    assert table_of(storage).version() == 5
+    assert table_of(storage).version() == 3
 
 
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    gone = other.files
-    one.commit(remove=one.files)
+    gone = other.files()
+    one.commit(remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
         other.commit(remove=gone)
 
@@ -112,8 +123,8 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
     first, second = (written(storage, commits(range(2)), batch="compacted") for _ in range(2))
     old = storage.files(OFFSET_COMMITS)
     late = DeltaLog(storage.place, OFFSET_COMMITS)
-    assert late.files == old
-    assert storage.swap(OFFSET_COMMITS, {file.path for file in old}, first)
+    assert late.files() == old
+    assert storage.swap(OFFSET_COMMITS, old, first, same_rows=True)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
         late.commit(add=second, remove=old, same_rows=True)
     assert seen(storage) == Counter(range(2))
@@ -122,7 +133,7 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
 def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> None:
     append(storage, "w-1", commits([1]))
     late = DeltaLog(storage.place, OFFSET_COMMITS)
-    old = late.files
+    old = late.files()
     append(storage, "w-2", commits([2]))
     late.commit(remove=old)
     assert seen(storage) == Counter([2])
@@ -131,23 +142,24 @@ def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> N
 def test_what_is_kept_of_a_date_is_not_added_to_what_another_kept_of_it(storage: Storage) -> None:
     append(storage, "w-1", commits(range(4)))
     old = storage.files(OFFSET_COMMITS)
-    for _ in range(2):
-        with suppress(StorageError):
-            storage.keep_rows(OFFSET_COMMITS, old[0].date, old, lambda rows: [True] * rows.num_rows)
-    assert seen(storage) == Counter(range(4))
+    for is_first in (True, False):
+        kept = written(storage, commits([2]), batch="kept")
+        assert storage.swap(OFFSET_COMMITS, old, kept, same_rows=False) == is_first
+        assert Path(kept[0].path).exists() == is_first
+    assert seen(storage) == Counter([2])
 
 
 def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = DeltaLog._create
+    create = DeltaTable.create
 
-    def be_late(log: DeltaLog) -> None:
-        monkeypatch.setattr(DeltaLog, "_create", create)
+    def be_late(*given: Any, **named: Any) -> DeltaTable:
+        monkeypatch.setattr(DeltaTable, "create", create)
         storage.append(written(storage, commits([1])), {"app": 5}, tables=[OFFSET_COMMITS])
-        create(log)
+        return create(*given, **named)
 
-    monkeypatch.setattr(DeltaLog, "_create", be_late)
+    monkeypatch.setattr(DeltaTable, "create", be_late)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
         storage.append(written(storage, commits([2])), {"app": 6}, expected={"offset_commits": {"app": None}})
     assert seen(storage) == Counter([1])
@@ -156,32 +168,32 @@ def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    assert one.version_of("app") is other.version_of("app") is None
-    one.commit(transactions={"app": 2})
-    with pytest.raises(StorageError, match="cannot change the table"):
-        other.commit(transactions={"app": 2})
+    assert one.transactions() == other.transactions() == {}
+    one.commit(transactions={"app": 2}, expected={"app": None})
+    with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
+        other.commit(transactions={"app": 2}, expected={"app": None})
 
 
 def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     # delta-rs writes a checkpoint at every hundredth version, unless the table has another interval.
-    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
-    for number in range(13):
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
+    for number in range(5):
         append(storage, f"w-{number:08}", commits([number]))
     assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
-    assert seen(storage) == Counter(range(13))
-    append(storage, "w-00000013", commits([13]))
-    assert table_of(storage).version() == 14
-    assert storage.rows(OFFSET_COMMITS) == 14
+    assert seen(storage) == Counter(range(5))
+    append(storage, "w-00000005", commits([5]))
+    assert table_of(storage).version() == 6
+    assert storage.rows(OFFSET_COMMITS) == 6
 
 
 def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "10")
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "4")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
-    for number in range(25):
+    for number in range(10):
         storage.append(written(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS])
-    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 10
-    assert seen(storage) == Counter(range(25))
-    assert table_of(storage).transaction_version("app") == 24
+    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 5
+    assert seen(storage) == Counter(range(10))
+    assert table_of(storage).transaction_version("app") == 9
 
 
 def test_versions_stay_for_two_hours(storage: Storage) -> None:
@@ -224,3 +236,43 @@ def test_a_log_without_a_first_version_is_begun(storage: Storage) -> None:
     assert places(storage) == []
     append(storage, "w-00000001", commits([1]))
     assert seen(storage) == Counter([1])
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3, 7])
+def test_all_transactions_at_once_are_those_of_delta_rs_before_at_and_after_a_checkpoint(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, versions: int
+) -> None:
+    monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
+    for number in range(versions):
+        moved = {each: 10 * number + place for place, each in enumerate(APPLICATIONS) if number % (place + 1) == 0}
+        storage.append(written(storage, commits([number])), moved, tables=[OFFSET_COMMITS])
+    table = table_of(storage)
+    expected = {each: table.transaction_version(each) for each in APPLICATIONS}
+    assert storage.versions_of(OFFSET_COMMITS, [*APPLICATIONS, "other"]) == expected
+    checkpoints = list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
+    assert bool(checkpoints) == (versions >= 2)
+
+
+def test_a_table_that_is_not_there_has_no_transactions(storage: Storage) -> None:
+    assert storage.versions_of(OFFSET_COMMITS, APPLICATIONS) == {}
+
+
+def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_committed(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop sleeps over the weekend between writing and committing."""
+    append(storage, "w-00000001", commits([1]))
+    files = written(storage, commits([2, 3]))
+    long_ago = time.time() - _THREE_DAYS_S
+    for file in files:
+        os.utime(file.path, (long_ago, long_ago))
+    check = DeltaLog._check_unchanged
+
+    def cleaned_before(log: DeltaLog, *given: Any) -> None:
+        DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+        check(log, *given)
+
+    monkeypatch.setattr(DeltaLog, "_check_unchanged", cleaned_before)
+    storage.append(files)
+
+    assert seen(storage) == Counter([1, 2, 3])

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
@@ -20,6 +21,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_R
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.storage.storage import _read_files
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
@@ -34,7 +36,7 @@ import sys
 from kafka_groups.pipeline.storage import open_storage
 from tests.pipeline.storage.commits import append, commits
 storage, first = open_storage(sys.argv[1]), int(sys.argv[2])
-for number in range(first, first + 10):
+for number in range(first, first + 4):
     append(storage, f"w-{first}", commits([number]))
 """
 
@@ -74,6 +76,15 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     assert examine_tables(remote.into, None)[0].status == "ok"
 
 
+def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
+    append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
+    paths = [remote.place.address(file.path) for file in remote.files(OFFSET_COMMITS)]
+    read = pa.Table.from_batches(_read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
+    assert read.schema.names == [*OFFSET_COMMITS.arrow().names, "date"]
+    assert read["source_offset"].to_pylist() == [*range(8)]
+    assert read["date"].to_pylist() == [dt.date(2026, 11, 1)] * 5 + [dt.date(2026, 11, 2)] * 3
+
+
 @pytest.mark.slow
 def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
@@ -90,18 +101,18 @@ def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypat
 def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
     one, other = DeltaLog(remote.place, OFFSET_COMMITS), DeltaLog(remote.place, OFFSET_COMMITS)
-    assert one.version_of("app") is other.version_of("app") is None
-    one.commit(transactions={"app": 2})
-    with pytest.raises(StorageError, match="cannot change the table s3://"):
-        other.commit(transactions={"app": 2})
+    assert one.transactions() == other.transactions() == {}
+    one.commit(transactions={"app": 2}, expected={"app": None})
+    with pytest.raises(StorageError, match=r"the table s3://.*offset_commits was changed by another program meanwhile"):
+        other.commit(transactions={"app": 2}, expected={"app": None})
 
 
 @pytest.mark.slow
 def test_three_programs_that_write_at_once_lose_no_row(remote: Storage) -> None:
     append(remote, "w", commits([99]))
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 10, 20)]
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 4, 8)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
-    assert offsets_in(remote) == Counter([99, *range(30)])
+    assert offsets_in(remote) == Counter([99, *range(12)])
 
 
 def test_a_sample_is_whole_or_absent(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SCHEMA_VERSION
 from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, root_directory
-from kafka_groups.pipeline.storage.marker import MARKER
+from kafka_groups.pipeline.storage.root_directory import MARKER
 from tests.pipeline.storage.commits import append, commits, names, seen, written
 from tests.pipeline.storage.disks import make_read_only, small_disk
 
@@ -43,7 +43,7 @@ def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Pa
 
 
 def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path) -> None:
-    (tmp_path / f"{MARKER}.1234.tmp").write_text("{")
+    (tmp_path / ".1234.draft").write_text("{")
     open_storage(str(tmp_path), create=True)
     assert (tmp_path / MARKER).is_file()
 
@@ -89,7 +89,7 @@ def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> Non
 
 def test_a_marker_that_is_no_text_is_reported(storage: Storage) -> None:
     Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
-    with pytest.raises(StorageError, match=rf"{MARKER} is damaged: it is not valid UTF-8; restore it"):
+    with pytest.raises(StorageError, match=rf"{MARKER} cannot be parsed; restore it, or name another directory"):
         open_storage(storage.into)
 
 
@@ -144,21 +144,19 @@ def test_an_address_of_nothing_is_refused_at_once(into: str) -> None:
         open_storage(into, create=True)
 
 
-def test_no_permission_is_reported(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(StorageError, match="permission denied"):
-        open_storage(storage.into, create=True)
-    open_storage(storage.into)
-
-
-def test_a_file_system_that_is_read_only_is_not_reported_as_a_missing_right(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [(errno.EACCES, "permission denied"), (errno.EROFS, "the file system is read-only; name another")],
+)
+def test_a_directory_that_cannot_be_written_to_is_reported_when_it_is_opened(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, why: str
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as access(2) returns there, root included
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY | os.ST_NOSUID))
-    with pytest.raises(StorageError) as told:
+    def refuse(**_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # root may write everywhere
+    with pytest.raises(StorageError, match=f"^cannot write in {storage.into}: {why}"):
         open_storage(storage.into, create=True)
-    assert str(told.value) == f"cannot write in {storage.into}: the file system is read-only; name another directory"
     open_storage(storage.into)
 
 

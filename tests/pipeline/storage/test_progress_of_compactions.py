@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.pipeline.maintenance import KEEP_EVERYTHING, Compacted, compact, keep_all
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.storage.commits import append, commits, seen
+from tests.pipeline.storage.commits import append_at_once, commits, seen
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 Told = list[tuple[str, int, int]]
@@ -20,9 +20,8 @@ Told = list[tuple[str, int, int]]
 @pytest.fixture
 def filled(storage: Storage) -> Storage:
     """Three days of five small files each, and a fourth of one that may come again."""
-    for number in range(15):
-        append(storage, f"w-{number:08}", commits([number], day=number % 3))
-    append(storage, "w-00000015", commits([15], day=3))
+    batches = {f"w-{number:08}": [commits([number], day=number % 3)] for number in range(15)}
+    append_at_once(storage, batches | {"w-00000015": [commits([15], day=3)]})
     return storage
 
 
@@ -48,11 +47,11 @@ def interrupted(
 
 def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storage) -> None:
     told: Told = []
-    done = compact(filled, now=NOW, progress=lambda *at: told.append(at))
+    compact(filled, now=NOW, progress=lambda *at: told.append(at))
 
     settled = [number for _, number, _ in told]
-    assert (settled[0], settled[-1], settled) == (0, done.files_before, sorted(settled))
-    assert set(settled) == set(range(16))
+    assert (settled[0], settled[-1], settled) == (0, 15, sorted(settled))
+    assert set(settled) == {0, 5, 10, 15}
     assert {(what, most) for what, _, most in told} == {("compacting", 15)}
 
     told.clear()
@@ -68,15 +67,7 @@ def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
     assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
 
 
-def test_files_that_find_no_other_to_join_are_settled_too(filled: Storage) -> None:
-    told: Told = []
-    compact(filled, now=NOW, target_mb=0, progress=lambda *at: told.append(at))
-    assert told == []
-    compact(filled, now=NOW, min_files=5, progress=lambda *at: told.append(at))
-    assert told[-1] == ("compacting", 15, 15)
-
-
-@pytest.mark.parametrize(("at", "dates"), [(0, 0), (4, 0), (5, 0), (6, 1), (11, 2)])
+@pytest.mark.parametrize(("at", "dates"), [(0, 0), (5, 0), (10, 1)])
 def test_an_interrupted_one_reports_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
     done = interrupted(filled, ends_at(at, "compacting"))
 

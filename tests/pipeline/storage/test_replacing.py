@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.storage.commits import commits, places, seen, written
+from tests.pipeline.storage.commits import commits, delta_rows, places, seen, written
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
 
@@ -38,11 +38,32 @@ def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
     assert steps > 5
 
 
-def test_a_date_without_rows_goes(storage: Storage) -> None:
-    replace(storage, range(3))
-    replace(storage)
-    replace(storage)
-    assert places(storage) == []
+def put(storage: Storage, days: Sequence[int], *rows: tuple[int, int]) -> None:
+    """Put commits, (day, offset), in place of what the days hold."""
+    files = [file for day, offset in rows for file in written(storage, commits([offset], day=day), batch="build")]
+    storage.replace(OFFSET_COMMITS, [f"2026-11-{day + 1:02}" for day in days], files)
+
+
+def held(storage: Storage) -> list[tuple[str, int]]:
+    rows = delta_rows(storage)
+    return sorted(
+        (str(day), offset) for day, offset in zip(rows["date"], rows["source_offset"].to_pylist(), strict=True)
+    )
+
+
+def test_dates_hold_exactly_the_new_rows(storage: Storage) -> None:
+    put(storage, [0, 1, 2], (0, 1), (0, 2), (1, 3), (2, 4))
+    assert held(storage) == [("2026-11-01", 1), ("2026-11-01", 2), ("2026-11-02", 3), ("2026-11-03", 4)]
+    put(storage, [0, 1], (0, 9))
+    assert held(storage) == [("2026-11-01", 9), ("2026-11-03", 4)]
+    assert places(storage) == [("2026-11-01", "build"), ("2026-11-03", "build")]
+    put(storage, [0, 1, 2])
+    assert held(storage) == []
+
+
+def test_a_file_of_another_date_stays_where_it_is(storage: Storage) -> None:
+    put(storage, [0], (0, 2), (1, 3))
+    assert held(storage) == [("2026-11-01", 2)]
 
 
 def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:

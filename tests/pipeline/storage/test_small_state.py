@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -30,15 +32,10 @@ def test_a_broken_note_is_reported(storage: Storage) -> None:
 def test_a_note_that_is_not_written_whole_leaves_the_old_one(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     storage.save_note("built", {"a": 1})
 
-    class Full:
-        def __getattr__(self, name: str) -> object:
-            return getattr(fs, name)
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-        def move(self, *_: str) -> None:
-            raise OSError(28, "No space left on device")
-
-    fs = storage.place.fs
-    monkeypatch.setattr(storage.place, "fs", Full())
+    monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(StorageError, match="no space is left"):
         storage.save_note("built", {"a": 2})
     monkeypatch.undo()

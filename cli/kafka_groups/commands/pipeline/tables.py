@@ -68,7 +68,7 @@ def _statements(data_dir: str) -> list[str]:
     return [
         create_statement(table, storage.place.address(storage.place.join(table.name)))
         for table in TABLES.values()
-        if storage.open_table(table) is not None
+        if storage.log(table).opened is not None
     ]
 
 

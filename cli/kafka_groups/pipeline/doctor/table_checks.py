@@ -11,8 +11,7 @@ from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VE
 from kafka_groups.pipeline.source.log_truncation import lost
 from kafka_groups.pipeline.source.plan import position_of, ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
-from kafka_groups.pipeline.storage.marker import is_new
-from kafka_groups.pipeline.storage.root_directory import open_root
+from kafka_groups.pipeline.storage.root_directory import is_new, open_root
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,43 +1,42 @@
-"""Small files become large ones: which belong together, and how their rows are joined within bounded memory."""
+"""Small files become large ones: which belong together, and how their rows are sorted within bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.schemas import Table
-from kafka_groups.pipeline.storage.layout import COMPACTED, KEPT, DataFile, NewFile, new_file_name
+from kafka_groups.pipeline.schemas import STORED, Table
+from kafka_groups.pipeline.storage.layout import DataFile, NewFile, new_file_name
 from kafka_groups.pipeline.storage.root_directory import RootDirectory
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 # What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
 ROWS_AT_ONCE: Final = 2_000_000
+TARGET_BYTES: Final = 128 * 1024 * 1024
 _ROWS_A_GROUP: Final = 131_072
 _ROWS_A_TIME: Final = 16
+_NULL_IN_SAMPLES: Final = ("source_partition", "source_offset")
 
 
-def count_rows(place: RootDirectory, path: str) -> int:
-    """Return the rows of a Parquet file, from its footer."""
-    with as_storage_error("read the tables", path):
-        return int(pq.read_metadata(path, filesystem=place.fs).num_rows)
-
-
-def is_small(file: DataFile, target_bytes: int) -> bool:
+def is_small(file: DataFile) -> bool:
     """Return whether two of them make less than a large one."""
-    return file.bytes * 2 <= target_bytes and file.rows * 2 <= ROWS_AT_ONCE
+    return file.bytes * 2 <= TARGET_BYTES and file.rows * 2 <= ROWS_AT_ONCE
 
 
-def pack(files: Sequence[DataFile], target_bytes: int) -> Iterator[list[DataFile]]:
-    """Yield files that together make one of the size; what finds no other to join is left out."""
+def pack(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    """Yield files that together make a large one; what finds no other to join is left out."""
     pile: list[DataFile] = []
     bytes_ = rows = 0
     for file in files:
-        if pile and (bytes_ + file.bytes > target_bytes or rows + file.rows > ROWS_AT_ONCE):
+        if bytes_ + file.bytes > TARGET_BYTES or rows + file.rows > ROWS_AT_ONCE:
             if len(pile) > 1:
                 yield pile
             pile, bytes_, rows = [], 0, 0
@@ -47,73 +46,62 @@ def pack(files: Sequence[DataFile], target_bytes: int) -> Iterator[list[DataFile
         yield pile
 
 
-def join(
-    place: RootDirectory,
-    table: Table,
-    date: str,
-    pile: Sequence[DataFile],
-    is_read: Callable[[], None] = lambda: None,
-    *,
-    batch: str = COMPACTED,
-) -> NewFile:
-    """Write the rows of the files, all of one date, as one file, sorted by the table's identity, and return it.
+def open_dataset(place: RootDirectory, files: Sequence[DataFile]) -> ds.Dataset:
+    """Return the files, in their order, as one dataset with the columns of all. StorageError for a broken file."""
+    with as_storage_error("read the tables", place.into):
+        factory = ds.FileSystemDatasetFactory(place.fs, [file.path for file in files], ds.ParquetFileFormat())
+        return factory.finish(factory.inspect(promote_options="permissive"))
 
-    Columns that this version does not know are kept; those that older files lack are null. `is_read` is called after
-    each file that was read.
+
+def sort_files(
+    place: RootDirectory, files: Sequence[DataFile], batch: str, is_sorted: Callable[[int], None]
+) -> list[NewFile]:
+    """Write the rows of files of one date as files that are sorted by the table's identity, within and in turn.
+
+    Samples of more rows than memory has place for are sorted one range of keys after the other: files of which each is
+    sorted are read about once. Columns that this version does not know are kept; those that older files lack are null.
+    `is_sorted` is called with the number of rows of each part.
     """
-    parts = [_open(place, file.path) for file in pile]
-    with as_storage_error("join files", place.into):
-        rows = in_order(table, [_read(part, is_read) for part in parts])
-        for part in parts:
-            part.close(force=True)
-        found = write_sorted(place, table, date, batch, rows)
-    check_rows(place, pile, [found])
-    return found
-
-
-def check_rows(place: RootDirectory, old: Sequence[DataFile], new: Sequence[NewFile]) -> None:
-    """Raise StorageError, and delete the new files, unless their footers count as many rows as there were."""
-    expected, written = sum(file.rows for file in old), sum(count_rows(place, file.path) for file in new)
-    if written != expected:
+    table, expected = STORED[files[0].table], sum(file.rows for file in files)
+    new: list[NewFile] = []
+    dataset = open_dataset(place, files)
+    try:
+        with as_storage_error("join files", place.into):
+            for part in _ranges(dataset, table) if expected > ROWS_AT_ONCE else [None]:
+                rows = in_order(table, dataset.to_table(filter=part))
+                new.append(write_sorted(place, table, files[0].date, batch, rows))
+                is_sorted(rows.num_rows)
+        _check_rows(place, expected, new)
+    except BaseException:
         for file in new:
             place.forget(file.path)
+        raise
+    return new
+
+
+def _check_rows(place: RootDirectory, expected: int, new: Sequence[NewFile]) -> None:
+    written = sum(file.rows for file in new)
+    if written != expected:
         message = (
             f"joining {expected} rows in {place.into} gave {written}, so nothing was replaced; please report a bug"
         )
         raise StorageError(message)
 
 
-def pick(
-    place: RootDirectory, table: Table, date: str, paths: Sequence[str], mask: Callable[[pa.Table], Sequence[bool]]
-) -> NewFile | None:
-    """Write those rows that the mask keeps as one file, sorted as `join` does it; None if it keeps none."""
-    with as_storage_error("join files", place.into):
-        # One after the other: a date may be larger than memory, what is kept of it is not.
-        rows = in_order(table, [_masked(place, each, mask) for each in paths])
-        return write_sorted(place, table, date, KEPT, rows) if rows.num_rows else None
-
-
-def _open(place: RootDirectory, path: str) -> pq.ParquetFile:
-    with as_storage_error("read the tables", path):
-        return pq.ParquetFile(place.fs.open_input_file(path), pre_buffer=False)
-
-
-def _read(part: pq.ParquetFile, is_read: Callable[[], None]) -> pa.Table:
-    rows = part.read()
-    is_read()
-    return rows
+def in_order(table: Table, rows: pa.Table) -> pa.Table:
+    """Return the rows, with all columns of the table, sorted by its identity."""
+    rows = pa.concat_tables([table.arrow().empty_table(), rows], promote_options="permissive")
+    return rows.sort_by([(name, "ascending") for name in table.identity])
 
 
 def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
     path = place.join(new_file_name(table.name, date, batch))
-    place.make(path.rpartition("/")[0])
+    place.make_parent(path)
     repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
-    numbers = [
-        field.name
-        for field in rows.schema
-        if (pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)) and field.name not in repeated
-    ]
+    numbers = {
+        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+    }
     try:
         pq.write_table(
             rows,
@@ -122,7 +110,7 @@ def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows
             compression="zstd",
             row_group_size=_ROWS_A_GROUP,
             use_dictionary=sorted(repeated),
-            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+            column_encoding=dict.fromkeys(numbers - repeated, "DELTA_BINARY_PACKED"),
         )
     except BaseException:
         place.forget(path)
@@ -137,18 +125,28 @@ def _is_repeated(rows: pa.Table, field: pa.Field) -> bool:
     return bool(pc.count_distinct(rows[field.name]).as_py() * _ROWS_A_TIME < rows.num_rows)
 
 
-def _masked(place: RootDirectory, path: str, mask: Callable[[pa.Table], Sequence[bool]]) -> pa.Table:
-    with place.fs.open_input_file(path) as file:
-        opened = pq.ParquetFile(file)
-        found = [opened.schema_arrow.empty_table()]
-        for batch in opened.iter_batches():
-            rows = pa.table(batch)
-            found.append(rows.filter(pa.array(mask(rows), pa.bool_())))
-    return pa.concat_tables(found)
+def _ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
+    """Yield conditions that divide the keys, in their order, into parts of about as many rows as memory has place for.
+
+    A key is what a sampled row is of. A row group is read only for the parts that its least and largest key touch.
+    """
+    key = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]
+    counts = [
+        pa.Table.from_batches([batch]).group_by(key).aggregate([([], "count_all")])
+        for batch in dataset.to_batches(columns=key)
+    ]
+    rows = pa.concat_tables(counts).group_by(key).aggregate([("count_all", "sum")])
+    rows = rows.sort_by([(name, "ascending") for name in key])
+    parts = (np.cumsum(rows["count_all_sum"].to_numpy()) - 1) // ROWS_AT_ONCE
+    first = rows.select(key).take(np.unique(parts, return_index=True)[1]).to_pylist()
+    for least, end in zip(first, [*first[1:], None], strict=True):
+        is_in = ~_is_before(key, least)
+        yield is_in if end is None else is_in & _is_before(key, end)
 
 
-def in_order(table: Table, parts: list[Any]) -> pa.Table:
-    """Return the rows of all parts, sorted by the table's identity."""
-    known = table.arrow().empty_table()
-    rows = pa.concat_tables([known, *parts], promote_options="permissive")
-    return rows.sort_by([(name, "ascending") for name in table.identity])
+def _is_before(key: Sequence[str], value: dict[str, Any]) -> ds.Expression:
+    """Return the condition that a row's key comes before this one, column by column."""
+    never = ds.scalar(value=False)
+    return reduce(
+        lambda rest, name: (ds.field(name) < value[name]) | ((ds.field(name) == value[name]) & rest), key[::-1], never
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -13,18 +13,17 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
-from kafka_groups.pipeline.storage.compaction import count_rows
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
 from kafka_groups.pipeline.storage.root_directory import RootDirectory
 from kafka_groups.pipeline.storage.storage_errors import next_step
-from kafka_groups.pipeline.storage.transactions import read_transactions
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable, Schema
+    from deltalake import DeltaTable
 
 _PARTITIONED_BY: Final = ["date"]
 # How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
@@ -37,14 +36,11 @@ _PROPERTIES: Final[dict[str, str | None]] = {
     "delta.logRetentionDuration": f"interval {_VERSIONS_KEPT_H} hours",
     "delta.checkpointInterval": "20",
 }
-# delta-rs reads the commits since the last checkpoint for each of them.
-_FEW: Final = 3
 _ATTEMPTS: Final = 10
-_WANTED: Final = ["path", "size_bytes", "num_records", "partition.date"]
 
 
 class DeltaLog:
-    """A table as it was when it was first looked at. One that has committed has done its work: take a new one.
+    """The log of a table as it was when it was first looked at. One that has committed has done its work.
 
     A commit fails with StorageError, and nothing is changed, if another changed meanwhile what it rests on.
     """
@@ -53,41 +49,67 @@ class DeltaLog:
         self._place = place
         self._table = table
         self._root = place.join(table.name)
+        self._log = f"{self._root}/_delta_log"
         self._address = place.address(self._root)
 
     @cached_property
+    def opened(self) -> DeltaTable | None:
+        """The table as delta-rs has it; None if it has no version."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        if self._place.info(self._log).type != FileType.Directory:
+            return None
+        with self.as_storage_error():
+            try:
+                table = DeltaTable(self._address, storage_options=self._place.options)
+            except TableNotFoundError:  # killed before its first version
+                return None
+            wanted = table.protocol().min_reader_version
+        if wanted > 1:
+            message = (
+                f"another program added features to the table {self._address} (Delta reader version {wanted}), which "
+                "this one does not support; remove them with ALTER TABLE … DROP FEATURE"
+            )
+            raise StorageError(message)
+        return table
+
     def files(self) -> list[DataFile]:
-        """The files that are the table, by date and path."""
+        """Return the files that are the table, by date and path."""
         if self.opened is None:
             return []
-        with self.as_storage_error("read"):
+        with self.as_storage_error():
             # pa.table() would import pandas, which takes 0.2 s.
-            actions = pa.RecordBatchReader.from_stream(self.opened.get_add_actions(flatten=True))
-            rows = actions.read_all().select(_WANTED)
-            dates = pc.strftime(rows["partition.date"], format="%Y-%m-%d").to_pylist()
-        columns = [rows[name].to_pylist() for name in ("path", "size_bytes", "num_records")]
-        found = [
-            (date, f"{self._root}/{unquote(path)}", size, count)
-            for date, path, size, count in zip(dates, *columns, strict=True)
-        ]
-        # Other programs may add files without the number of their rows.
-        return [
-            DataFile(date, path, size, count_rows(self._place, path) if count is None else count)
-            for date, path, size, count in sorted(found)
-        ]
+            actions = pa.RecordBatchReader.from_stream(self.opened.get_add_actions(flatten=True)).read_all()
+            dates = pc.strftime(actions["partition.date"], format="%Y-%m-%d").to_pylist()
+            columns = [actions[name].to_pylist() for name in ("path", "num_records", "size_bytes")]
+            found = []
+            for date, name, known, size in zip(dates, *columns, strict=True):
+                path = f"{self._root}/{unquote(name)}"
+                # Other programs may add files without the number of their rows.
+                rows = pq.read_metadata(path, filesystem=self._place.fs).num_rows if known is None else known
+                found.append(DataFile(self._table.name, date, path, rows, size))
+        return sorted(found, key=lambda file: (file.date, file.path))
 
-    def version_of(self, application: str) -> int | None:
-        """Return the version of an application's last transaction; None if it has committed none."""
-        return None if self.opened is None else self.opened.transaction_version(application)
+    def transactions(self) -> dict[str, int]:
+        """Return the last version of each application that has committed transactions, now.
 
-    def versions_of(self, applications: Sequence[str]) -> dict[str, int]:
-        """Return the versions of those of the applications that have committed transactions."""
-        every = None
-        if self.opened is not None and len(applications) > _FEW:
-            every = read_transactions(self._place, self._root, self.opened.version())
-        if every is None:
-            every = {each: version for each in applications if (version := self.version_of(each)) is not None}
-        return {each: every[each] for each in applications if each in every}
+        delta-rs reads the log again for each one that is requested. A log is a Parquet checkpoint, if there is one, and
+        the commits after it, a JSON object a line (Delta's PROTOCOL.md, "Checkpoints" and "Transaction Identifiers").
+        """
+        names = self._place.names(self._log)
+        last = max((name[:20] for name in names if name.endswith(".parquet")), default="")
+        found: dict[str, int] = {}
+        with self.as_storage_error():
+            for name in names:
+                if name[:20] == last and name.endswith(".parquet"):  # of which other programs may write several
+                    rows = pq.ParquetFile(f"{self._log}/{name}", filesystem=self._place.fs).read(["txn"])["txn"]
+                    found.update((row["appId"], row["version"]) for row in rows.drop_null().to_pylist())
+                elif name[:20] > last and name[20:] == ".json":
+                    with self._place.fs.open_input_stream(f"{self._log}/{name}") as file:
+                        actions = [json.loads(line) for line in bytes(file.read()).splitlines() if b'"txn"' in line]
+                    found.update((each["txn"]["appId"], each["txn"]["version"]) for each in actions if "txn" in each)
+        return found
 
     def commit(
         self,
@@ -100,85 +122,45 @@ class DeltaLog:
     ) -> None:
         """Make one new version: files that are in the table's directories become part of it, others are no longer.
 
-        `transactions` are versions of applications (`txn` in Delta's log); a commit whose applications another one has
-        changed meanwhile is refused, and so is one that finds other versions than `expected`, or that one of the files
-        to remove is deleted. `same_rows` says that what comes and what goes have the same rows.
+        `transactions` are versions of applications (`txn` in Delta's log); those before them have to be `expected`, so
+        that of two commits at once one is refused. A commit is refused, too, if one of the files to remove is deleted.
+        `same_rows` says that what comes and what goes have the same rows.
         """
-        self._check_there(add)
-        self._place.touch([file.path for file in add])
+        from deltalake.exceptions import CommitFailedError
+        from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+
         self._place.flush([file.path for file in add])
-        actions = [*self._removals(remove, same_rows=same_rows), *self._additions(add, same_rows=same_rows)]
+        names = {file.path: file.path.removeprefix(f"{self._root}/") for file in (*remove, *add)}
+        now_ms = time.time_ns() // 1_000_000
+        actions: list[AddAction | RemoveAction] = [
+            RemoveAction(names[file.path], not same_rows, now_ms, file.bytes, {"date": file.date}) for file in remove
+        ]
+        for file in add:
+            stats = json.dumps({"numRecords": file.rows})
+            values = {"date": file.date}
+            actions.append(AddAction(names[file.path], file.bytes, values, now_ms, not same_rows, stats))
         # delta-rs lets two commits remove the same file if the first one says that no row changes, and it does not know
         # of `expected`: such commits are made on the version that was checked, and on no later one.
-        is_checked = bool(remove or expected)
-        attempts = _ATTEMPTS if is_checked or not transactions else 1
-        for attempt in range(1, attempts + 1):
-            self._prepare()
-            self._check_versions(expected)
-            self._check_files(remove)
-            with self.as_storage_error("change"):
-                if self._has_committed(actions, transactions, is_checked=is_checked, is_last=attempt == attempts):
-                    return
-            self._reopen()
-
-    def _prepare(self) -> None:
-        """Open the table as it is after it was created, and got the columns that older versions did not know."""
-        from deltalake.exceptions import CommitFailedError
-
-        for _ in range(_ATTEMPTS):
-            if self.opened is not None and not self._lacking(self.opened):
-                return
-            # What others did meanwhile has to be seen: nothing is committed on what these two leave open.
-            with self.as_storage_error("change"), suppress(CommitFailedError):
-                if self.opened is None:
-                    self._create()
-                else:
-                    self.opened.alter.add_columns(self._lacking(self.opened))
-            self._reopen()
-
-    def _reopen(self) -> None:
-        for name in ("opened", "files"):
-            self.__dict__.pop(name, None)
-
-    def _has_committed(
-        self, actions: Sequence[Any], transactions: Mapping[str, int], *, is_checked: bool, is_last: bool
-    ) -> bool:
-        """Return whether it was possible; another program may have been faster."""
-        from deltalake.exceptions import CommitFailedError
-        from deltalake.transaction import CommitProperties, Transaction
-
-        table = self.opened
-        assert table is not None
-        known = [Transaction(application, version) for application, version in transactions.items()]
-        properties = CommitProperties(app_transactions=known or None, max_commit_retries=0 if is_checked else None)
-        before = table.version()
-        try:
-            table.create_write_transaction(
-                [*actions], "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
-            )
-        except CommitFailedError:
-            if is_last:
-                raise
-            return False
-        table.update_incremental()
-        # delta-rs leaves it to the kernel when a version is on the disk. Versions of others are among these.
-        versions = range(before + 1, table.version() + 1)
-        self._place.flush([f"{self._root}/_delta_log/{version:020}.json" for version in versions])
-        return True
-
-    def _check_files(self, remove: Sequence[DataFile]) -> None:
-        if remove and not {file.path for file in self.files}.issuperset(file.path for file in remove):
-            raise StorageError(self._changed())
-
-    def _changed(self) -> str:
-        return (
-            f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
-            "command again"
+        properties = CommitProperties(
+            app_transactions=[Transaction(*each) for each in transactions.items()] or None,
+            max_commit_retries=0 if remove or expected else None,
         )
-
-    def _check_versions(self, expected: Mapping[str, int | None]) -> None:
-        if any(self.version_of(application) != version for application, version in expected.items()):
-            raise StorageError(self._changed())
+        for attempt in range(1, _ATTEMPTS + 1):
+            with self.as_storage_error("change"):
+                try:
+                    table = self._prepared()
+                    before = table.version()
+                    self._check_unchanged(remove, expected)
+                    table.create_write_transaction(
+                        actions, "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
+                    )
+                except CommitFailedError:  # another program was faster
+                    if attempt == _ATTEMPTS:
+                        raise
+                    del self.opened
+                else:
+                    self._flush_versions(before)
+                    return
 
     def vacuum(self) -> None:
         """Delete files that are not in the table, and have not been for a day."""
@@ -190,76 +172,8 @@ class DeltaLog:
             if self.opened.vacuum(dry_run=True, **wanted):
                 self.opened.vacuum(dry_run=False, **wanted)
 
-    @cached_property
-    def opened(self) -> DeltaTable | None:
-        """The table as delta-rs has it; None if it has no version."""
-        from deltalake import DeltaTable
-
-        if self._place.info(f"{self._root}/_delta_log").type != FileType.Directory:
-            return None
-        with self.as_storage_error("read"):
-            if not DeltaTable.is_deltatable(self._address, self._place.options):  # killed before its first version
-                return None
-            table = DeltaTable(self._address, storage_options=self._place.options)
-            wanted = table.protocol().min_reader_version
-        if wanted > 1:
-            message = (
-                f"another program added features to the table {self._address} (Delta reader version {wanted}), which "
-                "this one does not support; remove them with ALTER TABLE … DROP FEATURE"
-            )
-            raise StorageError(message)
-        return table
-
-    def _create(self) -> None:
-        from deltalake import DeltaTable
-
-        self._place.make(self._root)
-        DeltaTable.create(
-            self._address,
-            self._schema(),
-            mode="ignore",
-            partition_by=_PARTITIONED_BY,
-            name=self._table.name,
-            description=self._table.about,
-            configuration=_PROPERTIES,
-            storage_options=self._place.options,
-        )
-
-    def _schema(self) -> Schema:
-        from deltalake import Schema
-
-        return Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
-
-    def _lacking(self, table: DeltaTable) -> list[Any]:
-        there = {field.name for field in table.schema().fields}
-        return [field for field in self._schema().fields if field.name not in there]
-
-    def _additions(self, files: Sequence[NewFile], *, same_rows: bool) -> Iterator[Any]:
-        from deltalake.transaction import AddAction
-
-        for file in files:
-            stats = json.dumps({"numRecords": file.rows})
-            yield AddAction(self._name(file.path), file.bytes, {"date": file.date}, _now_ms(), not same_rows, stats)
-
-    def _removals(self, files: Sequence[DataFile], *, same_rows: bool) -> Iterator[Any]:
-        from deltalake.transaction import RemoveAction
-
-        for file in files:
-            values: dict[str, str | None] = {"date": file.date}
-            yield RemoveAction(self._name(file.path), not same_rows, _now_ms(), file.bytes, values)
-
-    def _check_there(self, files: Sequence[NewFile]) -> None:
-        for info in self._place.infos([file.path for file in files]) if files else ():
-            if info.type != FileType.File:
-                message = f"{info.path} was deleted before it became part of its table; run the command again"
-                raise StorageError(message)
-            assert info.path.startswith(f"{self._root}/"), info.path
-
-    def _name(self, path: str) -> str:
-        return path.removeprefix(f"{self._root}/")
-
     @contextmanager
-    def as_storage_error(self, what: str) -> Iterator[None]:
+    def as_storage_error(self, what: str = "read") -> Iterator[None]:
         """Turn errors inside into StorageError: `what` was not possible with the table."""
         from deltalake.exceptions import DeltaError
 
@@ -269,6 +183,44 @@ class DeltaLog:
             message = f"cannot {what} the table {self._address}: {next_step(error)}"
             raise StorageError(message) from error
 
+    def _prepared(self) -> DeltaTable:
+        """Return the newest version, of a table that is made if need be, with columns that older ones did not know."""
+        from deltalake import DeltaTable, Schema
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+        schema = Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
+        if self.opened is None:
+            self._place.make_parent(self._log)
+            DeltaTable.create(
+                self._address,
+                schema,
+                mode="ignore",
+                partition_by=_PARTITIONED_BY,
+                name=self._table.name,
+                description=self._table.about,
+                configuration=_PROPERTIES,
+                storage_options=self._place.options,
+            )
+            del self.opened  # what others did meanwhile has to be seen
+        table = self.opened
+        assert table is not None
+        there = {field.name for field in table.schema().fields}
+        if lacking := [field for field in schema.fields if field.name not in there]:
+            table.alter.add_columns(lacking)
+        return table
+
+    def _flush_versions(self, before: int) -> None:
+        """Wait until the versions after this one are on the disk, which delta-rs leaves to the kernel."""
+        if self._place.is_local:
+            names = [name for name in self._place.names(self._log) if name[20:] == ".json"]
+            self._place.flush([f"{self._log}/{name}" for name in names if name[:20] > f"{before:020}"])
+
+    def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
+        found = self.transactions() if expected else {}
+        is_changed = any(found.get(application) != version for application, version in expected.items())
+        there = {file.path for file in self.files()} if remove else set()
+        if is_changed or not there.issuperset(file.path for file in remove):
+            message = (
+                f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
+                "command again"
+            )
+            raise StorageError(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final, Self
 
 import numpy as np
@@ -11,16 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
-from kafka_groups.pipeline.storage.storage_errors import next_step
+from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
 _DAY_US: Final = 86_400_000_000
+_EPOCH: Final = dt.date(1970, 1, 1)
 # Broker clocks can be wrong, but a date outside of these years would only make directories that nobody looks into.
-_FIRST_DAY: Final = (dt.date(1970, 1, 1) - dt.date(1970, 1, 1)).days
-_LAST_DAY: Final = (dt.date(2100, 1, 1) - dt.date(1970, 1, 1)).days - 1
+_DAYS: Final = (dt.date(2100, 1, 1) - _EPOCH).days
 _MOST_OPEN: Final = 32  # files; each holds a row group in memory
 _ROW_GROUP: Final = 262_144
 
@@ -54,25 +54,22 @@ class FileWriter:
 
     def write(self, table: Table, rows: pa.RecordBatch) -> None:
         """Add rows, which have exactly the table's columns."""
-        for date, part in _by_date(table, rows):
-            try:
+        with as_storage_error("write files", self._place.into):
+            for date, part in _by_date(table, rows):
                 self._file(table, date).write(part)
-            except OSError as error:
-                raise self._refused(error) from error
 
     def close(self) -> list[NewFile]:
         """End all files, and return them."""
-        try:
+        with as_storage_error("write files", self._place.into):
             while self._open:
-                self._close(next(iter(self._open)))
-        except OSError as error:
-            raise self._refused(error) from error
+                self._close_first()
         return self._written
 
     def abort(self) -> None:
         """Delete what was written; what cannot be deleted stays, and is in no table."""
         for file in self._open.values():
-            file.give_up()
+            with suppress(OSError):
+                file.end()
         self._open = {}
         for path in self._paths:
             self._place.forget(path)
@@ -81,95 +78,67 @@ class FileWriter:
         key = (table.name, date)
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
-                self._close(next(iter(self._open)))
+                self._close_first()
             path = self._place.join(new_file_name(table.name, date, self._batch))
-            self._place.make(path.rpartition("/")[0])
+            self._place.make_parent(path)
             self._paths.append(path)
             self._open[key] = _File(self._place, path, table)
         return self._open[key]
 
-    def _close(self, key: tuple[str, str]) -> None:
+    def _close_first(self) -> None:
+        key = next(iter(self._open))
         file = self._open.pop(key)
-        rows, size = file.close()
-        self._written.append(NewFile(*key, file.path, rows, size))
-
-    def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot write files in {self._place.into}: {next_step(error)}")
+        file.flush()
+        self._written.append(NewFile(*key, file.path, file.rows, file.end()))
 
 
 class _File:
     """One Parquet file; rows wait until there are enough for a row group."""
 
     def __init__(self, place: RootDirectory, path: str, table: Table) -> None:
-        self.path = path
+        self.path, self.rows = path, 0
         schema = table.arrow()
-        self._sink = place.fs.open_output_stream(path)
         texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"]
+        self._sink = place.fs.open_output_stream(path)
         self._writer = pq.ParquetWriter(
-            self._sink, schema, compression="zstd", compression_level=1, use_dictionary=texts, write_statistics=True
+            self._sink, schema, compression="zstd", compression_level=1, use_dictionary=texts
         )
         self._waiting: list[pa.RecordBatch] = []
         self._held = 0
-        self._rows = 0
 
     def write(self, rows: pa.RecordBatch) -> None:
         self._waiting.append(rows)
         self._held += rows.num_rows
-        self._rows += rows.num_rows
         if self._held >= _ROW_GROUP:
-            self._flush()
+            self.flush()
 
-    def close(self) -> tuple[int, int]:
-        """End the file; return its rows and bytes."""
-        self._flush()
+    def flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=_ROW_GROUP)
+        self.rows += self._held
+        self._waiting, self._held = [], 0
+
+    def end(self) -> int:
+        """End the file with what was flushed; return its bytes."""
         self._writer.close()
         size = self._sink.tell()
         self._sink.close()
-        return self._rows, size
-
-    def give_up(self) -> None:
-        self._waiting = []
-        try:
-            self._writer.close()
-            self._sink.close()
-        except OSError:
-            return
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=_ROW_GROUP)
-        self._waiting, self._held = [], 0
+        return int(size)
 
 
 def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    days = _days(table, rows)
-    if not len(days):
-        return
-    if days.min() == days.max():
-        yield _date(days[0]), rows
-        return
-    for day in np.unique(days):
-        yield _date(day), rows.filter(pa.array(days == day))
-
-
-def _days(table: Table, rows: pa.RecordBatch) -> Any:
-    """Return the days since 1970 that rows belong to.
-
-    Where a time is impossible, the day is that of the record, else the first.
-    """
-    days = _whole_days(rows[table.dated_by])
+    """Yield the rows of each date; where a time is impossible, the date is that of the record, else the first."""
+    days = _days(rows[table.dated_by])
     if "record_time" in rows.schema.names:
-        days = np.where(_is_sane(days), days, _whole_days(rows["record_time"]))
-    return np.where(_is_sane(days), days, _FIRST_DAY)
+        days = np.where(days >= 0, days, _days(rows["record_time"]))
+    days = np.maximum(days, 0)
+    found = np.unique(days) if len(days) and days.min() < days.max() else days[:1]
+    for day in found:
+        date = (_EPOCH + dt.timedelta(days=int(day))).isoformat()
+        yield date, rows if len(found) == 1 else rows.filter(pa.array(days == day))
 
 
-def _whole_days(times: Any) -> Any:
-    return pc.fill_null(times.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) // _DAY_US
-
-
-def _is_sane(days: Any) -> Any:
-    return (days >= _FIRST_DAY) & (days <= _LAST_DAY)
-
-
-def _date(day: Any) -> str:
-    return (dt.date(1970, 1, 1) + dt.timedelta(days=int(day))).isoformat()
+def _days(times: Any) -> Any:
+    """Return the days since 1970, and -1 where there is none, or an impossible one."""
+    days = pc.fill_null(times.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) // _DAY_US
+    return np.where((days >= 0) & (days < _DAYS), days, -1)

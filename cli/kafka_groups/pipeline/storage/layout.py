@@ -18,12 +18,14 @@ SORTED_SAMPLES: Final = "sorted-samples"  # the batch of the samples of a date t
 KEPT: Final = "kept"  # the batch of what retention leaves of a date
 SAMPLE: Final = "sample-"  # begins the batches of samples
 BACKFILL: Final = "backfill-"  # begins the batches of backfills
+# The note {"first_date": …, "derived": {table: …}}: older dates of facts and derived tables were or will be removed.
+RETENTION: Final = "retention"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
 @dataclass(frozen=True, slots=True)
-class NewFile:
-    """A Parquet file with rows of one table and one date (YYYY-MM-DD), which a commit makes a part of the table."""
+class DataFile:
+    """A Parquet file with rows of one table and one date (YYYY-MM-DD)."""
 
     table: str
     date: str
@@ -31,20 +33,13 @@ class NewFile:
     rows: int
     bytes: int
 
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A Parquet file with rows of one date (YYYY-MM-DD) that is a part of its table."""
-
-    date: str
-    path: str
-    bytes: int
-    rows: int
-
     @property
     def batch(self) -> str:
         """The run that wrote it; of a file that another program wrote, some name."""
         return self.path.rpartition("/")[2].partition(".")[0]
+
+
+NewFile = DataFile  # one that no commit has made a part of its table yet
 
 
 def checked_name(name: str) -> str:

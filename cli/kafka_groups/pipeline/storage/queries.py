@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.schemas import Table
+from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.storage import Storage
 
 if TYPE_CHECKING:
@@ -33,38 +34,34 @@ class Queries:
         0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
         would return for no rows. Raises StorageError.
         """
-        source = self._source(table)
+        log = self._storage.log(table)
+        if table.name not in self._sources:
+            self._sources[table.name] = self._register(table, log)
+        source = self._sources[table.name]
         if source is None:
             return []
-        with self._storage.as_storage_error(table):
+        with log.as_storage_error():
             assert self._builder is not None
             reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
             rows: list[Row] = reader.read_all().to_pylist()
             return rows
 
-    def _source(self, table: Table) -> str | None:
-        if table.name not in self._sources:
-            self._sources[table.name] = self._register(table)
-        return self._sources[table.name]
-
-    def _register(self, table: Table) -> str | None:
+    def _register(self, table: Table, log: DeltaLog) -> str | None:
         from deltalake import QueryBuilder
 
-        opened = self._storage.open_table(table)
-        if opened is None:
+        if log.opened is None:
             return None
-        with self._storage.as_storage_error(table):
-            self._builder = (self._builder or QueryBuilder()).register(table.name, opened)
         # Only tables of facts have rows of samples.
-        lost = () if table.derived else self._storage.lost_files(table)
-        conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
+        lost = () if table.derived else self._storage.files(table, unfinished=True)
+        with log.as_storage_error():
+            self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
+            conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
         return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
 
 
 def _is_of_file(storage: Storage, table: Table, path: str) -> str:
     """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
-    with storage.as_storage_error(table):
-        rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
+    rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
     first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
     clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
     span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"

@@ -1,25 +1,38 @@
-"""Where tables are: a directory of this machine or of an object store, and the few things done with its files."""
+"""Where tables are: a directory of this machine or of an object store, and the few things done with its files.
+
+A small file, the marker, says that a directory is ours, and what wrote it.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import re
-import uuid
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem, PyFileSystem
 
+from kafka_groups import __version__
 from kafka_groups.errors import StorageError
+from kafka_groups.files import write_atomically
+from kafka_groups.pipeline.schemas import SCHEMA_VERSION
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
-_LISTINGS: Final = 10
+MARKER: Final = "kafka-groups-pipeline.json"
+_WHAT: Final = "tables of kafka-groups pipeline"
 _BUFFER: Final = 65_536
-_THIS_MACHINE: Final = ("", "localhost")
 # s3 runs in the tests; abfss and gs take the same path.
 _OBJECT_STORES: Final = ("s3", "abfss", "gs")
+_LOCAL: Final = "write a path, or file:/// and the absolute path"
 # Two writers of one version of a table: the store refuses the second. Waits end within what a user waits for.
 _STORE_OPTIONS: Final = {
     "aws_conditional_put": "etag",
@@ -38,16 +51,10 @@ class RootDirectory:
         self.root = root
         self._store = store
         self.fs: Any = _file_system(store)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the files are on this machine, or mounted on it."""
-        return not self._store
-
-    @property
-    def options(self) -> dict[str, str]:
-        """What delta-rs needs to know of the store; credentials are in the environment."""
-        return {} if self.is_local else dict(_STORE_OPTIONS)
+        # Whether the files are on this machine, or mounted on it.
+        self.is_local = not store
+        # What delta-rs needs to know of the store; credentials are in the environment.
+        self.options: dict[str, str] = {} if self.is_local else _STORE_OPTIONS
 
     def join(self, *names: str) -> str:
         """Return a path below the root."""
@@ -59,92 +66,91 @@ class RootDirectory:
 
     def info(self, path: str) -> FileInfo:
         """Return what is there; its type is NotFound if nothing is."""
-        return self.infos([path])[0]
-
-    def infos(self, paths: list[str]) -> list[FileInfo]:
-        """Return what is at each of the paths."""
         with as_storage_error("read the file status", self.into):
-            found: list[FileInfo] = self.fs.get_file_info(paths)
-            return found
+            return self.fs.get_file_info(path)
 
-    def children(self, path: str) -> list[FileInfo]:
-        """Return what the directory holds, by name; nothing if it is not there."""
+    def names(self, path: str) -> list[str]:
+        """Return what the directory holds, in order; nothing if it is not there."""
         with as_storage_error("list the files", self.into):
-            found = self._listed(FileSelector(path, allow_not_found=True))
-            return sorted(found, key=lambda info: str(info.path))
+            found = self.fs.get_file_info(FileSelector(path, allow_not_found=True))
+            return sorted(str(info.base_name) for info in found)
 
-    def read_text(self, path: str) -> str | None:
-        """Return the text of a small file; None if it is not there. StorageError, too, if it is no UTF-8."""
+    def read_small(self, path: str) -> bytes | None:
+        """Return the content of a small file; None if it is not there."""
         if self.info(path).type != FileType.File:
             return None
         with as_storage_error("read", path), self.fs.open_input_stream(path) as stream:
-            content = bytes(stream.read())
-        try:
-            return content.decode()
-        except UnicodeDecodeError as error:
-            message = f"{path} is damaged: it is not valid UTF-8; restore it"
-            raise StorageError(message) from error
+            return bytes(stream.read())
 
-    def write_text(self, path: str, text: str) -> None:
-        """Write a small file whole: a reader sees the old text or the new one."""
+    def write_small(self, path: str, text: str) -> None:
+        """Write a small file, in a directory that is made if need be: a reader sees the old text or the new one."""
+        self.make_parent(path)
         with as_storage_error("write", path):
-            if not self.is_local:  # an object appears when it is whole
-                self._write(path, text)
+            if self.is_local:
+                write_atomically(Path(path), text)
                 return
-            draft = f"{path}.{uuid.uuid4().hex[:8]}.tmp"
-            try:
-                self._write(draft, text)
-                flush(draft)
-                self.fs.move(draft, path)
-            except OSError:
-                self.forget(draft)
-                raise
+            # An object appears when it is whole. Without a buffer of Arrow's own, delta-rs is handed something that it
+            # does not take for bytes.
+            with self.fs.open_output_stream(path, buffer_size=_BUFFER) as stream:
+                stream.write(text.encode())
 
-    def make(self, path: str) -> None:
-        """Make a directory and those above it; object stores have none."""
+    def make_parent(self, path: str) -> None:
+        """Make the directory of a file and those above it; object stores have none."""
         if self.is_local:
-            with as_storage_error("create a directory", path):
-                self.fs.create_dir(path, recursive=True)
+            parent = path.rpartition("/")[0]
+            with as_storage_error("create a directory", parent):
+                self.fs.create_dir(parent, recursive=True)
 
     def flush(self, paths: list[str]) -> None:
-        """Wait until files are on the disk, with the names of their directories up to the root."""
+        """Wait until files of this machine are on the disk, with the names of their directories up to the root.
+
+        They get the present time: no cleaning may take one for a leftover before its commit.
+        """
         if not self.is_local:
             return
-        directories = set[str]()
         with as_storage_error("write", self.into):
             for path in paths:
-                flush(path)
-                above = map(str, PurePath(path).parents)
-                directories |= {each for each in above if len(each) >= len(self.root)}
-            for directory in directories:
-                flush(directory)
-
-    def touch(self, paths: list[str]) -> None:
-        """Give files of this machine the present time: no cleaning may take one for a leftover before its commit."""
-        with as_storage_error("write", self.into):
-            for path in paths if self.is_local else ():
+                if not os.path.exists(path):
+                    message = f"{path} was deleted before it became part of its table; run the command again"
+                    raise StorageError(message)
                 os.utime(path)
+            above = {str(each) for path in paths for each in PurePath(path).parents}
+            for path in (*paths, *(each for each in above if len(each) >= len(self.root))):
+                flush(path)
 
     def forget(self, path: str) -> None:
         """Delete a file that is in no table; one that cannot be deleted stays."""
-        try:
+        with suppress(OSError):
             self.fs.delete_file(path)
-        except OSError:
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold the lock of this name, which the kernel releases when the process dies; object stores have none.
+
+        StorageError that says who has it.
+        """
+        if not self.is_local:
+            yield
             return
-
-    def _write(self, path: str, text: str) -> None:
-        # Without a buffer of Arrow's own, delta-rs is handed something that it does not take for bytes.
-        with self.fs.open_output_stream(path, buffer_size=_BUFFER) as stream:
-            stream.write(text.encode())
-
-    def _listed(self, wanted: FileSelector) -> list[FileInfo]:
-        # A directory below may change places while it is listed: then all is listed once more.
-        for _ in range(_LISTINGS - 1):
+        path = self.join(".locks", f"{name}.lock")
+        self.make_parent(path)
+        with as_storage_error("lock", path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        with os.fdopen(handle, "r+b", buffering=0) as file:
             try:
-                return list(self.fs.get_file_info(wanted))
-            except FileNotFoundError:
-                continue
-        return list(self.fs.get_file_info(wanted))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                holder = file.read().decode(errors="replace") or "another process"
+                message = f"{self.into} is locked ({name}) by {holder}; wait for it, or end it"
+                raise StorageError(message) from error
+            since = datetime.now(UTC).isoformat(timespec="milliseconds")
+            with as_storage_error("write", path):
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()} (since {since})".encode())
+            try:
+                yield
+            finally:
+                file.truncate(0)
 
 
 def flush(path: str) -> None:
@@ -158,44 +164,37 @@ def flush(path: str) -> None:
 
 def open_root(into: str) -> RootDirectory:
     """Return the place that a path or a URI names; nothing is looked at yet. StorageError for other addresses."""
-    if re.search(r"[\[\]{}*?\\]", into):
-        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
-        raise StorageError(message)
-    if re.match("file:(?!//)", into):
-        message = f"{into} is neither a path nor a complete URI; write a path, or file:/// and the absolute path"
-        raise StorageError(message)
-    if "://" not in into and re.search("%[0-9A-Fa-f]{2}", into):
-        message = f"{into} has % and two digits in its name, which URIs read as one character; name another directory"
-        raise StorageError(message)
-    if "://" not in into:
-        return RootDirectory(into, "", os.path.abspath(into).rstrip("/") or "/")
-    scheme, _, rest = into.partition("://")
-    if scheme == "file":
-        return RootDirectory(into, "", _local_path(into).rstrip("/") or "/")
+    scheme, is_uri, rest = into.partition("://")
     bucket, _, path = rest.partition("/")
-    if scheme not in _OBJECT_STORES or not bucket or not path.strip("/"):
+    is_store = is_uri and scheme != "file"
+    if re.search(r"[\[\]{}*?\\]", into):
+        why = "has one of []{}*?\\ in its name, which Spark reads as a pattern; name another directory"
+    elif re.match("file:(?!//)", into):
+        why = f"is neither a path nor a complete URI; {_LOCAL}"
+    elif not is_store and bucket not in {"", "localhost"}:
+        why = f"names another machine, {bucket!r}; {_LOCAL}"
+    elif is_uri and not is_store and "/" not in rest:
+        why = f"has no path; {_LOCAL}"
+    elif not is_uri and re.search("%[0-9A-Fa-f]{2}", into):
+        why = "has % and two digits in its name, which URIs read as one character; name another directory"
+    elif is_store and (scheme not in _OBJECT_STORES or not bucket or not path.strip("/")):
         stores = ", ".join(f"{each}://" for each in _OBJECT_STORES)
-        message = f"{into} is no address of tables; name a directory, or a bucket and a path in it ({stores})"
-        raise StorageError(message)
-    if re.search("[#%]|//", rest):
-        message = f"{into} has #, % or // in its path, which URIs give a meaning of their own; name another path"
-        raise StorageError(message)
-    return RootDirectory(into, f"{scheme}://{bucket}", path.strip("/"))
+        why = f"is no address of tables; name a directory, or a bucket and a path in it ({stores})"
+    elif is_store and re.search("[#%]|//", rest):
+        why = "has #, % or // in its path, which URIs give a meaning of their own; name another path"
+    elif is_store:
+        return RootDirectory(into, f"{scheme}://{bucket}", path.strip("/"))
+    else:
+        local = os.path.abspath(f"/{unquote(path)}" if is_uri else into)
+        return RootDirectory(into, "", local.rstrip("/") or "/")
+    message = f"{into} {why}"
+    raise StorageError(message)
 
 
 def open_file(address: str) -> Any:
     """Return an open file of `RootDirectory.address`, with its file system's errors."""
-    store, path = _split(address)
-    return _file_system(store).open_input_file(path)
-
-
-def _split(address: str) -> tuple[str, str]:
-    """Return the store, "" for this machine, and the path in it."""
-    if "://" not in address:
-        return "", address
-    scheme, _, rest = address.partition("://")
-    bucket, _, path = rest.partition("/")
-    return f"{scheme}://{bucket}", path
+    place = open_root(address)
+    return place.fs.open_input_file(place.root)
 
 
 @cache
@@ -210,11 +209,78 @@ def _file_system(store: str) -> FileSystem:
     return PyFileSystem(DeltaStorageHandler(store, dict(_STORE_OPTIONS)))
 
 
-def _local_path(uri: str) -> str:
-    """Return the path of `file:///path` and `file://localhost/path`; `file://history` names a host: StorageError."""
-    parts = urlsplit(uri)
-    if parts.netloc not in _THIS_MACHINE or not parts.path:
-        odd = f"names another machine, {parts.netloc!r}" if parts.netloc else "has no path"
-        message = f"{uri} {odd}; write a path, or file:/// and the absolute path"
-        raise StorageError(message)
-    return os.path.abspath(unquote(parts.path))
+def check_marker(place: RootDirectory, *, create: bool) -> None:
+    """Raise StorageError unless the directory is ours, or may become so, of a layout and a version that we know.
+
+    Nothing is made: that does `write_marker`.
+    """
+    if fault := _find_fault(place, create=create):
+        raise StorageError(fault)
+    # What is not there yet is made, and the attempt shows it.
+    if create and place.is_local and os.path.isdir(place.root):
+        with as_storage_error("write", place.into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
+            file.write(b"x")
+
+
+def write_marker(place: RootDirectory) -> None:
+    """Make the directory ours, unless it is already. StorageError if that is not possible."""
+    if place.read_small(place.join(MARKER)) is None:
+        content = {
+            "what": _WHAT,
+            "schema_version": SCHEMA_VERSION,
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "made_by": f"kafka-groups {__version__}",
+        }
+        place.write_small(place.join(MARKER), json.dumps(content, indent=2) + "\n")
+
+
+def is_new(place: RootDirectory) -> bool:
+    """Return whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
+    is_file = place.info(place.root).type == FileType.File
+    return not is_file and place.read_small(place.join(MARKER)) is None and not _others(place)
+
+
+def _find_fault(place: RootDirectory, *, create: bool) -> str | None:
+    """Return why the directory cannot be used; None if it can."""
+    if place.info(place.root).type == FileType.File:
+        return f"{place.into} is a file, and tables need a directory; name a directory"
+    text = place.read_small(place.join(MARKER))
+    if text is not None:
+        return _find_fault_of_marker(place, text)
+    if others := _others(place):
+        return (
+            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
+            "name another directory, or an empty one"
+        )
+    if not create:
+        return f"there are no tables in {place.into}; create them with `kafka-groups pipeline ingest` or `sample`"
+    return None
+
+
+def _find_fault_of_marker(place: RootDirectory, text: bytes) -> str | None:
+    try:
+        content = dict(json.loads(text))
+    except (ValueError, TypeError):
+        content = {}
+    version = content.get("schema_version")
+    if type(version) is not int or version < 1:
+        return f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
+    if content.get("what") != _WHAT:
+        return f"{place.into} is not a directory of this pipeline; name another directory"
+    if version > SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
+            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
+            "newer one"
+        )
+    if version < SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
+            "name a new directory, and run ingest, backfill and build again"
+        )
+    return None
+
+
+def _others(place: RootDirectory) -> list[str]:
+    # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
+    return [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]

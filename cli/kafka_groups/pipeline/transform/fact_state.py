@@ -11,8 +11,7 @@ from typing import Any, Final
 from kafka_groups.pipeline.coverage import TIMES, Reach
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, TABLES
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
-from kafka_groups.pipeline.storage.notes import RETENTION
+from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
