@@ -10,8 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source.brokers import new_consumer
-from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, _Task
-from kafka_groups.pipeline.source.options import read_options
+from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, read_options
 from kafka_groups.pipeline.source.ranges import Hole, RangeReader
 
 if TYPE_CHECKING:
@@ -37,10 +36,10 @@ class RawSource(KafkaGroupsSource):
                 return list(planner.partitions())
 
             def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-                assert isinstance(partition, _Task)
+                _, ranges = partition.value
                 consumer = new_consumer(options.client)
                 try:
-                    for wanted in partition.ranges:
+                    for wanted in ranges:
                         for found in RangeReader(consumer, wanted, options.client, options.timeout_s).read():
                             if not isinstance(found, Hole):
                                 yield _rows(found)

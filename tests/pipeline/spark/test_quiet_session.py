@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ import pytest
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.spark import session
-from kafka_groups.pipeline.spark.output import environment_with, noise_goes_to
+from kafka_groups.pipeline.spark.session import environment_with, noise_goes_to
 
+_SPARKS_OWN_PORT = 15_002
 PROGRAM = """
 import json, os, sys
 from pathlib import Path
@@ -83,7 +86,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str
     """Programs by where their session is and what it does, two at a time: most of one is a start, on one core."""
     home = tmp_path_factory.mktemp("sessions")
     wanted = [("master", "work"), ("remote", "work"), ("master", "brief"), ("master", "fail"), ("master", "throw")]
-    with ThreadPoolExecutor(2) as pool:
+    # The port that Spark Connect usually takes is taken: a session that serves for itself takes another one.
+    with ThreadPoolExecutor(2) as pool, socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # by somebody else
+            other.bind(("127.0.0.1", _SPARKS_OWN_PORT))
+            other.listen()
         running = {each: pool.submit(run, home / "-".join(each), *each) for each in wanted}
         yield lambda kind, what: running[kind, what].result()
 

@@ -1,10 +1,7 @@
 """`__consumer_offsets` into tables, from where the last run ended: the logs of the tables say where that was.
 
-Each batch is one read of the data source. The tasks write the files; Spark moves only a list of them. A batch is
-committed table by table, with the offsets where it ended, so a run that is killed loses and doubles no record.
-
-batches.py  a read between two positions, and the list of its files
-failing.py  what Spark throws, as our errors
+Each batch is one job of Spark, whose tasks write the files (batch.py). It is committed table by table, with the offsets
+where it ended, so a run that is killed loses and doubles no record.
 """
 
 from __future__ import annotations
@@ -18,22 +15,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
-from kafka_groups.pipeline.ingestion.batches import BatchReader
-from kafka_groups.pipeline.ingestion.task_errors import error_in
+from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, error_in, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.log_truncation import sound_log
-from kafka_groups.pipeline.source.options import TIMEOUT_S
 from kafka_groups.pipeline.source.plan import (
+    TIMEOUT_S,
     Log,
-    Offsets,
     automatic_limit,
+    count_between,
     limited,
-    position_of,
     ranges_between,
+    tasks_of,
 )
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
-from kafka_groups.pipeline.spark.retries import retry_until
+from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 
@@ -55,14 +50,6 @@ class Ingested:
     batches: int
     records: int
     rows: dict[str, int]  # by table
-
-
-def _never() -> bool:
-    return False
-
-
-def _nothing(*_: object) -> None:
-    pass
 
 
 def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **how: Any) -> Ingested:
@@ -92,12 +79,7 @@ class Ingestion:
     """One run, which holds the lock of its cluster. `topic_is_there`: not before a group has been on the cluster."""
 
     def __init__(
-        self,
-        storage: Storage,
-        client: Mapping[str, str],
-        brokers: Brokers,
-        cluster_id: str,
-        timeout_s: float,
+        self, storage: Storage, client: Mapping[str, str], brokers: Brokers, cluster_id: str, timeout_s: float
     ) -> None:
         self._storage = storage
         self._client = client
@@ -105,14 +87,9 @@ class Ingestion:
         self._cluster_id = cluster_id
         self._timeout_s = timeout_s
         self.topic_is_there = True
-        # Where the next batch begins, None before there is a topic; and where this run began.
-        self._position: Log | None = None
-        self._begun: Offsets = {}
-        # The position that all tables have, and the last batch of each.
-        self._stored = Log(None, {})
-        self._batches_before: Mapping[str, int | None] = {}
-        # Tables with records beyond the position, as a run that was killed leaves them.
-        self._ahead: Mapping[str, Mapping[int, int]] = {}
+        self._stored: Stored | None = None
+        # Where the next batch begins, and where this run began.
+        self._position = self._begun = Log(None, {})
         self._batches = 0
         self._rows: Counter[str] = Counter()
 
@@ -124,16 +101,15 @@ class Ingestion:
     def look(self) -> Log:
         """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
         log = self._log()
-        if self._position is None and not log.ends and was_read(self._storage, self._cluster_id):
+        stored = self._stored
+        if stored is None and not log.ends and was_read(self._storage, self._cluster_id):
             log = self._wait_for_topic()
-        if self._position is None or log.ends.keys() - self._position.ends.keys():
-            self._begin(log)
-        if self._position is not None:
-            # While brokers are upgraded, some return no id.
-            log = log._replace(topic_id=log.topic_id or self._position.topic_id)
-            read = limits_of(self._ahead, self._position.ends)
-            position = position_of(self._cluster_id, read, self._position)
-            log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
+        if stored is None or log.ends.keys() - self._position.ends.keys():
+            stored = self._stored = self._begin(log)
+        # While brokers are upgraded, some return no id.
+        log = log._replace(topic_id=log.topic_id or self._position.topic_id)
+        read = self._position._replace(ends=stored.beyond(self._position.ends))
+        log = sound_log(read, self._log, first=log, patience_s=self._timeout_s)
         self.topic_is_there = bool(log.ends)
         return log
 
@@ -144,9 +120,9 @@ class Ingestion:
         continuous: bool = False,
         every_s: float = 30.0,
         records_per_batch: int | None = None,
-        progress: Progress = _nothing,
-        note: Callable[[str], None] = _nothing,
-        stop: Callable[[], bool] = _never,
+        progress: Progress = lambda _what, _done, _total: None,
+        note: Callable[[str], None] = lambda _text: None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
@@ -156,42 +132,51 @@ class Ingestion:
         committed stay, and the next run goes on there.
         """
         retry_until(spark, stop)
-        reader = BatchReader(spark, self._client, data_dir=self._storage.address, timeout_s=self._timeout_s)
         while not stop():
             try:
-                self._read_all(reader, records_per_batch, progress, stop)
+                self._read_all(spark, records_per_batch, progress, stop)
             except UnreachableError as error:
                 if not continuous:
                     raise
                 note(f"{error}; the next attempt is in {every_s:g} s")
             if not continuous:
                 break
-            _pause(every_s, stop)
+            until = time.monotonic() + every_s
+            while (left := until - time.monotonic()) > 0 and not stop():
+                time.sleep(min(left, _STEP_S))
         return self.total()
 
     def _read_all(
-        self, reader: BatchReader, records_per_batch: int | None, progress: Progress, stop: Callable[[], bool]
+        self, spark: SparkSession, records_per_batch: int | None, progress: Progress, stop: Callable[[], bool]
     ) -> None:
         """Read all that there is now, batch by batch."""
         log = self.look()
-        if self._position is None:
-            return
-        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, reader.tasks_at_once)
-        backlog = _distance(self._begun, log.ends)
+        assert self._stored is not None
+        cores = count_cores(spark)
+        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
+        backlog = count_between(self._begun.ends, log.ends)
         if backlog:
-            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
-        while not stop() and ranges_between(self._position.ends, log.ends):
-            ends = limits_of(self._ahead, limited(self._position.ends, log.ends, limit))
-            if not self._read_batch(reader, log._replace(ends=ends), stop):
+            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
+        while not stop() and count_between(self._position.ends, log.ends):
+            ends = self._stored.beyond(limited(self._position.ends, log.ends, limit))
+            if not self._read_batch(spark, log._replace(ends=ends), cores, stop):
                 return
-            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
+            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
 
-    def _read_batch(self, reader: BatchReader, end: Log, stop: Callable[[], bool]) -> bool:
+    def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Callable[[], bool]) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
-        assert self._position is not None
-        batch = new_batch_name("ingest", datetime.now(UTC))
+        assert self._stored is not None
+        batch = Batch(
+            name=new_batch_name("ingest", datetime.now(UTC)),
+            data_dir=self._storage.address,
+            client=self._client,
+            timeout_s=self._timeout_s,
+            cluster_id=self._cluster_id,
+            tasks=tasks_of(ranges_between(self._position.ends, end.ends, self._position.epochs), at_once=cores),
+            ahead=self._stored.ahead,
+        )
         try:
-            files = reader.read(batch, self._position, end, self._ahead, stop)
+            files = run_batch(spark, batch, stop)
         except (KafkaGroupsError, OSError):
             # A service manager and a terminal signal the JVM and its workers, too: they may have ended before we look.
             if stop():
@@ -200,10 +185,8 @@ class Ingestion:
         if files is None:
             return False
         self._check_topic(end)
-        self._batches_before = commit_batch(
-            self._storage, files, self._cluster_id, self._batches_before, self._stored, end
-        )
-        self._position, self._stored, self._ahead = end, end, {}
+        self._stored = commit_batch(self._storage, files, self._cluster_id, self._stored, end)
+        self._position = end
         self._batches += 1
         for file in files:
             self._rows[file.table] += file.rows
@@ -219,24 +202,19 @@ class Ingestion:
             )
             raise SourceError(message)
 
-    def _begin(self, log: Log) -> None:
-        found = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
-        self._batches_before = read_batches(self._storage, self._cluster_id) if found is None else found.batches
-        if found is not None:
-            start = found.start()
-            # A partition that is new is read from its first offset.
-            ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
-            if None in found.batches.values():  # a first batch that was killed: what was deleted before it is no gap
-                earliest = self._brokers.earliest(sorted(log.ends))
-                ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
-            self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()
-            # Tables that differ get all transactions with the next batch.
-            is_even = not self._ahead and start.topic_id == log.topic_id
-            self._stored = start if is_even else Log(None, {})
-        elif log.ends:
-            self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
-        if self._position is not None:
-            self._begun = self._begun or self._position.ends
+    def _begin(self, log: Log) -> Stored:
+        """Find the position in the tables; a partition that is new is read from its first offset."""
+        stored = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
+        ends = {partition: stored.start.ends.get(partition, 0) for partition in log.ends}
+        if (
+            None in stored.batches.values()
+        ):  # no batch, or a first one that was killed: what was deleted before is no gap
+            earliest = self._brokers.earliest(sorted(log.ends))
+            ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
+        self._position = Log(log.topic_id, ends, stored.start.epochs)
+        if not self._begun.ends:
+            self._begun = self._position
+        return stored
 
     def _wait_for_topic(self) -> Log:
         """Return the log once brokers know the topic, which was read before: one that starts may not know it yet."""
@@ -248,13 +226,3 @@ class Ingestion:
     def _log(self) -> Log:
         topic = self._brokers.topic()
         return self._brokers.log(topic.partitions, topic.id)
-
-
-def _distance(starts: Offsets, ends: Offsets) -> int:
-    return sum(one.end - one.start for one in ranges_between(starts, ends))
-
-
-def _pause(seconds: float, stop: Callable[[], bool]) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0 and not stop():
-        time.sleep(min(left, _STEP_S))
