@@ -63,7 +63,7 @@ def _raw(spark: Any, bootstrap: str, _directory: Path) -> int:
 
 def _connector(spark: Any, bootstrap: str, _directory: Path) -> int:
     spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
-    partitions = Brokers({"bootstrap.servers": bootstrap}, _TIMEOUT_S).partitions()
+    partitions = Brokers({"bootstrap.servers": bootstrap}, _TIMEOUT_S).topic().partitions
     options = {"kafka.bootstrap.servers": bootstrap, "assign": json.dumps({"__consumer_offsets": partitions})}
     rows = spark.read.format("kafka").options(**options).option("kafka.isolation.level", "read_committed").load()
     return _to_nowhere(rows.select("partition", "offset", "timestamp", "key", "value"))
@@ -93,7 +93,7 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     storage = open_storage(str(directory / "tables"), create=True)
     client = {"bootstrap.servers": bootstrap}
     brokers = Brokers(client, _TIMEOUT_S)
-    there = brokers.partitions()
+    there = brokers.topic().partitions
     tasks = [ranges_between(brokers.earliest(there), brokers.latest(there))]
     batch = Batch("bench", storage.address, client, _TIMEOUT_S, brokers.cluster_id(), tasks, {})
     before = time.process_time()

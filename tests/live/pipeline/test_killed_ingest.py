@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 def offsets_of(broker: str) -> int:
     """How many there are in all partitions."""
     brokers = Brokers({"bootstrap.servers": broker}, 30.0)
-    there = brokers.partitions()
+    there = brokers.topic().partitions
     return sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())
 
 

@@ -55,7 +55,7 @@ def ingestion(storage: Storage, brokers: Any) -> Ingestion:
 
 def commit(ingestion: Ingestion, end: Log) -> None:
     """Commit an empty batch, as another program does."""
-    storage = ingestion._storage
+    storage = ingestion.storage
     commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.ends), end)
 
 
@@ -141,7 +141,7 @@ def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any,
     commit(ingestion, Log(None, {0: 3, 1: 4}))
     brokers.log.side_effect = [Log(None, {}), Log(None, {}), Log(None, {0: 5, 1: 5})]
     mocker.patch("kafka_groups.pipeline.ingestion._STEP_S", 0)
-    ingestion._timeout_s = 60
+    ingestion.timeout_s = 60
     assert ingestion.look().ends == {0: 5, 1: 5}
     assert ingestion._position == Log(None, {0: 3, 1: 4})
 
@@ -181,12 +181,12 @@ def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
 ) -> None:
     def recreate(*_: object) -> list[NewFile]:
         brokers.topic.return_value = Topic("another", [0, 1])
-        return written(ingestion._storage, commits(range(5)))
+        return written(ingestion.storage, commits(range(5)))
 
     run_batch.side_effect = recreate
     with pytest.raises(SourceError, match="was recreated while it was read: its topic id is another now; nothing of"):
         ingestion.run(mocker.Mock())
-    assert ingestion._storage.rows(OFFSET_COMMITS) == 0
+    assert ingestion.storage.rows(OFFSET_COMMITS) == 0
 
 
 @pytest.fixture

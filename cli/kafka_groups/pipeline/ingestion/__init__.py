@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +39,10 @@ __all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 
+_NOTHING: Final = Stored(Log(None, {}), {}, {})
+
 Progress = Callable[[str, int, int], None]
+Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,43 +78,56 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
         yield ingestion
 
 
+@dataclass
 class Ingestion:
     """One run, which holds the lock of its cluster. `topic_is_there`: not before a group has been on the cluster."""
 
-    def __init__(
-        self, storage: Storage, client: Mapping[str, str], brokers: Brokers, cluster_id: str, timeout_s: float
-    ) -> None:
-        self._storage = storage
-        self._client = client
-        self._brokers = brokers
-        self._cluster_id = cluster_id
-        self._timeout_s = timeout_s
-        self.topic_is_there = True
-        self._stored: Stored | None = None
-        # Where the next batch begins, and where this run began.
-        self._position = self._begun = Log(None, {})
-        self._batches = 0
-        self._rows: Counter[str] = Counter()
+    storage: Storage
+    client: Mapping[str, str] = field(repr=False)
+    brokers: Brokers
+    cluster_id: str
+    timeout_s: float
+    topic_is_there: bool = True
+    _stored: Stored = _NOTHING
+    # Where the next batch begins, and where this run began.
+    _position: Log = _NOTHING.start
+    _begun: Log = _NOTHING.start
+    _batches: int = 0
+    _rows: Counter[str] = field(default_factory=Counter)
 
     def total(self) -> Ingested:
         """Return what was written so far."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
-        return Ingested(cluster_id=self._cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
+        return Ingested(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
     def look(self) -> Log:
         """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
-        log = self._log()
-        stored = self._stored
-        if stored is None and not log.ends and was_read(self._storage, self._cluster_id):
-            log = self._wait_for_topic()
-        if stored is None or log.ends.keys() - self._position.ends.keys():
-            stored = self._stored = self._begin(log)
+        log = self.brokers.log()
+        is_first = not self._stored.batches
+        if is_first and not log.ends and was_read(self.storage, self.cluster_id):
+            until = time.monotonic() + self.timeout_s
+            while not log.ends and time.monotonic() < until:  # brokers that start may not know the topic yet
+                time.sleep(_STEP_S)
+                log = self.brokers.log()
+        if is_first or log.ends.keys() - self._position.ends.keys():
+            self._begin(log)
         # While brokers are upgraded, some return no id.
         log = log._replace(topic_id=log.topic_id or self._position.topic_id)
-        read = self._position._replace(ends=stored.beyond(self._position.ends))
-        log = sound_log(read, self._log, first=log, patience_s=self._timeout_s)
+        read = self._position._replace(ends=self._stored.beyond(self._position.ends))
+        log = sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
         self.topic_is_there = bool(log.ends)
         return log
+
+    def _begin(self, log: Log) -> None:
+        """Find the position in the tables; a partition that is new is read from its first offset."""
+        self._stored = read_position(self.storage, self.cluster_id, log.topic_id, sorted(log.ends))
+        starts = self._stored.start.ends
+        # What was deleted before a first batch is no gap, even if that batch was killed.
+        earliest = self.brokers.earliest(sorted(log.ends)) if None in self._stored.batches.values() else {}
+        ends = {each: max(starts.get(each, 0), earliest.get(each, 0)) for each in log.ends}
+        self._position = Log(log.topic_id, ends, self._stored.start.epochs)
+        if not self._begun.ends:
+            self._begun = self._position
 
     def run(
         self,
@@ -122,7 +138,7 @@ class Ingestion:
         records_per_batch: int | None = None,
         progress: Progress = lambda _what, _done, _total: None,
         note: Callable[[str], None] = lambda _text: None,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Stop = lambda: False,
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
@@ -146,12 +162,9 @@ class Ingestion:
                 time.sleep(min(left, _STEP_S))
         return self.total()
 
-    def _read_all(
-        self, spark: SparkSession, records_per_batch: int | None, progress: Progress, stop: Callable[[], bool]
-    ) -> None:
+    def _read_all(self, spark: SparkSession, records_per_batch: int | None, progress: Progress, stop: Stop) -> None:
         """Read all that there is now, batch by batch."""
         log = self.look()
-        assert self._stored is not None
         cores = count_cores(spark)
         limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
         backlog = count_between(self._begun.ends, log.ends)
@@ -163,15 +176,14 @@ class Ingestion:
                 return
             progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
 
-    def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Callable[[], bool]) -> bool:
+    def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Stop) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
-        assert self._stored is not None
         batch = Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
-            data_dir=self._storage.address,
-            client=self._client,
-            timeout_s=self._timeout_s,
-            cluster_id=self._cluster_id,
+            data_dir=self.storage.address,
+            client=self.client,
+            timeout_s=self.timeout_s,
+            cluster_id=self.cluster_id,
             tasks=tasks_of(ranges_between(self._position.ends, end.ends, self._position.epochs), at_once=cores),
             ahead=self._stored.ahead,
         )
@@ -184,45 +196,16 @@ class Ingestion:
             raise
         if files is None:
             return False
-        self._check_topic(end)
-        self._stored = commit_batch(self._storage, files, self._cluster_id, self._stored, end)
-        self._position = end
-        self._batches += 1
-        for file in files:
-            self._rows[file.table] += file.rows
-        return True
-
-    def _check_topic(self, end: Log) -> None:
-        """Raise SourceError if the topic was recreated while it was read: the records may be those of the new one."""
-        now = self._brokers.topic().id
-        if now is not None and end.topic_id is not None and now != end.topic_id:
+        now = self.brokers.topic().id
+        if now is not None and end.topic_id is not None and now != end.topic_id:  # records may be those of the new one
             message = (
                 f"{OFFSETS_TOPIC} was recreated while it was read: its topic id is {now} now; nothing of this batch "
                 "was written; use a new directory (--data-dir)"
             )
             raise SourceError(message)
-
-    def _begin(self, log: Log) -> Stored:
-        """Find the position in the tables; a partition that is new is read from its first offset."""
-        stored = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
-        ends = {partition: stored.start.ends.get(partition, 0) for partition in log.ends}
-        if (
-            None in stored.batches.values()
-        ):  # no batch, or a first one that was killed: what was deleted before is no gap
-            earliest = self._brokers.earliest(sorted(log.ends))
-            ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
-        self._position = Log(log.topic_id, ends, stored.start.epochs)
-        if not self._begun.ends:
-            self._begun = self._position
-        return stored
-
-    def _wait_for_topic(self) -> Log:
-        """Return the log once brokers know the topic, which was read before: one that starts may not know it yet."""
-        until = time.monotonic() + self._timeout_s
-        while not (log := self._log()).ends and time.monotonic() < until:
-            time.sleep(_STEP_S)
-        return log
-
-    def _log(self) -> Log:
-        topic = self._brokers.topic()
-        return self._brokers.log(topic.partitions, topic.id)
+        self._stored = commit_batch(self.storage, files, self.cluster_id, self._stored, end)
+        self._position = end
+        self._batches += 1
+        for file in files:
+            self._rows[file.table] += file.rows
+        return True

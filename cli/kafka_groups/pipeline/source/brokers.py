@@ -7,8 +7,6 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -16,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
 
@@ -122,10 +121,6 @@ class Brokers:
             raise UnreachableError(msg)
         return str(self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s)).cluster_id)
 
-    def partitions(self) -> list[int]:
-        """Return the partitions of the topic; none if no group has ever been on the cluster."""
-        return self.topic().partitions
-
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
         responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
@@ -151,8 +146,11 @@ class Brokers:
         """Return where each partition ends for a reader that takes open transactions, too."""
         return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
-    def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
-        """Return the offsets of `latest`, with the epochs of the leaders that returned them."""
+    def log(self, group: str | None = None) -> Log:
+        """Return the topic with the offsets of `latest`, or only the partition that has the records of the group."""
+        topic_id, partitions = self.topic()
+        if group is not None and partitions:
+            partitions = [partition_of(group, len(partitions))]
         found = self._listed(partitions, OffsetSpec.latest())
         epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
         return Log(topic_id, {number: int(offset.offset) for number, offset in found.items()}, epochs)
@@ -246,27 +244,18 @@ def _where(client: Mapping[str, str]) -> str:
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
     """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
 
-    None if one takes a connection, and if that cannot be determined soon: then librdkafka is to find out, which tries
-    until the deadline, whatever its options are.
+    None if one takes a connection, and if one does not respond soon: then librdkafka is to find out, which tries until
+    the deadline, whatever its options are.
     """
-    wait_s = min(timeout_s, _LONGEST_TRY_S)
-    found: SimpleQueue[str | None] = SimpleQueue()
-    # A name may take long to be looked up, and nothing ends that: the thread is not waited for.
-    Thread(target=lambda: found.put(_refusals(servers, wait_s)), daemon=True).start()
-    try:
-        return found.get(timeout=wait_s)
-    except Empty:
-        return None
-
-
-def _refusals(servers: str, wait_s: float) -> str | None:
     reasons = []
     for address in filter(None, map(str.strip, servers.split(","))):
         if (found := _ADDRESS.fullmatch(address)) is None:
             return None
         host = found["v6"] or found["host"]
         try:
-            socket.create_connection((host, int(found["port"] or _PORT)), timeout=wait_s).close()
+            socket.create_connection(
+                (host, int(found["port"] or _PORT)), timeout=min(timeout_s, _LONGEST_TRY_S)
+            ).close()
         except (TimeoutError, OverflowError, UnicodeError):
             return None
         except socket.gaierror as error:

@@ -14,7 +14,6 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
 from kafka_groups.pipeline.source.brokers import Brokers
@@ -179,14 +178,7 @@ class _Reader:
         return {"options": self.options}
 
     def log(self) -> Log:
-        """Return the log of the partitions that are to be read."""
-        topic_id, partitions = self.brokers.topic()
-        if self.options.group is not None and partitions:
-            partitions = [partition_of(self.options.group, len(partitions))]
-        return self.brokers.log(partitions, topic_id)
-
-    def earliest(self, log: Log) -> dict[int, int]:
-        return self.brokers.earliest(sorted(log.ends))
+        return self.brokers.log(self.options.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
         tasks = tasks_of(ranges, self.options.records_per_task, self.options.tasks_at_once)
@@ -206,7 +198,7 @@ class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Return what is to be read, in tasks."""
         cluster_id, log = self.cluster_id, self.log()
-        earliest = self.earliest(log)
+        earliest = self.brokers.earliest(sorted(log.ends))
         starts = started(self.options.starting, earliest, log.ends)
         ends = chosen(self.options.ending, earliest, log.ends, default=LATEST)
         stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
@@ -224,7 +216,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
     def initialOffset(self) -> Position:
         """Return where the first batch begins."""
         cluster_id, log = self.cluster_id, self.log()
-        starts = started(self.options.starting, self.earliest(log), log.ends)
+        starts = started(self.options.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
@@ -261,13 +253,10 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
 def position_of(cluster_id: str, log: Log) -> Position:
     """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    position: Position = {_CLUSTER: cluster_id}
-    if log.topic_id is not None:
-        position[_TOPIC_ID] = log.topic_id
-    position |= {str(partition): offset for partition, offset in sorted(log.ends.items())}
-    if log.epochs:
-        position[_EPOCHS] = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
-    return position
+    epochs = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
+    known = {_CLUSTER: cluster_id, _TOPIC_ID: log.topic_id, _EPOCHS: epochs}
+    offsets = {str(partition): offset for partition, offset in sorted(log.ends.items())}
+    return {name: value for name, value in known.items() if value} | offsets
 
 
 def log_in(position: Position, cluster_id: str) -> Log:
