@@ -20,16 +20,15 @@ import pytest
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.spark import session
-from kafka_groups.pipeline.spark.session import environment_with, noise_goes_to
+from kafka_groups.pipeline.spark.session import noise_goes_to
 
 _SPARKS_OWN_PORT = 15_002
 PROGRAM = """
-import json, os, sys, time
+import json, sys, time
 from pathlib import Path
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.spark import start_session
 log, kind, what = sys.argv[1:]
-before = dict(os.environ)
 
 def session():
     return start_session(log=Path(log), memory="512m", brief=True, **{kind: "local[2]"})
@@ -57,7 +56,6 @@ if kind == "master":
     found["failed"] = error_of(lambda spark: spark.range(1).selectExpr("raise_error('broken on purpose')").collect())
     found["thrown"] = error_of(lambda spark: spark._jvm.java.lang.Class.forName("no.such.Class"))
     Path(log + ".up").write_text(json.dumps(found))
-assert dict(os.environ) == before, set(os.environ) ^ set(before)
 """
 
 
@@ -211,13 +209,3 @@ def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path
     ):
         pytest.fail("there is no such directory")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KG_KEPT", "1")
-    monkeypatch.setenv("KG_GONE", "1")
-    monkeypatch.delenv("KG_NEW", raising=False)
-    with environment_with({"KG_KEPT": "2", "KG_GONE": None}):
-        assert (os.environ["KG_KEPT"], os.environ.get("KG_GONE")) == ("2", None)
-        os.environ["KG_NEW"] = "by somebody else"
-    assert [os.environ.get(name) for name in ("KG_KEPT", "KG_GONE", "KG_NEW")] == ["1", "1", None]

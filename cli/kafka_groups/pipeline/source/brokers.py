@@ -17,6 +17,7 @@ from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
+from kafka_groups.protocol.errors import error_code
 
 _LITTLE_BYTES: Final = 65_536
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
@@ -43,33 +44,18 @@ _READING: Final = {
 _POLL_S: Final = 0.01
 _LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
 _VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # it follows what says which and why
-# What passes by itself: librdkafka goes on after these, and says them again and again.
-PASSING: Final = frozenset(
+# librdkafka's own errors that pass by themselves: it goes on after these, and says them again and again.
+_PASSING: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TRANSPORT,
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,
         KafkaError._MSG_TIMED_OUT,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
     }
 )
-# What is a response, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
-# deleted: the next look at the brokers compares its id.
-_NOT_NOW: Final = PASSING | {
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError.UNKNOWN_TOPIC_ID,
-    KafkaError._UNKNOWN_TOPIC,
-    KafkaError._UNKNOWN_PARTITION,
-    KafkaError.BROKER_NOT_AVAILABLE,
-    KafkaError.REPLICA_NOT_AVAILABLE,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-    KafkaError.NETWORK_EXCEPTION,
-}
 _NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 _CREDENTIALS: Final = (
     "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
@@ -213,10 +199,19 @@ def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_l
     return consumer
 
 
+def is_passing(error: KafkaError) -> bool:
+    """Return whether the same request may succeed soon.
+
+    A topic that is unknown may be on its way to a broker, or have been deleted: the next look at the brokers compares
+    its id.
+    """
+    return error.code() in _PASSING or error_code(error.code()).retriable
+
+
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """Return what a broker or librdkafka said, as one sentence."""
     said = _REFUSED.get(error.code()) or hidden(error.str(), client)
-    kind = UnreachableError if error.code() in _NOT_NOW else SourceError
+    kind = UnreachableError if is_passing(error) else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 

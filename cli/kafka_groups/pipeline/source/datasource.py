@@ -72,14 +72,14 @@ class KafkaGroupsSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of all that there is now."""
-        return _BatchReader(read_options(self.options))
+        return _BatchReader(**read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
-        options = read_options(self.options)
-        if options.ending is not None:
+        reader = _StreamReader(**read_options(self.options))
+        if reader.ending is not None:
             raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
-        return _StreamReader(options)
+        return reader
 
 
 def _offsets(text: str, name: str) -> dict[int, int] | int:
@@ -113,20 +113,6 @@ def _seconds(text: str, name: str) -> float:
     raise SourceError(msg)
 
 
-@dataclass(frozen=True)
-class SourceOptions:
-    """The options of one reader; `client` are properties of librdkafka, secrets among them."""
-
-    client: Mapping[str, str] = field(repr=False)
-    starting: Offsets | int | None = None  # None: earliest
-    ending: Offsets | int | None = None  # None: all there is
-    group: str | None = None
-    records_per_batch: int | str | None = None  # None: no limit
-    records_per_task: int | None = None  # None: what planning thinks right
-    tasks_at_once: int = 1
-    timeout_s: float = TIMEOUT_S
-
-
 _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "startingOffsets": ("starting", _offsets),
     "endingOffsets": ("ending", _offsets),
@@ -138,16 +124,19 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
 }
 
 
-def read_options(given: Mapping[str, str]) -> SourceOptions:
-    """Read the options by their names in any case; SourceError names the one that is not known or cannot be used."""
+def read_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a reader for options, whose names may have any case.
+
+    SourceError names the one that is not known or cannot be used.
+    """
     names = {name.lower(): name for name in _OPTIONS}
     client: dict[str, str] = {}
-    values: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     # Spark knows no upper case in the names of options.
     for name, text in ((name.lower(), text) for name, text in given.items()):
         if name in names:
             field_name, read = _OPTIONS[names[name]]
-            values[field_name] = read(text, names[name])
+            found[field_name] = read(text, names[name])
         elif name.startswith(_CLIENT_PREFIX):
             client[name.removeprefix(_CLIENT_PREFIX)] = text
         else:
@@ -156,32 +145,39 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
             raise SourceError(msg)
     if not client.get("bootstrap.servers"):
         raise SourceError("the option kafka.bootstrap.servers is missing; set it to host:port of the brokers")
-    return SourceOptions({name: text for name, text in client.items() if name not in _SETTLED}, **values)
+    return {"client": {name: text for name, text in client.items() if name not in _SETTLED}} | found
 
 
+@dataclass
 class _Reader:
-    """What both readers do: tasks are the ranges of a cluster."""
+    """What both readers do, and their options; `client` are properties of librdkafka, secrets among them."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self.options = options
+    client: Mapping[str, str] = field(repr=False)
+    starting: Offsets | int | None = None  # None: earliest
+    ending: Offsets | int | None = None  # None: all there is
+    group: str | None = None
+    records_per_batch: int | str | None = None  # None: no limit
+    records_per_task: int | None = None  # None: what planning thinks right
+    tasks_at_once: int = 1
+    timeout_s: float = TIMEOUT_S
 
     @cached_property
     def brokers(self) -> Brokers:
-        return Brokers(self.options.client, self.options.timeout_s)
+        return Brokers(self.client, self.timeout_s)
 
     @cached_property
     def cluster_id(self) -> str:
         return self.brokers.cluster_id()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the options only: a client cannot travel to tasks."""
-        return {"options": self.options}
+        """Return what can travel to tasks: a client cannot."""
+        return {name: value for name, value in self.__dict__.items() if name != "brokers"}
 
     def log(self) -> Log:
-        return self.brokers.log(self.options.group)
+        return self.brokers.log(self.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        tasks = tasks_of(ranges, self.options.records_per_task, self.options.tasks_at_once)
+        tasks = tasks_of(ranges, self.records_per_task, self.tasks_at_once)
         return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -189,8 +185,8 @@ class _Reader:
         if partition.value is None:
             return iter(())  # where there is nothing to read, Spark makes a partition of its own
         cluster_id, ranges = partition.value
-        rows = read_rows(self.options.client, self.options.timeout_s, cluster_id, ranges)
-        group = self.options.group
+        rows = read_rows(self.client, self.timeout_s, cluster_id, ranges)
+        group = self.group
         return rows if group is None else (batch.filter(pc.equal(batch["group"], group)) for batch in rows)
 
 
@@ -199,30 +195,29 @@ class _BatchReader(_Reader, DataSourceReader):
         """Return what is to be read, in tasks."""
         cluster_id, log = self.cluster_id, self.log()
         earliest = self.brokers.earliest(sorted(log.ends))
-        starts = started(self.options.starting, earliest, log.ends)
-        ends = chosen(self.options.ending, earliest, log.ends, default=LATEST)
+        starts = started(self.starting, earliest, log.ends)
+        ends = chosen(self.ending, earliest, log.ends, default=LATEST)
         stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
         return self.tasks(cluster_id, ranges_between(starts, stable))
 
 
+@dataclass
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        super().__init__(options)
-        self._target: Log | None = None
-        self._automatic_limit: int | None = None
+    _target: Log | None = None
+    _automatic_limit: int | None = None
 
     def initialOffset(self) -> Position:
         """Return where the first batch begins."""
         cluster_id, log = self.cluster_id, self.log()
-        starts = started(self.options.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
+        starts = started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return maxRecordsPerBatch as a limit; an automatic limit is found when the backlog is known."""
-        limit = self.options.records_per_batch
+        limit = self.records_per_batch
         return ReadMaxRows(limit) if isinstance(limit, int) else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -232,11 +227,11 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
         """Return where the next batch ends."""
         read = log_in(start, self.cluster_id)
-        log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.options.timeout_s)
+        log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
-        if self.options.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
-            self._automatic_limit = automatic_limit(read.ends, log.ends, self.options.tasks_at_once)
+        if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
+            self._automatic_limit = automatic_limit(read.ends, log.ends, self.tasks_at_once)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
         ends = {**read.ends, **limited(read.ends, log.ends, most)}
         # Another epoch alone is no batch.

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, joined, raw_records
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
-from kafka_groups.pipeline.source.brokers import PASSING, hidden, new_consumer, source_error
+from kafka_groups.pipeline.source.brokers import hidden, is_passing, new_consumer, source_error
 from kafka_groups.pipeline.source.log_truncation import LOST_RECORDS
 from kafka_groups.pipeline.source.plan import Range
 
@@ -160,7 +160,7 @@ class RangeReader:
             self._trouble = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._pass_over_lost()
-        elif code in PASSING:
+        elif is_passing(error):
             self._trouble = hidden(error.str(), self._client)
         else:
             raise source_error(error, self._client)

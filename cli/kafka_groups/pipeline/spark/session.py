@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kafka_groups.errors import KafkaGroupsError, PipelineError
@@ -28,9 +27,6 @@ from kafka_groups.pipeline.spark.requirements import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
-_DEFAULT_MEMORY: Final = "2g"
-_LOCAL: Final = "local[*]"
 _LOOPBACK: Final = "127.0.0.1"
 _EVERYWHERE: Final = {
     "spark.ui.enabled": "false",
@@ -66,7 +62,7 @@ def start_session(
     remote: str | None = None,
     log: Path,
     memory: str | None = None,
-    conf: Mapping[str, str] = NO_CONF,
+    conf: Mapping[str, str] | None = None,
     fetch: bool = False,
     brief: bool = False,
 ) -> Iterator[SparkSession]:
@@ -81,19 +77,19 @@ def start_session(
     check_pyspark()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if remote is None and master is None and not is_submitted:
-        remote = os.environ.get("SPARK_REMOTE")
-    options, changes = ({} if remote else dict(_EVERYWHERE)), {}
+        remote = os.environ.get("SPARK_REMOTE") or None
     if remote is not None:
         check_connect()
+    options: dict[str, str] = _EVERYWHERE if remote is None else {}
     if not is_submitted and (remote is None or remote.startswith("local")):
         java = find_java(os.environ, fetch=fetch_java if fetch else None)
-        master = remote or master or os.environ.get("MASTER") or _LOCAL
-        options = {**_local_options(master, memory or _DEFAULT_MEMORY, brief=brief), **conf}
-        changes = _for_the_jvm(java, is_local=options["spark.master"].startswith("local"))
+        place = remote or master or os.environ.get("MASTER") or "local[*]"
+        options = _local_options(place, memory or "2g", brief=brief) | dict(conf or {})
         check_master(options["spark.master"])
+        _set_environment(java, is_local=options["spark.master"].startswith("local"))
     elif remote is not None:
         check_answers(remote)
-    with warnings.catch_warnings(), environment_with(changes), ExitStack() as stack:
+    with warnings.catch_warnings(), ExitStack() as stack:
         # Python's warnings are for those who write programs, and go to stderr.
         warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
         with _starting(log):
@@ -135,8 +131,7 @@ def _working(log: Path) -> Iterator[None]:
 def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
     """Return a session that is a Spark Connect server, on a port that nobody has, and the URL where it serves.
 
-    The token that it wants is left in the environment, where clients and workers look for it: the caller restores the
-    environment.
+    The token that it wants is in the environment, where clients and workers look for it.
     """
     with socket.socket() as taken:
         taken.bind((_LOOPBACK, 0))
@@ -175,16 +170,15 @@ def _local_options(master: str, memory: str, *, brief: bool) -> dict[str, str]:
     return options
 
 
-def _for_the_jvm(java: Path, *, is_local: bool) -> dict[str, str | None]:
-    """Return variables: workers run on this Python; on a cluster, on the one that its users say (a packed one)."""
-    home = home_of(java)
-    workers = None if is_local else os.environ.get("PYSPARK_PYTHON")
-    return {
-        "PYSPARK_PYTHON": workers or sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "JAVA_HOME": None if home is None else str(home),
-        "SPARK_REMOTE": None,
-    }
+def _set_environment(java: Path, *, is_local: bool) -> None:
+    """Let workers run on this Python; on a cluster, on the one that its users say (a packed one)."""
+    if is_local or "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_REMOTE", None)
+    os.environ.pop("JAVA_HOME", None)
+    if home := home_of(java):
+        os.environ["JAVA_HOME"] = str(home)
 
 
 def _stop(spark: SparkSession, log: Path) -> None:
@@ -236,21 +230,6 @@ def noise_goes_to(log: Path) -> Iterator[None]:
             os.dup2(copy, number)
             os.close(copy)
         os.close(target)
-
-
-@contextmanager
-def environment_with(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """Let variables be these (None: not set) for a while. What is set meanwhile by others is undone, too."""
-    before = dict(os.environ)
-    try:
-        for name in changes.keys() & before.keys():
-            del os.environ[name]
-        os.environ.update({name: value for name, value in changes.items() if value is not None})
-        yield
-    finally:
-        for name in os.environ.keys() - before.keys():
-            del os.environ[name]
-        os.environ.update(before)
 
 
 def _flush() -> None:
