@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
-from kafka_groups.pipeline.ingestion import error_in
 from kafka_groups.pipeline.ingestion.batch import _without, count_cores
+from kafka_groups.pipeline.spark.session import error_in
 
 _TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]
 Traceback (most recent call last):
@@ -71,7 +71,7 @@ def test_our_errors_keep_their_class_and_their_sentence() -> None:
         (
             "An error occurred while calling o9.start.\n: java.io.IOException: No space left on device\n\tat java",
             StorageError,
-            "Spark cannot write scratch files: no space is left on the file system; free some, and run it again",
+            "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again",
         ),
     ],
 )

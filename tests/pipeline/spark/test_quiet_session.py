@@ -134,7 +134,7 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
     with pytest.raises(PipelineError) as caught, session._working(tmp_path / "log"):
         raise PySparkException(thrown)
     assert str(caught.value) == (
-        "Spark failed: no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
+        "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
         f"it again; its log is {tmp_path / 'log'}"
     )
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
-from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, error_in, retry_until, run_batch
+from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.log_truncation import sound_log
@@ -34,8 +34,6 @@ from kafka_groups.pipeline.storage.layout import new_batch_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
 
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 

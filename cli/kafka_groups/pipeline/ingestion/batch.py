@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups import errors
-from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
 from kafka_groups.pipeline.decode.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, UNKNOWN
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
+from kafka_groups.pipeline.spark.session import error_in
 from kafka_groups.pipeline.storage import NewFile, new_writer
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ _TABLES: Final = {
     UNKNOWN: (UNKNOWN_RECORDS, "raw"),
     GAP: (INGEST_GAPS, "gap"),
 }
-_OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
-# "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
-_PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
-_FULL: Final = "java.io.IOException: No space left on device"
 
 
 class Batch(NamedTuple):
@@ -130,22 +125,6 @@ def _without(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
     """Return the rows, which are of one source partition, from its offset in `ahead` on."""
     first = ahead.get(rows["source_partition"][0].as_py(), 0)
     return rows.filter(pc.greater_equal(rows["source_offset"], first)) if first else rows
-
-
-def error_in(text: str) -> KafkaGroupsError:
-    """Return the error that is in a text of Spark's: ours as it was raised, others by their last line."""
-    if ours := _OUR_ERROR.findall(text):
-        name, sentence = ours[-1]
-        kind = getattr(errors, name, PipelineError)
-        return kind(sentence.strip()) if issubclass(kind, PipelineError) else PipelineError(sentence.strip())
-    if _FULL in text:
-        return StorageError(
-            "Spark cannot write scratch files: no space is left on the file system; free some, and run it again"
-        )
-    if python := _PYTHON_ERROR.findall(text):
-        name, sentence = python[-1]
-        return PipelineError(f"Spark failed: {name}: {sentence.strip()}")
-    return PipelineError(f"Spark failed: {text.strip().splitlines()[0] if text.strip() else 'it gave no reason'}")
 
 
 def retry_until(spark: SparkSession, is_ended: Callable[[], bool]) -> None:

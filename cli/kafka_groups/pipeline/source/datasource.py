@@ -181,7 +181,6 @@ class _Reader:
         return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run a task."""
         if partition.value is None:
             return iter(())  # where there is nothing to read, Spark makes a partition of its own
         cluster_id, ranges = partition.value
@@ -192,7 +191,6 @@ class _Reader:
 
 class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
-        """Return what is to be read, in tasks."""
         cluster_id, log = self.cluster_id, self.log()
         earliest = self.brokers.earliest(sorted(log.ends))
         starts = started(self.starting, earliest, log.ends)
@@ -203,20 +201,22 @@ class _BatchReader(_Reader, DataSourceReader):
 
 @dataclass
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one."""
+    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one.
+
+    Only Spark's checkpoint knows them: nothing is committed to Kafka.
+    """
 
     _target: Log | None = None
     _automatic_limit: int | None = None
 
     def initialOffset(self) -> Position:
-        """Return where the first batch begins."""
         cluster_id, log = self.cluster_id, self.log()
         starts = started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return maxRecordsPerBatch as a limit; an automatic limit is found when the backlog is known."""
+        # An automatic limit is found when the backlog is known.
         limit = self.records_per_batch
         return ReadMaxRows(limit) if isinstance(limit, int) else ReadAllAvailable()
 
@@ -225,7 +225,6 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         self._target = self.log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
-        """Return where the next batch ends."""
         read = log_in(start, self.cluster_id)
         log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
@@ -238,12 +237,8 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
 
     def partitions(self, start: Position, end: Position) -> list[InputPartition]:
-        """Return what lies between, in tasks."""
         read, wanted = (log_in(position, self.cluster_id) for position in (start, end))
         return self.tasks(self.cluster_id, ranges_between(read.ends, wanted.ends, read.epochs))
-
-    def commit(self, end: Any) -> None:
-        """Do nothing: Spark's checkpoint knows, and nothing is committed to Kafka."""
 
 
 def position_of(cluster_id: str, log: Log) -> Position:

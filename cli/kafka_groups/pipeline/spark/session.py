@@ -13,7 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kafka_groups.errors import KafkaGroupsError, PipelineError
+from kafka_groups import errors
+from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
 from kafka_groups.pipeline.spark.requirements import (
     check_answers,
     check_connect,
@@ -43,7 +44,9 @@ _SERVING: Final = {
     "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
     "spark.connect.grpc.binding.address": _LOOPBACK,
 }
-_FULL: Final = "No space left on device"
+_OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
+# "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
+_PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _MOST_READ: Final = 1_000_000  # bytes of a log
 # A JVM says why it has ended behind the first two of these, and before the last one.
 _JAVA_ENDED: Final = re.compile(
@@ -112,7 +115,9 @@ def _starting(log: Path) -> Iterator[None]:
             yield
         except Exception as error:
             # A Java that cannot be started, a memory that is none, a cluster that is not there.
-            raise _explained(error, "Spark did not start", log, said=_said_by_java(log, before)) from error
+            reason = _said_by_java(log, before) or _first_line(str(error)) or type(error).__name__
+            msg = f"Spark did not start: {reason.rstrip('.')}; its log is {log}"
+            raise PipelineError(msg) from error
 
 
 @contextmanager
@@ -122,10 +127,32 @@ def _working(log: Path) -> Iterator[None]:
     except KafkaGroupsError:
         raise
     except Exception as error:
-        # What Spark, or what connects us with it, raised.
+        # Whether Spark, or what connects us with it, raised this.
         if any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__):
-            raise _explained(error, "Spark failed", log) from error
+            found = error_in(str(error))
+            msg = f"{str(found).rstrip('.')}; its log is {log}"
+            raise type(found)(msg) from error
         raise
+
+
+def error_in(text: str) -> KafkaGroupsError:
+    """Return the error that is in a text of Spark's: ours as it was raised, others by the line that says most."""
+    if ours := _OUR_ERROR.findall(text):
+        name, sentence = ours[-1]
+        kind = getattr(errors, name, PipelineError)
+        return (kind if issubclass(kind, PipelineError) else PipelineError)(sentence.strip())
+    if "No space left on device" in text:
+        return StorageError(
+            "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again"
+        )
+    python = _PYTHON_ERROR.findall(text)
+    return PipelineError(f"Spark failed: {python[-1].strip() if python else _first_line(text) or 'it gave no reason'}")
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that says anything: "An error occurred while calling o45.load." is py4j's."""
+    lines = (line.strip(": ") for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("An error occurred while calling")), "")
 
 
 def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
@@ -195,19 +222,6 @@ def _said_by_java(log: Path, before: int) -> str | None:
         file.seek(before)
         found = _JAVA_ENDED.search(file.read(_MOST_READ).decode("utf-8", "replace"))
     return next(filter(None, found.groups()), found[0]).strip() if found else None
-
-
-def _explained(error: Exception, what: str, log: Path, *, said: str | None = None) -> PipelineError:
-    """Return an error with the first line that says anything, or `said`; the rest is in the log or in --debug."""
-    if _FULL in str(error):
-        said = (
-            "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again"
-        )
-    lines = (line.strip(": ") for line in str(error).splitlines())
-    # "An error occurred while calling o45.load." is py4j's, and says nothing.
-    telling = (line for line in lines if line and not line.startswith("An error occurred while calling"))
-    reason = said or next(telling, type(error).__name__)
-    return PipelineError(f"{what}: {reason.rstrip('.')}; its log is {log}")
 
 
 @contextmanager
