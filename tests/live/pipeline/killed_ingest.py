@@ -29,7 +29,8 @@ def main(bootstrap: str, into: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    builder = builder.config("spark.log.level", "ERROR").config("spark.driver.host", "127.0.0.1")
+    spark = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1").getOrCreate()
     with mock.patch.object(Storage, "append", counting), mock.patch.object(DeltaLog, "commit", dying):
         ingest(spark, open_storage(into), {"bootstrap.servers": bootstrap}, records_per_batch=50)
 

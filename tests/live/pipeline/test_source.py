@@ -90,7 +90,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
     commit(broker, group, topic, 1, 2, 3)
 
     def committed() -> list[int]:
-        options: dict[str, Any] = {"kafka.bootstrap.servers": broker, "group": group, "maxRecordsPerBatch": 2}
+        options: dict[str, Any] = {"kafka.bootstrap.servers": broker, "group": group, "maxRecordsPerBatch": 3}
         rows = spark.readStream.format("kafka_groups").options(**options).load().select("committed_offset")
         writer = rows.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
         query = writer.trigger(availableNow=True).start(str(tmp_path / "rows"))
