@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from kafka_groups.files import lock
-from kafka_groups.pipeline.spark.java import find_java, home_of
+from kafka_groups.pipeline.spark.requirements import find_java, home_of
 
 _OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 _TIMEOUT_S: Final = 300

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any, Final, Self
 from unittest import mock
 
+import pyarrow as pa
+
 from kafka_groups.pipeline.decode import decode
-from kafka_groups.pipeline.source import task_reader
+from kafka_groups.pipeline.ingestion.batch import Batch, run_tasks
+from kafka_groups.pipeline.source import ranges
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.options import read_options
-from kafka_groups.pipeline.source.plan import chosen, ranges_between
+from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.spark import start_session
 from kafka_groups.pipeline.storage import open_storage
 
@@ -61,7 +63,7 @@ def _raw(spark: Any, bootstrap: str, _directory: Path) -> int:
 
 def _connector(spark: Any, bootstrap: str, _directory: Path) -> int:
     spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
-    partitions = Brokers({"bootstrap.servers": bootstrap}, _TIMEOUT_S).partitions()
+    partitions = Brokers({"bootstrap.servers": bootstrap}, _TIMEOUT_S).topic().partitions
     options = {"kafka.bootstrap.servers": bootstrap, "assign": json.dumps({"__consumer_offsets": partitions})}
     rows = spark.read.format("kafka").options(**options).option("kafka.isolation.level", "read_committed").load()
     return _to_nowhere(rows.select("partition", "offset", "timestamp", "key", "value"))
@@ -88,15 +90,15 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
         spent += time.process_time() - before
         return rows
 
-    stage = directory / "stage"
-    options = read_options({"kafka.bootstrap.servers": bootstrap, "stage": stage.as_uri()})
-    brokers = Brokers(options.client, options.timeout_s)
-    there = brokers.partitions()
-    earliest, latest = brokers.earliest(there), brokers.latest(there)
-    ranges = ranges_between(chosen(None, earliest, latest, default=-2), latest)
+    storage = open_storage(str(directory / "tables"), create=True)
+    client = {"bootstrap.servers": bootstrap}
+    brokers = Brokers(client, _TIMEOUT_S)
+    there = brokers.topic().partitions
+    tasks = [ranges_between(brokers.earliest(there), brokers.latest(there))]
+    batch = Batch("bench", storage.address, client, _TIMEOUT_S, brokers.cluster_id(), tasks, {})
     before = time.process_time()
-    with mock.patch.object(task_reader, "decode", timed):
-        files = list(task_reader.write_files(options, brokers.cluster_id(), tuple(ranges)))
+    with mock.patch.object(ranges, "decode", timed):
+        files = list(run_tasks(batch, iter([pa.RecordBatch.from_pydict({"id": [0]})])))
     return {"share": spent / (time.process_time() - before), "files": len(files)}
 
 

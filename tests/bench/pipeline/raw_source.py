@@ -10,8 +10,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source.brokers import new_consumer
-from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, _Task
-from kafka_groups.pipeline.source.options import read_options
+from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, read_options
+from kafka_groups.pipeline.source.plan import TIMEOUT_S
 from kafka_groups.pipeline.source.ranges import Hole, RangeReader
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ class RawSource(KafkaGroupsSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         planner = super().reader(schema)
-        options = read_options(self.options)
+        client = read_options(self.options)["client"]
 
         class Reader(DataSourceReader):
             def partitions(self) -> list[InputPartition]:
                 return list(planner.partitions())
 
             def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-                assert isinstance(partition, _Task)
-                consumer = new_consumer(options.client)
+                _, ranges = partition.value
+                consumer = new_consumer(client)
                 try:
-                    for wanted in partition.ranges:
-                        for found in RangeReader(consumer, wanted, options.client, options.timeout_s).read():
+                    for wanted in ranges:
+                        for found in RangeReader(consumer, wanted, client, TIMEOUT_S).read():
                             if not isinstance(found, Hole):
                                 yield _rows(found)
                 finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from kafka_groups.pipeline.spark.java import find_java, home_of
+from kafka_groups.pipeline.spark.requirements import find_java, home_of
 from kafka_groups.sandbox.ports import free_ports
 from tests.live.groups.conditions import wait_until
 

@@ -1,4 +1,4 @@
-"""The commands give the same tables wherever their Spark is."""
+"""The commands give the same tables on a Spark Connect server. On a cluster: test_shared_store.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, TABLES, 
 from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
-from tests.live.pipeline.sparks import connect_server, environment, standalone
+from tests.live.pipeline.sparks import connect_server, environment
 from tests.live.pipeline.told import Told
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _MADE_BY_A_BUILD = (*(table.name for table in _DERIVED), "partition_state", "gro
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Options that name a Spark, and what two commands do there: each in a home of its own."""
+    """Options that name the server, and what two commands do there: each in a home of its own."""
 
     flags: list[str]
     home: Path
@@ -58,16 +57,15 @@ def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.
     return storage
 
 
-@pytest.fixture(scope="module", params=["connect-local", "standalone", "connect-server"])
-def place(
-    request: pytest.FixtureRequest, told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def place(told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """An ingest and a build at the same time: most of either is its start, which uses one core."""
     assert here.into
-    home = tmp_path_factory.mktemp(request.param)
+    home = tmp_path_factory.mktemp("server")
     (home / "ingest").mkdir()
     shutil.copytree(told.storage.place.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD))
-    with _spark(request.param, home) as flags, ThreadPoolExecutor(2) as pool:
+    with connect_server(home) as url, ThreadPoolExecutor(2) as pool:
+        flags = ["--remote", url]
         yield Place(
             flags=flags,
             home=home,
@@ -93,7 +91,6 @@ def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSessi
     assert rows["rebalances"] == told.storage.read(spark, TABLES["rebalances"]).count() > 0
 
 
-@pytest.mark.parametrize("place", ["connect-server"], indirect=True, scope="module")
 def test_a_second_ingest_on_a_server_goes_on(place: Place, spark: SparkSession, broker: str) -> None:
     home, (_, there) = place.home, place.after("ingest")
     commit(broker, unique_name("later"), make_topic(broker, records=8), 1, 2, 3)
@@ -102,19 +99,6 @@ def test_a_second_ingest_on_a_server_goes_on(place: Place, spark: SparkSession, 
 
     assert later["tables"] == [{"table": "offset_commits", "rows": 3}]
     assert commits_in(spark, there) == read_directly(broker)
-
-
-@contextmanager
-def _spark(name: str, home: Path) -> Iterator[list[str]]:
-    """Yield the options of a command for it."""
-    if name == "connect-local":
-        yield ["--remote", "local[2]"]
-    elif name == "connect-server":
-        with connect_server(home) as url:
-            yield ["--remote", url]
-    else:
-        with standalone(home) as url:
-            yield ["--master", url]
 
 
 def _run(home: Path, command: str, *rest: str) -> Any:

@@ -41,7 +41,7 @@ def _seen(command: list[str]) -> str:
 def test_it_sees_that_spark_starts_and_how_many_offsets_are_read(broker: str, tmp_path: Path) -> None:
     commit(broker, unique_name("watched"), make_topic(broker, records=8), *range(30))
     brokers = Brokers({"bootstrap.servers": broker}, 30)
-    there = brokers.partitions()
+    there = brokers.topic().partitions
     offsets = sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())
     command = [sys.executable, "-m", "kafka_groups", "pipeline", "ingest", "-b", broker]
     command += ["--data-dir", str(tmp_path / "t")]

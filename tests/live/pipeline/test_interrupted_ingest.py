@@ -133,13 +133,17 @@ def running(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[d
 
 
 @pytest.fixture(params=ENDINGS)
-def ended(request: pytest.FixtureRequest, running: dict[str, Future[Ended]]) -> Ended:
-    return running[request.param].result()
+def name(request: pytest.FixtureRequest) -> str:
+    ending: str = request.param
+    return ending
 
 
-@pytest.mark.parametrize("name", ENDINGS)
-def test_it_is_reported_once_and_is_the_exit_code(running: dict[str, Future[Ended]], name: str) -> None:
-    ended = running[name].result()
+@pytest.fixture
+def ended(name: str, running: dict[str, Future[Ended]]) -> Ended:
+    return running[name].result()
+
+
+def test_it_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> None:
     exit_code, told = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 
     assert ended.exit_code == exit_code, ended.stderr
@@ -147,14 +151,15 @@ def test_it_is_reported_once_and_is_the_exit_code(running: dict[str, Future[Ende
     assert "py4j" not in ended.stderr
 
 
-def test_what_was_written_until_then_is_counted(ended: Ended, spark: SparkSession) -> None:
+def test_what_was_written_until_then_is_counted(ended: Ended) -> None:
     rows = {table["table"]: table["rows"] for table in ended.document["tables"]}
 
     assert ended.document["status"] == "complete"
-    assert rows["offset_commits"] == commits_in(spark, ended.storage).total() > 0
+    assert rows["offset_commits"] == ended.storage.rows(OFFSET_COMMITS) > 0
     assert ended.document["records"] == sum(rows.values()) - rows.get("ingest_gaps", 0)
 
 
+@pytest.mark.parametrize("name", ["by sigterm to all"], indirect=True)
 def test_the_next_run_goes_on_there(ended: Ended, spark: SparkSession, broker: str) -> None:
     commit(broker, unique_name("after"), make_topic(broker, records=8), 1, 2)
 

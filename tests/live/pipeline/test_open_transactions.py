@@ -29,7 +29,7 @@ def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
 ) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
-    place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).partitions()))
+    place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))
 
     with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)

@@ -1,4 +1,4 @@
-"""`ingest --continuous` on a broker that freezes, and whose topic is recreated at last. The broker is its own."""
+"""A broker of its own: no group has been on it at first, it freezes later, and its topic is recreated at last."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pytest_mock import MockerFixture
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
@@ -35,14 +36,39 @@ _LONG_S = 180
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox]:
+    """A broker without a request for a coordinator, which would make the topic."""
     home = tmp_path_factory.mktemp("outage")
     wanted = sandbox.SandboxSpec(
         name="outage", kafka_version="4.3.1", port=0, heap_mb=384, seed=False, profile=False, home=home
     )
     try:
-        yield sandbox.up(wanted)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kafka_groups.sandbox.startup.await_coordinators", lambda *_, **__: None)
+            started = sandbox.up(wanted)
+        yield started
     finally:
         sandbox.down("outage", home=home)
+
+
+def test_a_first_ingest_brings_nothing_and_ends_well_and_a_later_one_brings_all(
+    broker: sandbox.Sandbox, spark: SparkSession, storage: Storage, mocker: MockerFixture
+) -> None:
+    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
+    flags = ("pipeline", "ingest", "--data-dir", storage.into, "--format", "json")
+
+    first = run(*flags, bootstrap=broker.bootstrap)
+    group = unique_name("first")
+    commit(broker.bootstrap, group, make_topic(broker.bootstrap, records=8), 1, 2)
+    second = run(*flags, bootstrap=broker.bootstrap)
+
+    assert first.exit_code == 0, first.stdout + first.stderr
+    document = json.loads(first.stdout)
+    assert (document["status"], document["records"], document["tables"]) == ("complete", 0, [])
+    lines = first.stderr.splitlines()  # on a busy machine workers may be started again between them
+    assert lines[0] == f"{TOPIC} does not exist yet: this cluster has had no consumer group so far."
+    assert lines[-1].startswith("Done in ")
+    assert (second.exit_code, json.loads(second.stdout)["records"]) == (0, 2)
+    assert _committed(storage) == {group}
 
 
 @dataclass(frozen=True, kw_only=True)

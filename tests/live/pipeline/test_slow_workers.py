@@ -1,4 +1,4 @@
-"""A machine so busy that a Python worker takes longer than the 10 s to start that Spark gives to one of a stream."""
+"""A machine so busy that Python workers take longer to start than the 10 s that Spark gives to one of a stream."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
-# Spark starts this for the worker that plans a read; its first one is late.
+# Spark starts this for the process that forks its workers; its first one is late.
 _SLOW_ONCE = """#!/bin/sh
 case "$*" in
-  *plan_data_source_read*) [ -e {seen} ] || {{ : > {seen}; sleep 11; }} ;;
+  *pyspark.daemon*) [ -e {seen} ] || {{ : > {seen}; sleep 11; }} ;;
 esac
 exec {python} "$@"
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline import KafkaGroupsSource
 from kafka_groups.pipeline.decode import partition_of
-from kafka_groups.pipeline.ingestion import error_in
+from kafka_groups.pipeline.spark.session import error_in
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
 
@@ -79,6 +81,28 @@ def test_offsets_beyond_the_end_are_refused(spark: SparkSession, broker: str, gr
     home = str(partition_of(group, partitions))
     with pytest.raises(Exception, match=rf"offset 99999 for partition {home} of __consumer_offsets, which ends at"):
         _read(spark, broker, group=group, startingOffsets=f'{{"{home}": 99999}}').collect()
+
+
+def test_a_stream_goes_on_from_its_checkpoint(
+    spark: SparkSession, broker: str, partitions: int, tmp_path: Path
+) -> None:
+    group, topic = unique_name("streamed"), make_topic(broker, records=8)
+    commit(broker, group, topic, 1, 2, 3)
+
+    def committed() -> list[int]:
+        options: dict[str, Any] = {"kafka.bootstrap.servers": broker, "group": group, "maxRecordsPerBatch": 3}
+        rows = spark.readStream.format("kafka_groups").options(**options).load().select("committed_offset")
+        writer = rows.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.trigger(availableNow=True).start(str(tmp_path / "rows"))
+        query.awaitTermination()
+        return sorted(row[0] for row in spark.read.parquet(str(tmp_path / "rows")).collect())
+
+    spark.dataSource.register(KafkaGroupsSource)
+    assert committed() == [1, 2, 3]
+    commit(broker, group, topic, 7)
+    assert committed() == [1, 2, 3, 7]
+    position = json.loads((tmp_path / "checkpoint" / "offsets" / "0").read_text().splitlines()[-1])
+    assert {"cluster_id", "topic_id", "leader_epochs", str(partition_of(group, partitions))} == position.keys()
 
 
 def test_no_secret_is_in_a_plan_or_in_an_error(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.doctor.table_checks import examine_tables
 from kafka_groups.pipeline.doctor.transactions import judge
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Log
-from kafka_groups.pipeline.source.positions import commit_batch, read_batches
+from kafka_groups.pipeline.source.positions import commit_batch, read_position
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
@@ -51,7 +51,7 @@ def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Che
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
     """Leave the tables as an ingest does: a batch of one commit ended at these offsets."""
     files = written(storage, commits([1], cluster=cluster_id))
-    commit_batch(storage, files, cluster_id, read_batches(storage, cluster_id), Log(None, {}), Log(topic_id, ends))
+    commit_batch(storage, files, cluster_id, read_position(storage, cluster_id, topic_id, ends), Log(topic_id, ends))
 
 
 def test_without_what_draws_charts_only_the_page_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:

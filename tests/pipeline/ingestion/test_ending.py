@@ -8,11 +8,11 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError, UnreachableError
 from kafka_groups.pipeline.ingestion import Ingestion
+from kafka_groups.pipeline.ingestion.batch import Batch, retry_until
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.source.brokers import Topic
 from kafka_groups.pipeline.source.plan import Log
-from kafka_groups.pipeline.source.positions import commit_batch, read_batches
-from kafka_groups.pipeline.spark.retries import retry_until
+from kafka_groups.pipeline.source.positions import commit_batch, read_position
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from tests.pipeline.storage.commits import commits, written
@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def reader(storage: Storage, mocker: MockerFixture) -> Any:
-    """Replace the reads of batches; each returns a file with five rows."""
-    made = mocker.Mock(tasks_at_once=2)
-    made.read.side_effect = lambda *_: written(storage, commits(range(5)))
-    mocker.patch("kafka_groups.pipeline.ingestion.BatchReader", return_value=made)
+def run_batch(storage: Storage, mocker: MockerFixture) -> Any:
+    """Replace the jobs of Spark; each returns a file with five rows."""
+    mocker.patch("kafka_groups.pipeline.ingestion.count_cores", return_value=2)
+    made = mocker.patch("kafka_groups.pipeline.ingestion.run_batch")
+    made.side_effect = lambda *_: written(storage, commits(range(5)))
     return made
+
+
+def ranges_of(call: Any) -> tuple[dict[int, int], dict[int, int]]:
+    """Return where the ranges of a batch start and end, by partition."""
+    batch: Batch = call.args[1]
+    ranges = [wanted for task in batch.tasks for wanted in task]
+    return {one.partition: one.start for one in ranges}, {one.partition: one.end for one in ranges}
 
 
 @pytest.fixture
@@ -46,37 +53,38 @@ def ingestion(storage: Storage, brokers: Any) -> Ingestion:
     return Ingestion(storage, {}, brokers, "c", 0.01)
 
 
-def commit(ingestion: Ingestion, before: Log, end: Log) -> None:
+def commit(ingestion: Ingestion, end: Log) -> None:
     """Commit an empty batch, as another program does."""
-    commit_batch(ingestion._storage, [], "c", read_batches(ingestion._storage, "c"), before, end)
+    storage = ingestion.storage
+    commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.ends), end)
 
 
-def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     asked = iter([False, False, True, True])
-    reader.read.side_effect = PipelineError("Answer from Java side is empty")
+    run_batch.side_effect = PipelineError("Answer from Java side is empty")
     assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
 
 
-def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
-    reader.read.side_effect = PipelineError("Answer from Java side is empty")
+def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
+    run_batch.side_effect = PipelineError("Answer from Java side is empty")
     with pytest.raises(PipelineError, match="Answer from Java side is empty"):
         ingestion.run(mocker.Mock())
 
 
-def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, reader: Any, mocker: Any) -> None:
+def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     calls: list[tuple[Any, ...]] = []
     done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: calls.append(of))
-    ends = [call.args[2].ends for call in reader.read.call_args_list]
-    assert ends == [{0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10}]
-    assert [call.args[1].ends for call in reader.read.call_args_list] == [{0: 0, 1: 0}, *ends[:-1]]
+    starts, ends = zip(*map(ranges_of, run_batch.call_args_list), strict=True)
+    assert ends == ({0: 4, 1: 4}, {0: 8, 1: 8}, {0: 10, 1: 10})
+    assert starts == ({0: 0, 1: 0}, *ends[:-1])
     assert (done.batches, done.records, done.rows) == (3, 15, {"offset_commits": 15})
     assert calls == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
 
 def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
-    ingestion: Ingestion, reader: Any, mocker: Any
+    ingestion: Ingestion, run_batch: Any, mocker: Any
 ) -> None:
-    reader.read.side_effect = lambda *_: None
+    run_batch.side_effect = lambda *_: None
     assert ingestion.run(mocker.Mock()).batches == 0
 
 
@@ -106,34 +114,34 @@ def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, b
 
 
 def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
-    ingestion: Ingestion, reader: Any, mocker: Any
+    ingestion: Ingestion, run_batch: Any, mocker: Any
 ) -> None:
     def change(*_: object) -> list[NewFile]:
-        commit(ingestion, Log(None, {}), Log("id", {0: 3, 1: 3}))
+        commit(ingestion, Log("id", {0: 3, 1: 3}))
         return []
 
-    reader.read.side_effect = change
+    run_batch.side_effect = change
     with pytest.raises(StorageError, match="was changed by another program meanwhile; it was left as it is"):
         ingestion.run(mocker.Mock())
 
 
 def test_a_partition_that_brokers_did_not_return_at_first_begins_where_it_was(
-    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+    ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
-    commit(ingestion, Log(None, {}), Log("id", {0: 3, 1: 4}))
+    commit(ingestion, Log("id", {0: 3, 1: 4}))
     whole = brokers.log.return_value
     brokers.log.return_value = Log("id", {0: 10})
     ingestion.look()
     brokers.log.return_value = whole
     ingestion.run(mocker.Mock())
-    assert reader.read.call_args.args[1].ends == {0: 3, 1: 4}
+    assert ranges_of(run_batch.call_args)[0] == {0: 3, 1: 4}
 
 
 def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    commit(ingestion, Log(None, {}), Log(None, {0: 3, 1: 4}))
+    commit(ingestion, Log(None, {0: 3, 1: 4}))
     brokers.log.side_effect = [Log(None, {}), Log(None, {}), Log(None, {0: 5, 1: 5})]
     mocker.patch("kafka_groups.pipeline.ingestion._STEP_S", 0)
-    ingestion._timeout_s = 60
+    ingestion.timeout_s = 60
     assert ingestion.look().ends == {0: 5, 1: 5}
     assert ingestion._position == Log(None, {0: 3, 1: 4})
 
@@ -156,13 +164,12 @@ def test_spark_connect_retries_until_the_end_is_requested(mocker: MockerFixture)
         def code(self) -> grpc.StatusCode:
             return grpc.StatusCode.UNAVAILABLE
 
-    spark = mocker.create_autospec(SparkSession, instance=True)
-    spark.client = mocker.Mock()
+    spark: Any = SparkSession.__new__(SparkSession)
+    spark._client = mocker.Mock()
     asked = mocker.Mock(return_value=False)
-    mocker.patch("kafka_groups.pipeline.spark.retries._is_connected", return_value=True)
 
     retry_until(spark, asked)
-    ((policy,),) = spark.client.set_retry_policies.call_args.args
+    ((policy,),) = spark._client.set_retry_policies.call_args.args
 
     assert policy.can_retry(AwayError())
     asked.return_value = True
@@ -170,16 +177,16 @@ def test_spark_connect_retries_until_the_end_is_requested(mocker: MockerFixture)
 
 
 def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
-    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+    ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     def recreate(*_: object) -> list[NewFile]:
         brokers.topic.return_value = Topic("another", [0, 1])
-        return written(ingestion._storage, commits(range(5)))
+        return written(ingestion.storage, commits(range(5)))
 
-    reader.read.side_effect = recreate
+    run_batch.side_effect = recreate
     with pytest.raises(SourceError, match="was recreated while it was read: its topic id is another now; nothing of"):
         ingestion.run(mocker.Mock())
-    assert ingestion._storage.rows(OFFSET_COMMITS) == 0
+    assert ingestion.storage.rows(OFFSET_COMMITS) == 0
 
 
 @pytest.fixture
@@ -195,16 +202,16 @@ def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(DeltaLog, "commit", die_before_commits)
         with pytest.raises(KeyboardInterrupt):
-            commit(ingestion, Log(None, {}), Log("id", {0: 6, 1: 8}))
+            commit(ingestion, Log("id", {0: 6, 1: 8}))
 
 
 @pytest.mark.usefixtures("killed_batch")
 def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
-    ingestion: Ingestion, brokers: Any, reader: Any, mocker: Any
+    ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     brokers.earliest.return_value = {0: 4, 1: 7}
     ingestion.run(mocker.Mock())
-    assert reader.read.call_args.args[1].ends == {0: 4, 1: 7}
+    assert ranges_of(run_batch.call_args)[0] == {0: 4, 1: 7}
 
 
 @pytest.mark.usefixtures("killed_batch")

@@ -8,9 +8,9 @@ import pytest
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.source.log_truncation import lost, sound_log
-from kafka_groups.pipeline.source.plan import Log, position_of
+from kafka_groups.pipeline.source.plan import Log
 
-READ = position_of("mine", {0: 10, 7: 103}, Log("old", {0: 10, 7: 103}))
+READ = Log("old", {0: 10, 7: 103})
 
 
 def _look(*logs: Log) -> Log:
@@ -23,7 +23,7 @@ def test_a_log_that_has_all_that_was_read_is_sound() -> None:
     log = Log("old", {0: 10, 7: 200, 8: 3})
 
     assert _look(log) is log
-    assert lost(READ, log.ends) is None
+    assert lost(READ.ends, log.ends) is None
 
 
 def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> None:
@@ -36,13 +36,13 @@ def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> No
 def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
     log = Log("new", {0: 10})
 
-    assert sound_log(position_of("mine", {0: 10}), lambda: log, first=log, patience_s=0) is log
+    assert sound_log(Log(None, {0: 10}), lambda: log, first=log, patience_s=0) is log
 
 
 def test_a_partition_that_ends_before_what_was_read_is_reported_with_what_to_delete() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Log("old", {0: 10, 7: 80}))
-    assert "use a new directory (--data-dir) or a new checkpoint" in str(lost(READ, {0: 10, 7: 102}))
+    assert "use a new directory (--data-dir) or a new checkpoint" in str(lost(READ.ends, {0: 10, 7: 102}))
 
 
 def test_a_topic_that_was_deleted_is_reported() -> None:
@@ -57,4 +57,4 @@ def test_requests_to_a_new_leader_that_does_not_know_yet_what_is_stable_are_retr
 
 
 def test_partitions_of_which_nothing_was_read_may_go() -> None:
-    assert lost(position_of("mine", {0: 0}), {}) is None
+    assert lost({0: 0}, {}) is None

@@ -1,4 +1,4 @@
-"""The options of a reader."""
+"""The options of a reader, and what is said of addresses, properties and errors of brokers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import NoReturn
 
 import pytest
 from confluent_kafka import KafkaError
+from pyspark.sql.types import StructType
 
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.source.addresses import why_unreachable
-from kafka_groups.pipeline.source.brokers import Brokers, hidden, source_error
-from kafka_groups.pipeline.source.options import EARLIEST, LATEST, read_options
+from kafka_groups.pipeline.source.brokers import Brokers, hidden, source_error, why_unreachable
+from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, read_options
+from kafka_groups.pipeline.source.plan import EARLIEST, LATEST
 
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 
@@ -21,22 +22,22 @@ AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 def test_names_are_known_in_any_case() -> None:
     options = read_options(AT | {"startingoffsets": '{"3": 7}', "MaxRecordsPerBatch": "9", "timeout": "1.5"})
 
-    assert (options.starting, options.ending) == ({3: 7}, None)
-    assert (options.records_per_batch, options.timeout_s) == (9, 1.5)
+    assert (options.get("starting"), options.get("ending")) == ({3: 7}, None)
+    assert (options["records_per_batch"], options["timeout_s"]) == (9, 1.5)
 
 
 @pytest.mark.parametrize("name", ["startingOffsets", "endingOffsets"])
 def test_offsets_may_be_both_words(name: str) -> None:
     for word, offset in (("earliest", EARLIEST), ("latest", LATEST)):
         options = read_options(AT | {name: word})
-        assert (options.starting, options.ending).count(offset) == 1
-        assert (options.starting, options.ending).count(None) == 1
+        assert (options.get("starting"), options.get("ending")).count(offset) == 1
+        assert (options.get("starting"), options.get("ending")).count(None) == 1
 
 
 def test_the_size_of_batches_may_be_left_to_the_source() -> None:
     options = read_options(AT | {"maxRecordsPerBatch": "auto"})
 
-    assert (options.records_per_batch, options.batches_are_automatic) == (None, True)
+    assert options["records_per_batch"] == "auto"
 
 
 def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
@@ -44,7 +45,7 @@ def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
         AT | {"kafka.ssl.ca.location": "/ca", "kafka.group.id": "mine", "kafka.isolation.level": "x"}
     )
 
-    assert dict(options.client) == {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.location": "/ca"}
+    assert dict(options["client"]) == {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.location": "/ca"}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_what_cannot_be_used_is_named(given: dict[str, str], said: str) -> None:
 
 
 def test_options_do_not_show_their_secrets() -> None:
-    assert "hunter2" not in repr(read_options(AT | {"kafka.sasl.password": "hunter2"}))
+    assert "hunter2" not in repr(KafkaGroupsSource(AT | {"kafka.sasl.password": "hunter2"}).reader(StructType()))
 
 
 def test_no_secret_stays_in_a_sentence() -> None:
@@ -131,9 +132,26 @@ def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
         assert why_unreachable(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None
 
 
-def test_an_ingest_hands_over_epochs_and_what_tables_have_already() -> None:
-    given = {"leaderEpochs": '{"0": 2}', "skippedOffsets": '{"group_events": {"3": 7}}'}
-    options = read_options({"kafka.bootstrap.servers": "b:1", **given})
-    assert (options.epochs, options.skipped) == ({0: 2}, {"group_events": {3: 7}})
-    usual = read_options({"kafka.bootstrap.servers": "b:1"})
-    assert (usual.epochs, usual.skipped) == (None, {})
+@pytest.mark.parametrize("ending", ["latest", '{"0": 23}'])
+def test_a_stream_has_no_end_and_a_batch_may_have_one(ending: str) -> None:
+    source = KafkaGroupsSource(AT | {"endingOffsets": ending})
+    source.reader(StructType())
+    with pytest.raises(SourceError, match=r"the option endingOffsets is for spark\.read"):
+        source.streamReader(StructType())
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (socket.EAI_NONAME, "the host name 'kafka' has no address"),
+        (socket.EAI_AGAIN, "the host name 'kafka' cannot be resolved now"),
+    ],
+)
+def test_a_resolver_that_is_away_is_not_a_name_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, code: int, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise socket.gaierror(code, "no")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert why_unreachable("kafka:9092", 5) == said

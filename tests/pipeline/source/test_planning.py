@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.options import EARLIEST, LATEST
+from kafka_groups.pipeline.source.datasource import log_in, position_of
 from kafka_groups.pipeline.source.plan import (
+    EARLIEST,
+    LATEST,
     Log,
     Range,
     automatic_limit,
     chosen,
-    epochs_of,
     limited,
-    offsets_of,
-    position_of,
     ranges_between,
-    require_same_cluster,
     started,
     tasks_of,
 )
@@ -138,19 +137,19 @@ def test_a_partition_that_is_not_there_is_reported() -> None:
         chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
 
 
-def test_a_position_survives_the_checkpoint() -> None:
-    position = position_of("abc", {3: 5, 0: 2})
-
-    assert position == {"cluster_id": "abc", "0": 2, "3": 5}
-    assert offsets_of(position) == {0: 2, 3: 5}
-
-
-def test_a_position_knows_its_topic_and_the_epochs_of_its_leaders() -> None:
-    position = position_of("abc", {3: 5, 10: 2}, Log("id", {3: 5, 10: 9}, {3: 7}))
-
-    assert position == {"cluster_id": "abc", "topic_id": "id", "3": 5, "10": 2, "leader_epochs": {"3": 7}}
-    assert offsets_of(position) == {3: 5, 10: 2}
-    assert (epochs_of(position), epochs_of(position_of("abc", {}))) == ({3: 7}, {})
+@pytest.mark.parametrize(
+    ("log", "position"),
+    [
+        (Log(None, {3: 5, 0: 2}), {"cluster_id": "abc", "0": 2, "3": 5}),
+        (
+            Log("id", {3: 5, 10: 2}, {3: 7}),
+            {"cluster_id": "abc", "topic_id": "id", "3": 5, "10": 2, "leader_epochs": {"3": 7}},
+        ),
+    ],
+)
+def test_a_position_survives_the_checkpoint(log: Log, position: dict[str, Any]) -> None:
+    assert position_of("abc", log) == position
+    assert log_in(position, "abc") == log
 
 
 def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_planned_with() -> None:
@@ -161,4 +160,4 @@ def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_pla
 
 def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:
     with pytest.raises(SourceError, match="belongs to cluster one, and the brokers to cluster two"):
-        require_same_cluster(position_of("one", {}), "two")
+        log_in(position_of("one", Log(None, {})), "two")

@@ -12,13 +12,13 @@ import pytest
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, Table
 from kafka_groups.pipeline.source.plan import Log
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
+from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from tests.pipeline.storage.commits import FIRST, commits, rows_of, seen, written
 
 TABLES = ("group_events", "ingest_gaps", "unknown_records", "offset_commits")
-NOTHING = Log(None, {})
+UNREAD: Any = ({}, {}, {})
 FIRST_END = Log("id", {0: 10, 1: 5}, {0: 2, 1: 7})
 
 
@@ -30,11 +30,14 @@ def files_of(storage: Storage, *offsets: int) -> list[NewFile]:
 
 def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
     """Return the offsets and the epochs where the next batch begins, and which tables are ahead."""
-    position = read_position(storage, "c", topic_id, partitions)
-    if position is None:
-        return None
-    start = position.start()
-    return start.ends, start.epochs, position.ahead()
+    found = read_position(storage, "c", topic_id, partitions)
+    return found.start.ends, found.start.epochs, found.ahead
+
+
+def write_batch(storage: Storage, end: Log, *offsets: int, cluster_id: str = "c") -> None:
+    """Commit a batch with files of these offsets, as the next run does."""
+    stored = read_position(storage, cluster_id, end.topic_id, (0, 1, 2))
+    commit_batch(storage, files_of(storage, *offsets) if offsets else [], cluster_id, stored, end)
 
 
 def all_but(table: str, offsets: dict[int, int]) -> dict[str, dict[int, int]]:
@@ -43,26 +46,26 @@ def all_but(table: str, offsets: dict[int, int]) -> dict[str, dict[int, int]]:
 
 
 def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
-    assert (position_of(storage), was_read(storage, "c")) == (None, False)
+    assert (position_of(storage), was_read(storage, "c")) == (UNREAD, False)
 
 
 def test_a_batch_leaves_its_end_with_the_epochs(storage: Storage) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+    write_batch(storage, FIRST_END, 1)
     assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
     assert was_read(storage, "c")
 
 
 def test_a_later_batch_moves_what_it_has_read(storage: Storage) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+    write_batch(storage, FIRST_END, 1)
     later = Log("id", {0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
-    commit_batch(storage, [], "c", read_batches(storage, "c"), FIRST_END, later)
+    write_batch(storage, later)
     assert position_of(storage) == ({0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1}, {})
     assert seen(storage) == {1: 1}
 
 
 def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
-    commit_batch(storage, files_of(storage, 1), "another", read_batches(storage, "another"), NOTHING, FIRST_END)
-    assert (position_of(storage), was_read(storage, "another")) == (None, True)
+    write_batch(storage, FIRST_END, 1, cluster_id="another")
+    assert (position_of(storage), was_read(storage, "another")) == (UNREAD, True)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +74,18 @@ def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
 def test_another_topic_than_the_one_that_was_read_is_refused(
     storage: Storage, topic_id: str | None, reason: str
 ) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+    write_batch(storage, FIRST_END, 1)
     with pytest.raises(SourceError, match=rf"__consumer_offsets was read, and {reason}, .*; use a new directory"):
         position_of(storage, topic_id)
 
 
 def test_a_position_without_a_topic_id_stays_when_brokers_return_one(storage: Storage) -> None:
-    commit_batch(
-        storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None)
-    )
+    write_batch(storage, FIRST_END._replace(topic_id=None), 1)
     assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
 
 
 @pytest.fixture
-def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, Log], None]:
+def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log], None]:
     """Return a function that commits a batch, and is killed before the table of commits."""
     commit = DeltaLog.commit
 
@@ -93,27 +94,27 @@ def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Log, 
             raise KeyboardInterrupt
         commit(log, **changes)
 
-    def run(before: Log, end: Log) -> None:
+    def run(end: Log) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(DeltaLog, "commit", die_before_commits)
             with pytest.raises(KeyboardInterrupt):
-                commit_batch(storage, files_of(storage, 2), "c", read_batches(storage, "c"), before, end)
+                write_batch(storage, end, 2)
 
     return run
 
 
 def test_tables_that_got_their_rows_before_the_run_was_killed_are_ahead(
-    storage: Storage, killed: Callable[[Log, Log], None]
+    storage: Storage, killed: Callable[[Log], None]
 ) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
-    killed(FIRST_END, Log("id", {0: 14, 1: 5, 2: 3}, {0: 9, 1: 7}))
+    write_batch(storage, FIRST_END, 1)
+    killed(Log("id", {0: 14, 1: 5, 2: 3}, {0: 9, 1: 7}))
     ahead = all_but("offset_commits", {0: 14, 2: 3})
     assert position_of(storage) == ({0: 10, 1: 5, 2: 0}, {0: 2, 1: 7}, ahead)
-    assert limits_of(ahead, {0: 12, 1: 8, 2: 9}) == {0: 14, 1: 8, 2: 9}
+    assert Stored(FIRST_END, ahead, {}).beyond({0: 12, 1: 8, 2: 9}) == {0: 14, 1: 8, 2: 9}
 
 
-def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed: Callable[[Log, Log], None]) -> None:
-    killed(NOTHING, FIRST_END)
+def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed: Callable[[Log], None]) -> None:
+    killed(FIRST_END)
     ahead = all_but("offset_commits", {0: 10, 1: 5})
     assert position_of(storage) == ({0: 0, 1: 0}, {}, ahead)
 
@@ -122,16 +123,9 @@ def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed
 def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
     storage: Storage, tmp_path: Path, table: str
 ) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+    write_batch(storage, FIRST_END, 1)
     shutil.copytree(Path(storage.into, table), tmp_path / "older")
-    commit_batch(
-        storage,
-        files_of(storage, 2),
-        "c",
-        read_batches(storage, "c"),
-        FIRST_END,
-        Log("id", {0: 14, 1: 5}, {0: 2, 1: 7}),
-    )
+    write_batch(storage, Log("id", {0: 14, 1: 5}, {0: 2, 1: 7}), 2)
     shutil.rmtree(Path(storage.into, table))
     shutil.copytree(tmp_path / "older", Path(storage.into, table))
     starts, epochs, ahead = position_of(storage)
@@ -139,39 +133,30 @@ def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
     assert ahead == all_but(table, {0: 14})
 
 
-def test_after_a_batch_that_reached_all_tables_they_are_even(
-    storage: Storage, killed: Callable[[Log, Log], None]
-) -> None:
-    killed(NOTHING, FIRST_END)
-    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+def test_after_a_batch_that_reached_all_tables_they_are_even(storage: Storage, killed: Callable[[Log], None]) -> None:
+    killed(FIRST_END)
+    write_batch(storage, FIRST_END)
     assert position_of(storage) == (FIRST_END.ends, FIRST_END.epochs, {})
 
 
 def test_brokers_that_return_ids_since_an_upgrade_change_the_position_table_by_table(
-    storage: Storage, killed: Callable[[Log, Log], None]
+    storage: Storage, killed: Callable[[Log], None]
 ) -> None:
-    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None))
-    killed(NOTHING, Log("id", {0: 14, 1: 5}))
+    write_batch(storage, FIRST_END._replace(topic_id=None))
+    killed(Log("id", {0: 14, 1: 5}))
     starts, _, ahead = position_of(storage)
     assert starts == {0: 10, 1: 5}
     assert ahead["group_events"] == {0: 14}
 
 
 def test_a_position_under_another_topic_id_is_written_whole(storage: Storage) -> None:
-    commit_batch(storage, [], "c", read_batches(storage, "c"), NOTHING, FIRST_END._replace(topic_id=None))
-    commit_batch(
-        storage,
-        [],
-        "c",
-        read_batches(storage, "c"),
-        FIRST_END._replace(topic_id=None),
-        FIRST_END._replace(ends={0: 14, 1: 5}),
-    )
+    write_batch(storage, FIRST_END._replace(topic_id=None))
+    write_batch(storage, FIRST_END._replace(ends={0: 14, 1: 5}))
     assert position_of(storage) == ({0: 14, 1: 5}, {0: 2, 1: 7}, {})
 
 
 def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_batch(storage, files_of(storage, 1), "c", read_batches(storage, "c"), NOTHING, FIRST_END)
+    write_batch(storage, FIRST_END, 1)
     asked: list[int] = []
     versions_of = Storage.versions_of
 
@@ -180,6 +165,6 @@ def test_tables_with_the_same_last_batch_are_read_once(storage: Storage, monkeyp
         return versions_of(storage, table, applications)
 
     monkeypatch.setattr(Storage, "versions_of", count)
-    assert position_of(storage) is not None
+    position_of(storage)
     # The number of the batch in each table; then the topic, and an offset and an epoch for each of three partitions.
     assert asked == [1] * len(TABLES) + [1, 2 * 3]

@@ -10,8 +10,8 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, raw_records
+from kafka_groups.pipeline.ingestion.batch import split_records
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, TABLES
-from kafka_groups.pipeline.source.task_reader import split_records
 from kafka_groups.pipeline.storage import FileWriter, new_writer
 
 DAY_MS = 86_400_000

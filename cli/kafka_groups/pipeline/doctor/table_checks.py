@@ -9,7 +9,7 @@ from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.log_truncation import lost
-from kafka_groups.pipeline.source.plan import position_of, ranges_between
+from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage.root_directory import is_new, open_root
 
@@ -144,9 +144,8 @@ def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
     if cluster.ends is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
-    position = read_position(storage, cluster.id, cluster.topic_id, cluster.ends)
-    starts = {} if position is None else position.start().ends
-    if (said := lost(position_of(cluster.id, starts), cluster.ends)) is not None:
+    starts = read_position(storage, cluster.id, cluster.topic_id, cluster.ends).start.ends
+    if (said := lost(starts, cluster.ends)) is not None:
         return Check("ingest", FAILED, said)
     behind = ranges_between(starts, cluster.ends)
     return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are left to read")

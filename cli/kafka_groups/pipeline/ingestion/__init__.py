@@ -1,10 +1,7 @@
 """`__consumer_offsets` into tables, from where the last run ended: the logs of the tables say where that was.
 
-Each batch is one read of the data source. The tasks write the files; Spark moves only a list of them. A batch is
-committed table by table, with the offsets where it ended, so a run that is killed loses and doubles no record.
-
-batches.py  a read between two positions, and the list of its files
-failing.py  what Spark throws, as our errors
+Each batch is one job of Spark, whose tasks write the files (batch.py). It is committed table by table, with the offsets
+where it ended, so a run that is killed loses and doubles no record.
 """
 
 from __future__ import annotations
@@ -13,38 +10,37 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
-from kafka_groups.pipeline.ingestion.batches import BatchReader
-from kafka_groups.pipeline.ingestion.task_errors import error_in
+from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.log_truncation import sound_log
-from kafka_groups.pipeline.source.options import TIMEOUT_S
 from kafka_groups.pipeline.source.plan import (
+    TIMEOUT_S,
     Log,
-    Offsets,
     automatic_limit,
+    count_between,
     limited,
-    position_of,
     ranges_between,
+    tasks_of,
 )
-from kafka_groups.pipeline.source.positions import commit_batch, limits_of, read_batches, read_position, was_read
-from kafka_groups.pipeline.spark.retries import retry_until
+from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Ingested", "Ingestion", "error_in", "ingest", "prepared"]
-
 _STEP_S: Final = 0.5  # how often Ctrl-C and `stop` are looked at
 
+_NOTHING: Final = Stored(Log(None, {}), {}, {})
+
 Progress = Callable[[str, int, int], None]
+Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +51,6 @@ class Ingested:
     batches: int
     records: int
     rows: dict[str, int]  # by table
-
-
-def _never() -> bool:
-    return False
-
-
-def _nothing(*_: object) -> None:
-    pass
 
 
 def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **how: Any) -> Ingested:
@@ -88,54 +76,56 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
         yield ingestion
 
 
+@dataclass
 class Ingestion:
     """One run, which holds the lock of its cluster. `topic_is_there`: not before a group has been on the cluster."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        client: Mapping[str, str],
-        brokers: Brokers,
-        cluster_id: str,
-        timeout_s: float,
-    ) -> None:
-        self._storage = storage
-        self._client = client
-        self._brokers = brokers
-        self._cluster_id = cluster_id
-        self._timeout_s = timeout_s
-        self.topic_is_there = True
-        # Where the next batch begins, None before there is a topic; and where this run began.
-        self._position: Log | None = None
-        self._begun: Offsets = {}
-        # The position that all tables have, and the last batch of each.
-        self._stored = Log(None, {})
-        self._batches_before: Mapping[str, int | None] = {}
-        # Tables with records beyond the position, as a run that was killed leaves them.
-        self._ahead: Mapping[str, Mapping[int, int]] = {}
-        self._batches = 0
-        self._rows: Counter[str] = Counter()
+    storage: Storage
+    client: Mapping[str, str] = field(repr=False)
+    brokers: Brokers
+    cluster_id: str
+    timeout_s: float
+    topic_is_there: bool = True
+    _stored: Stored = _NOTHING
+    # Where the next batch begins, and where this run began.
+    _position: Log = _NOTHING.start
+    _begun: Log = _NOTHING.start
+    _batches: int = 0
+    _rows: Counter[str] = field(default_factory=Counter)
 
     def total(self) -> Ingested:
         """Return what was written so far."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
-        return Ingested(cluster_id=self._cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
+        return Ingested(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
     def look(self) -> Log:
         """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
-        log = self._log()
-        if self._position is None and not log.ends and was_read(self._storage, self._cluster_id):
-            log = self._wait_for_topic()
-        if self._position is None or log.ends.keys() - self._position.ends.keys():
+        log = self.brokers.log()
+        is_first = not self._stored.batches
+        if is_first and not log.ends and was_read(self.storage, self.cluster_id):
+            until = time.monotonic() + self.timeout_s
+            while not log.ends and time.monotonic() < until:  # brokers that start may not know the topic yet
+                time.sleep(_STEP_S)
+                log = self.brokers.log()
+        if is_first or log.ends.keys() - self._position.ends.keys():
             self._begin(log)
-        if self._position is not None:
-            # While brokers are upgraded, some return no id.
-            log = log._replace(topic_id=log.topic_id or self._position.topic_id)
-            read = limits_of(self._ahead, self._position.ends)
-            position = position_of(self._cluster_id, read, self._position)
-            log = sound_log(position, self._log, first=log, patience_s=self._timeout_s)
+        # While brokers are upgraded, some return no id.
+        log = log._replace(topic_id=log.topic_id or self._position.topic_id)
+        read = self._position._replace(ends=self._stored.beyond(self._position.ends))
+        log = sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
         self.topic_is_there = bool(log.ends)
         return log
+
+    def _begin(self, log: Log) -> None:
+        """Find the position in the tables; a partition that is new is read from its first offset."""
+        self._stored = read_position(self.storage, self.cluster_id, log.topic_id, sorted(log.ends))
+        starts = self._stored.start.ends
+        # What was deleted before a first batch is no gap, even if that batch was killed.
+        earliest = self.brokers.earliest(sorted(log.ends)) if None in self._stored.batches.values() else {}
+        ends = {each: max(starts.get(each, 0), earliest.get(each, 0)) for each in log.ends}
+        self._position = Log(log.topic_id, ends, self._stored.start.epochs)
+        if not self._begun.ends:
+            self._begun = self._position
 
     def run(
         self,
@@ -144,9 +134,9 @@ class Ingestion:
         continuous: bool = False,
         every_s: float = 30.0,
         records_per_batch: int | None = None,
-        progress: Progress = _nothing,
-        note: Callable[[str], None] = _nothing,
-        stop: Callable[[], bool] = _never,
+        progress: Progress = lambda _what, _done, _total: None,
+        note: Callable[[str], None] = lambda _text: None,
+        stop: Stop = lambda: False,
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
@@ -156,42 +146,47 @@ class Ingestion:
         committed stay, and the next run goes on there.
         """
         retry_until(spark, stop)
-        reader = BatchReader(spark, self._client, data_dir=self._storage.address, timeout_s=self._timeout_s)
         while not stop():
             try:
-                self._read_all(reader, records_per_batch, progress, stop)
+                self._read_all(spark, records_per_batch, progress, stop)
             except UnreachableError as error:
                 if not continuous:
                     raise
                 note(f"{error}; the next attempt is in {every_s:g} s")
             if not continuous:
                 break
-            _pause(every_s, stop)
+            until = time.monotonic() + every_s
+            while (left := until - time.monotonic()) > 0 and not stop():
+                time.sleep(min(left, _STEP_S))
         return self.total()
 
-    def _read_all(
-        self, reader: BatchReader, records_per_batch: int | None, progress: Progress, stop: Callable[[], bool]
-    ) -> None:
+    def _read_all(self, spark: SparkSession, records_per_batch: int | None, progress: Progress, stop: Stop) -> None:
         """Read all that there is now, batch by batch."""
         log = self.look()
-        if self._position is None:
-            return
-        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, reader.tasks_at_once)
-        backlog = _distance(self._begun, log.ends)
+        cores = count_cores(spark)
+        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
+        backlog = count_between(self._begun.ends, log.ends)
         if backlog:
-            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
-        while not stop() and ranges_between(self._position.ends, log.ends):
-            ends = limits_of(self._ahead, limited(self._position.ends, log.ends, limit))
-            if not self._read_batch(reader, log._replace(ends=ends), stop):
+            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
+        while not stop() and count_between(self._position.ends, log.ends):
+            ends = self._stored.beyond(limited(self._position.ends, log.ends, limit))
+            if not self._read_batch(spark, log._replace(ends=ends), cores, stop):
                 return
-            progress("ingesting", _distance(self._begun, self._position.ends), backlog)
+            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
 
-    def _read_batch(self, reader: BatchReader, end: Log, stop: Callable[[], bool]) -> bool:
+    def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Stop) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
-        assert self._position is not None
-        batch = new_batch_name("ingest", datetime.now(UTC))
+        batch = Batch(
+            name=new_batch_name("ingest", datetime.now(UTC)),
+            data_dir=self.storage.address,
+            client=self.client,
+            timeout_s=self.timeout_s,
+            cluster_id=self.cluster_id,
+            tasks=tasks_of(ranges_between(self._position.ends, end.ends, self._position.epochs), at_once=cores),
+            ahead=self._stored.ahead,
+        )
         try:
-            files = reader.read(batch, self._position, end, self._ahead, stop)
+            files = run_batch(spark, batch, stop)
         except (KafkaGroupsError, OSError):
             # A service manager and a terminal signal the JVM and its workers, too: they may have ended before we look.
             if stop():
@@ -199,62 +194,16 @@ class Ingestion:
             raise
         if files is None:
             return False
-        self._check_topic(end)
-        self._batches_before = commit_batch(
-            self._storage, files, self._cluster_id, self._batches_before, self._stored, end
-        )
-        self._position, self._stored, self._ahead = end, end, {}
-        self._batches += 1
-        for file in files:
-            self._rows[file.table] += file.rows
-        return True
-
-    def _check_topic(self, end: Log) -> None:
-        """Raise SourceError if the topic was recreated while it was read: the records may be those of the new one."""
-        now = self._brokers.topic().id
-        if now is not None and end.topic_id is not None and now != end.topic_id:
+        now = self.brokers.topic().id
+        if now is not None and end.topic_id is not None and now != end.topic_id:  # records may be those of the new one
             message = (
                 f"{OFFSETS_TOPIC} was recreated while it was read: its topic id is {now} now; nothing of this batch "
                 "was written; use a new directory (--data-dir)"
             )
             raise SourceError(message)
-
-    def _begin(self, log: Log) -> None:
-        found = read_position(self._storage, self._cluster_id, log.topic_id, sorted(log.ends))
-        self._batches_before = read_batches(self._storage, self._cluster_id) if found is None else found.batches
-        if found is not None:
-            start = found.start()
-            # A partition that is new is read from its first offset.
-            ends = {partition: start.ends.get(partition, 0) for partition in log.ends}
-            if None in found.batches.values():  # a first batch that was killed: what was deleted before it is no gap
-                earliest = self._brokers.earliest(sorted(log.ends))
-                ends = {partition: max(offset, earliest.get(partition, 0)) for partition, offset in ends.items()}
-            self._position, self._ahead = Log(log.topic_id, ends, start.epochs), found.ahead()
-            # Tables that differ get all transactions with the next batch.
-            is_even = not self._ahead and start.topic_id == log.topic_id
-            self._stored = start if is_even else Log(None, {})
-        elif log.ends:
-            self._position = Log(log.topic_id, self._brokers.earliest(sorted(log.ends)))
-        if self._position is not None:
-            self._begun = self._begun or self._position.ends
-
-    def _wait_for_topic(self) -> Log:
-        """Return the log once brokers know the topic, which was read before: one that starts may not know it yet."""
-        until = time.monotonic() + self._timeout_s
-        while not (log := self._log()).ends and time.monotonic() < until:
-            time.sleep(_STEP_S)
-        return log
-
-    def _log(self) -> Log:
-        topic = self._brokers.topic()
-        return self._brokers.log(topic.partitions, topic.id)
-
-
-def _distance(starts: Offsets, ends: Offsets) -> int:
-    return sum(one.end - one.start for one in ranges_between(starts, ends))
-
-
-def _pause(seconds: float, stop: Callable[[], bool]) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0 and not stop():
-        time.sleep(min(left, _STEP_S))
+        self._stored = commit_batch(self.storage, files, self.cluster_id, self._stored, end)
+        self._position = end
+        self._batches += 1
+        for file in files:
+            self._rows[file.table] += file.rows
+        return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -13,9 +14,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
-from kafka_groups.pipeline.source.addresses import why_unreachable
 from kafka_groups.pipeline.source.plan import Log
+from kafka_groups.protocol.errors import error_code
 
 _LITTLE_BYTES: Final = 65_536
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
@@ -42,33 +44,18 @@ _READING: Final = {
 _POLL_S: Final = 0.01
 _LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
 _VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # it follows what says which and why
-# What passes by itself: librdkafka goes on after these, and says them again and again.
-PASSING: Final = frozenset(
+# librdkafka's own errors that pass by themselves: it goes on after these, and says them again and again.
+_PASSING: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TRANSPORT,
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,
         KafkaError._MSG_TIMED_OUT,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
     }
 )
-# What is a response, but may be another one soon. A topic that is unknown may be on its way to a broker, or have been
-# deleted: the next look at the brokers compares its id.
-_NOT_NOW: Final = PASSING | {
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError.UNKNOWN_TOPIC_ID,
-    KafkaError._UNKNOWN_TOPIC,
-    KafkaError._UNKNOWN_PARTITION,
-    KafkaError.BROKER_NOT_AVAILABLE,
-    KafkaError.REPLICA_NOT_AVAILABLE,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-    KafkaError.NETWORK_EXCEPTION,
-}
 _NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 _CREDENTIALS: Final = (
     "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
@@ -89,6 +76,11 @@ _NO_ID: Final = "A" * 22
 _FOR_URLS: Final = str.maketrans("+/", "-_")
 # How librdkafka ends what it says of connections.
 _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
+# librdkafka writes to stderr by default; errors are raised instead.
+_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
+_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>\d+))?")
+_PORT: Final = 9092  # librdkafka's, where an address names none
+_LONGEST_TRY_S: Final = 5.0
 
 
 class Topic(NamedTuple):
@@ -106,20 +98,14 @@ class Brokers:
         self._client = dict(client)
         self._timeout_s = timeout_s
         self._said: KafkaError | None = None
-        properties = {**self._client, **_silent(), "error_cb": self._listen}
-        self._admin = _made(AdminClient, properties, self._client)
+        self._admin = _made(AdminClient, {**client, **_SILENT, "error_cb": self._listen}, client)
 
     def cluster_id(self) -> str:
         """Return Kafka's id of the cluster; the first request, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
-        described = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
-        return str(described.cluster_id)
-
-    def partitions(self) -> list[int]:
-        """Return the partitions of the topic; none if no group has ever been on the cluster."""
-        return self.topic().partitions
+        return str(self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s)).cluster_id)
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
@@ -132,34 +118,34 @@ class Brokers:
             raise self._error(error.args[0]) from None
         # Kafka writes ids for URLs, librdkafka does not.
         topic_id = str(described.topic_id).translate(_FOR_URLS)
-        return Topic(
-            None if topic_id == _NO_ID else topic_id, sorted(partition.id for partition in described.partitions)
-        )
+        return Topic(None if topic_id == _NO_ID else topic_id, sorted(each.id for each in described.partitions))
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return the first offset of each partition that can still be read."""
-        return _plain(self._offsets(partitions, OffsetSpec.earliest()))
+        return self._offsets(partitions, OffsetSpec.earliest())
 
     def latest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return where a reader of committed records has to stop: the last stable offset of each partition."""
-        return _plain(self._offsets(partitions, OffsetSpec.latest()))
+        return self._offsets(partitions, OffsetSpec.latest())
 
     def written(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return where each partition ends for a reader that takes open transactions, too."""
-        latest = OffsetSpec.latest()
-        return _plain(self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED))
+        return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
-    def log(self, partitions: Sequence[int], topic_id: str | None) -> Log:
-        """Return the offsets of `latest`, with the epochs of the leaders that returned them."""
-        found = self._offsets(partitions, OffsetSpec.latest())
+    def log(self, group: str | None = None) -> Log:
+        """Return the topic with the offsets of `latest`, or only the partition that has the records of the group."""
+        topic_id, partitions = self.topic()
+        if group is not None and partitions:
+            partitions = [partition_of(group, len(partitions))]
+        found = self._listed(partitions, OffsetSpec.latest())
         epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
-        return Log(topic_id, _plain(found), epochs)
+        return Log(topic_id, {number: int(offset.offset) for number, offset in found.items()}, epochs)
 
-    def _offsets(
-        self,
-        partitions: Sequence[int],
-        spec: OffsetSpec,
-        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    def _offsets(self, partitions: Sequence[int], *how: Any) -> dict[int, int]:
+        return {number: int(offset.offset) for number, offset in self._listed(partitions, *how).items()}
+
+    def _listed(
+        self, partitions: Sequence[int], spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
     ) -> dict[int, Any]:
         if not partitions:
             return {}
@@ -209,14 +195,23 @@ def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_l
     """
     isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
     size = {"fetch.message.max.bytes": _LITTLE_BYTES} if takes_little else {}
-    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **size, **_silent()}, client)
+    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **size, **_SILENT}, client)
     return consumer
+
+
+def is_passing(error: KafkaError) -> bool:
+    """Return whether the same request may succeed soon.
+
+    A topic that is unknown may be on its way to a broker, or have been deleted: the next look at the brokers compares
+    its id.
+    """
+    return error.code() in _PASSING or error_code(error.code()).retriable
 
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """Return what a broker or librdkafka said, as one sentence."""
     said = _REFUSED.get(error.code()) or hidden(error.str(), client)
-    kind = UnreachableError if error.code() in _NOT_NOW else SourceError
+    kind = UnreachableError if is_passing(error) else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 
@@ -228,10 +223,6 @@ def hidden(text: str, client: Mapping[str, str]) -> str:
     return text
 
 
-def _plain(found: Mapping[int, Any]) -> dict[int, int]:
-    return {partition: int(offset.offset) for partition, offset in found.items()}
-
-
 def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], client: Mapping[str, str]) -> Any:
     try:
         return kind(properties)
@@ -241,14 +232,33 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
         raise SourceError(msg) from None
 
 
-def _silent() -> dict[str, Any]:
-    """Return settings for silence: librdkafka writes to stderr by default; errors are raised instead."""
-    return {"log_level": 0, "error_cb": _ignore}
-
-
-def _ignore(_error: KafkaError) -> None:
-    pass
-
-
 def _where(client: Mapping[str, str]) -> str:
     return client.get("bootstrap.servers", "no address")
+
+
+def why_unreachable(servers: str, timeout_s: float) -> str | None:
+    """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
+
+    None if one takes a connection, and if one does not respond soon: then librdkafka is to find out, which tries until
+    the deadline, whatever its options are.
+    """
+    reasons = []
+    for address in filter(None, map(str.strip, servers.split(","))):
+        if (found := _ADDRESS.fullmatch(address)) is None:
+            return None
+        host = found["v6"] or found["host"]
+        try:
+            socket.create_connection(
+                (host, int(found["port"] or _PORT)), timeout=min(timeout_s, _LONGEST_TRY_S)
+            ).close()
+        except (TimeoutError, OverflowError, UnicodeError):
+            return None
+        except socket.gaierror as error:
+            # A resolver that is away says nothing of the name.
+            away = "cannot be resolved now" if error.errno == socket.EAI_AGAIN else "has no address"
+            reasons.append(f"the host name {host!r} {away}")
+        except OSError as error:
+            reasons.append(error.strerror or str(error))
+        else:
+            return None
+    return "; ".join(dict.fromkeys(reasons)) or None

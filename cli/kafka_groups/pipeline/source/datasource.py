@@ -1,40 +1,53 @@
-"""The classes that Spark calls. They hold options only; requests are sent where Spark runs them."""
+"""The classes that Spark calls, and their options. They hold options only; requests are sent where Spark runs them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.log_truncation import sound_log
-from kafka_groups.pipeline.source.options import LATEST, SourceOptions, read_options
 from kafka_groups.pipeline.source.plan import (
+    EARLIEST,
+    LATEST,
+    TIMEOUT_S,
     Log,
-    Position,
+    Offsets,
     Range,
     automatic_limit,
     chosen,
-    epochs_of,
     limited,
-    offsets_of,
-    position_of,
     ranges_between,
-    require_same_cluster,
     started,
     tasks_of,
 )
-from kafka_groups.pipeline.source.task_reader import MANIFEST, read_rows, write_files
+from kafka_groups.pipeline.source.ranges import read_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+_CLIENT_PREFIX: Final = "kafka."
+# What reads the topic is settled here; a group id would be one that nothing is ever done with.
+_SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+_AUTOMATIC: Final = "auto"
+_CLUSTER: Final = "cluster_id"
+_TOPIC_ID: Final = "topic_id"
+_EPOCHS: Final = "leader_epochs"
+
+Position = dict[str, Any]  # how Spark keeps one, in JSON
 
 
 class KafkaGroupsSource(DataSource):
@@ -44,8 +57,7 @@ class KafkaGroupsSource(DataSource):
     {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
     its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
     at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
-    (seconds without any progress). The rest belong to an ingest: with dataDir and batch, the tasks write files into the
-    directories of the tables, and the rows are a list of those files; leaderEpochs, skippedOffsets.
+    (seconds without any progress).
     """
 
     @classmethod
@@ -54,152 +66,198 @@ class KafkaGroupsSource(DataSource):
         return "kafka_groups"
 
     def schema(self) -> str:
-        """Return columns.RECORD, or those of the list of files."""
-        wanted = MANIFEST if read_options(self.options).data_dir else RECORD
-        return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in wanted)
+        """Return columns.RECORD."""
+        read_options(self.options)
+        return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in RECORD)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of all that there is now."""
-        return _BatchReader(read_options(self.options))
+        return _BatchReader(**read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
-        options = read_options(self.options)
-        if options.ending is not None:
+        reader = _StreamReader(**read_options(self.options))
+        if reader.ending is not None:
             raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
-        return _StreamReader(options)
+        return reader
 
 
-class _Task(InputPartition):
-    """The ranges that one task reads."""
+def _offsets(text: str, name: str) -> dict[int, int] | int:
+    """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
+    if text in _WORDS:
+        return _WORDS[text]
+    with suppress(ValueError, AttributeError):
+        offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
+        if all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
+            return offsets
+    msg = f'the option {name} cannot be {text!r}; write earliest, latest, or offsets as JSON: {{"0": 23}}'
+    raise SourceError(msg)
 
-    def __init__(self, cluster_id: str, ranges: tuple[Range, ...]) -> None:
-        super().__init__((cluster_id, [tuple(wanted) for wanted in ranges]))
-        self.cluster_id = cluster_id
-        self.ranges = ranges
+
+def _number(text: str, name: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    msg = f"the option {name} cannot be {text!r}; write a whole number, at least 1"
+    raise SourceError(msg)
 
 
-class _Reading:
-    """What both readers do."""
+def _limit(text: str, name: str) -> int | str:
+    return text if text == _AUTOMATIC else _number(text, name)
 
-    def __init__(self, options: SourceOptions) -> None:
-        self.options = options
 
-    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Run a task."""
-        if not isinstance(partition, _Task):
-            return iter(())  # where there is nothing to read, Spark makes a partition of its own
-        run = write_files if self.options.data_dir else read_rows
-        return run(self.options, partition.cluster_id, partition.ranges)
+def _seconds(text: str, name: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < float("inf"):
+            return float(text)
+    msg = f"the option {name} cannot be {text!r}; write a number of seconds greater than 0"
+    raise SourceError(msg)
 
-    def tasks(self, cluster_id: str, ranges: list[Range]) -> list[_Task]:
-        options = self.options
-        return [_Task(cluster_id, task) for task in tasks_of(ranges, options.records_per_task, options.tasks_at_once)]
 
+_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
+    "startingOffsets": ("starting", _offsets),
+    "endingOffsets": ("ending", _offsets),
+    "group": ("group", lambda text, _name: text),
+    "maxRecordsPerBatch": ("records_per_batch", _limit),
+    "minPartitions": ("tasks_at_once", _number),
+    "recordsPerTask": ("records_per_task", _number),
+    "timeout": ("timeout_s", _seconds),
+}
+
+
+def read_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a reader for options, whose names may have any case.
+
+    SourceError names the one that is not known or cannot be used.
+    """
+    names = {name.lower(): name for name in _OPTIONS}
+    client: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    # Spark knows no upper case in the names of options.
+    for name, text in ((name.lower(), text) for name, text in given.items()):
+        if name in names:
+            field_name, read = _OPTIONS[names[name]]
+            found[field_name] = read(text, names[name])
+        elif name.startswith(_CLIENT_PREFIX):
+            client[name.removeprefix(_CLIENT_PREFIX)] = text
+        else:
+            known = ", ".join(_OPTIONS)
+            msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {known}"
+            raise SourceError(msg)
+    if not client.get("bootstrap.servers"):
+        raise SourceError("the option kafka.bootstrap.servers is missing; set it to host:port of the brokers")
+    return {"client": {name: text for name, text in client.items() if name not in _SETTLED}} | found
+
+
+@dataclass
+class _Reader:
+    """What both readers do, and their options; `client` are properties of librdkafka, secrets among them."""
+
+    client: Mapping[str, str] = field(repr=False)
+    starting: Offsets | int | None = None  # None: earliest
+    ending: Offsets | int | None = None  # None: all there is
+    group: str | None = None
+    records_per_batch: int | str | None = None  # None: no limit
+    records_per_task: int | None = None  # None: what planning thinks right
+    tasks_at_once: int = 1
+    timeout_s: float = TIMEOUT_S
+
+    @cached_property
     def brokers(self) -> Brokers:
-        return Brokers(self.options.client, self.options.timeout_s)
+        return Brokers(self.client, self.timeout_s)
 
-    def partitions_there(self, brokers: Brokers) -> list[int]:
-        """Return the partitions to be read."""
-        return self._wanted(brokers.partitions())
+    @cached_property
+    def cluster_id(self) -> str:
+        return self.brokers.cluster_id()
 
-    def log(self, brokers: Brokers) -> Log:
-        """Return what is there of them."""
-        topic = brokers.topic()
-        return brokers.log(self._wanted(topic.partitions), topic.id)
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what can travel to tasks: a client cannot."""
+        return {name: value for name, value in self.__dict__.items() if name != "brokers"}
 
-    def _wanted(self, there: list[int]) -> list[int]:
-        if self.options.group is None or not there:
-            return there
-        return [partition_of(self.options.group, len(there))]
+    def log(self) -> Log:
+        return self.brokers.log(self.group)
+
+    def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
+        tasks = tasks_of(ranges, self.records_per_task, self.tasks_at_once)
+        return [InputPartition((cluster_id, task)) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if partition.value is None:
+            return iter(())  # where there is nothing to read, Spark makes a partition of its own
+        cluster_id, ranges = partition.value
+        rows = read_rows(self.client, self.timeout_s, cluster_id, ranges)
+        group = self.group
+        return rows if group is None else (batch.filter(pc.equal(batch["group"], group)) for batch in rows)
 
 
-class _BatchReader(_Reading, DataSourceReader):
-    def partitions(self) -> list[_Task]:
-        """Return what is to be read, in tasks."""
-        brokers = self.brokers()
-        cluster_id = brokers.cluster_id()
-        options = self.options
-        if options.epochs is not None and isinstance(options.starting, Mapping) and isinstance(options.ending, Mapping):
-            # An ingest goes on at `ending`, so nothing below it may be left out, whatever brokers say of it now.
-            return self.tasks(cluster_id, ranges_between(options.starting, options.ending, options.epochs))
-        there = self.partitions_there(brokers)
-        earliest, latest = brokers.earliest(there), brokers.latest(there)
-        starts = started(options.starting, earliest, latest)
-        ends = chosen(options.ending, earliest, latest, default=LATEST)
-        stable = {partition: min(end, latest[partition]) for partition, end in ends.items()}
+class _BatchReader(_Reader, DataSourceReader):
+    def partitions(self) -> list[InputPartition]:
+        cluster_id, log = self.cluster_id, self.log()
+        earliest = self.brokers.earliest(sorted(log.ends))
+        starts = started(self.starting, earliest, log.ends)
+        ends = chosen(self.ending, earliest, log.ends, default=LATEST)
+        stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
         return self.tasks(cluster_id, ranges_between(starts, stable))
 
 
-class _StreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one."""
+@dataclass
+class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one.
 
-    def __init__(self, options: SourceOptions) -> None:
-        super().__init__(options)
-        self._asking: Brokers | None = None
-        self._cluster_id: str | None = None
-        self._target: Log | None = None
-        self._limit: int | None = None
+    Only Spark's checkpoint knows them: nothing is committed to Kafka.
+    """
+
+    _target: Log | None = None
+    _automatic_limit: int | None = None
 
     def initialOffset(self) -> Position:
-        """Return where the first batch begins."""
-        brokers = self._brokers()
-        log = self.log(brokers)
-        earliest = brokers.earliest(sorted(log.ends))
+        cluster_id, log = self.cluster_id, self.log()
+        starts = started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
-        return position_of(
-            self._cluster(), started(self.options.starting, earliest, log.ends), Log(log.topic_id, log.ends)
-        )
+        return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return maxRecordsPerBatch as a limit; an automatic limit is found when the backlog is known."""
-        limit = self.options.records_per_batch
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        # An automatic limit is found when the backlog is known.
+        limit = self.records_per_batch
+        return ReadMaxRows(limit) if isinstance(limit, int) else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Fix the end of the run: what comes after this call is left for the next run."""
-        self._target = self._log()
+        self._target = self.log()
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
-        """Return where the next batch ends."""
-        require_same_cluster(start, self._cluster())
-        starts = offsets_of(start)
-        log = self._sound(start)
-        if self.options.batches_are_automatic and self._limit is None:
-            self._limit = automatic_limit(starts, log.ends, self.options.tasks_at_once)
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._limit
-        ends = starts | limited(starts, log.ends, most)
-        # Another epoch alone is no batch.
-        return start if ends == starts else position_of(self._cluster(), ends, log)
-
-    def partitions(self, start: Position, end: Position) -> list[_Task]:
-        """Return what lies between, in tasks."""
-        return self.tasks(self._cluster(), ranges_between(offsets_of(start), offsets_of(end), epochs_of(start)))
-
-    def commit(self, end: Any) -> None:
-        """Do nothing: Spark's checkpoint knows, and nothing is committed to Kafka."""
-
-    def _sound(self, start: Position) -> Log:
-        """Return the log as it is now, or was when this run began; it has all that was read before."""
-        first = self._log() if self._target is None else self._target
-        log = sound_log(start, self._log, first=first, patience_s=self.options.timeout_s)
+        read = log_in(start, self.cluster_id)
+        log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
-        return log
+        if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
+            self._automatic_limit = automatic_limit(read.ends, log.ends, self.tasks_at_once)
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
+        ends = {**read.ends, **limited(read.ends, log.ends, most)}
+        # Another epoch alone is no batch.
+        return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
 
-    def _log(self) -> Log:
-        return self.log(self._brokers())
+    def partitions(self, start: Position, end: Position) -> list[InputPartition]:
+        read, wanted = (log_in(position, self.cluster_id) for position in (start, end))
+        return self.tasks(self.cluster_id, ranges_between(read.ends, wanted.ends, read.epochs))
 
-    def _cluster(self) -> str:
-        if self._cluster_id is None:
-            self._cluster_id = self._brokers().cluster_id()
-        return self._cluster_id
 
-    def _brokers(self) -> Brokers:
-        if self._asking is None:
-            self._asking = self.brokers()
-        return self._asking
+def position_of(cluster_id: str, log: Log) -> Position:
+    """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
+    epochs = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
+    known = {_CLUSTER: cluster_id, _TOPIC_ID: log.topic_id, _EPOCHS: epochs}
+    offsets = {str(partition): offset for partition, offset in sorted(log.ends.items())}
+    return {name: value for name, value in known.items() if value} | offsets
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the options only: a client cannot travel to tasks."""
-        return self.__dict__ | {"_asking": None}
+
+def log_in(position: Position, cluster_id: str) -> Log:
+    """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
+    if position.get(_CLUSTER) != cluster_id:
+        msg = (
+            f"the checkpoint belongs to cluster {position.get(_CLUSTER)}, and the brokers to cluster {cluster_id}; "
+            "use a directory or a checkpoint for each cluster"
+        )
+        raise SourceError(msg)
+    ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
+    # Older versions of this tool kept no epochs.
+    epochs = {int(name): int(epoch) for name, epoch in position.get(_EPOCHS, {}).items()}
+    return Log(position.get(_TOPIC_ID), ends, epochs)

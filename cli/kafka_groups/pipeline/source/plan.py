@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.options import EARLIEST, LATEST
 
-CLUSTER: Final = "cluster_id"
-TOPIC_ID: Final = "topic_id"
-EPOCHS: Final = "leader_epochs"
+TIMEOUT_S: Final = 60.0
+EARLIEST: Final = -2
+LATEST: Final = -1
 
 # A task costs a tenth of a second whatever it reads, a batch half of one: neither may be small, nor too many.
 _WORTH_A_TASK: Final = 100_000
@@ -20,11 +20,8 @@ _MOST_TASKS: Final = 64
 _RECORDS_PER_BATCH: Final = 4_000_000
 _MOST_BATCHES: Final = 50
 
-Offsets = Mapping[int, int]  # of source partitions
-Position = dict[str, Any]  # how Spark keeps them, in JSON
-
-
-_NONE: Final[Offsets] = {}
+Offsets = Mapping[int, int]  # by source partition
+_NONE: Final[Offsets] = MappingProxyType({})
 
 
 class Range(NamedTuple):
@@ -40,55 +37,25 @@ class Range(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the topic is now: its id if brokers return it, where its partitions end, and their leaders' epochs."""
+    """A state of the topic: its id if brokers return it, where its partitions end, and their leaders' epochs."""
 
     topic_id: str | None
     ends: Offsets
     epochs: Offsets = _NONE
 
 
-def position_of(cluster_id: str, offsets: Offsets, log: Log | None = None) -> Position:
-    """Return offsets as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    position: Position = {CLUSTER: cluster_id}
-    if log is not None and log.topic_id is not None:
-        position[TOPIC_ID] = log.topic_id
-    position |= {str(partition): offset for partition, offset in sorted(offsets.items())}
-    if log is not None and log.epochs:
-        position[EPOCHS] = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
-    return position
-
-
-def offsets_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """Return the offsets in what Spark kept."""
-    return {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
-
-
-def epochs_of(position: Mapping[str, Any]) -> dict[int, int]:
-    """Return the epochs in it, none where an older version of this tool kept it."""
-    return {int(name): int(epoch) for name, epoch in position.get(EPOCHS, {}).items()}
-
-
-def require_same_cluster(position: Mapping[str, Any], cluster_id: str) -> None:
-    """Raise SourceError if a checkpoint was made on another cluster."""
-    before = position.get(CLUSTER)
-    if before != cluster_id:
-        msg = (
-            f"the checkpoint belongs to cluster {before}, and the brokers to cluster {cluster_id}; "
-            "use a directory or a checkpoint for each cluster"
-        )
-        raise SourceError(msg)
-
-
 def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> list[Range]:
-    """Return what lies between.
-
-    A partition that has no start is new and is read from offset 0, so that nothing is passed.
-    """
+    """Return the ranges between; a partition without a start is new, and is read from offset 0."""
     return [
         Range(partition, starts.get(partition, 0), end, epochs.get(partition))
         for partition, end in sorted(ends.items())
         if end > starts.get(partition, 0)
     ]
+
+
+def count_between(starts: Offsets, ends: Offsets) -> int:
+    """Return the number of offsets between."""
+    return sum(one.end - one.start for one in ranges_between(starts, ends))
 
 
 def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
@@ -108,10 +75,7 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
 
 
 def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """Return `chosen`, for offsets to start at.
-
-    SourceError if one lies beyond the end, where nothing would ever come.
-    """
+    """Return `chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would come."""
     starts = chosen(wanted, earliest, latest, default=EARLIEST)
     for partition, start in starts.items():
         if start > latest[partition]:
@@ -124,10 +88,7 @@ def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) ->
 
 
 def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]:
-    """Return ends that leave at most so many offsets between, shared out by what there is to read.
-
-    No end is below its start.
-    """
+    """Return ends, none below its start, that leave at most so many offsets between, shared out by what there is."""
     spans = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
     total = sum(spans.values())
     if limit is not None and total > limit:
@@ -137,6 +98,14 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
             shares[largest] = min(limit, spans[largest])
         spans = shares
     return {partition: starts.get(partition, 0) + span for partition, span in spans.items()}
+
+
+def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
+    """Return how many offsets a batch is to read: some millions, or a share of the whole; more for many tasks at once.
+
+    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
+    """
+    return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-count_between(starts, ends) // _MOST_BATCHES))
 
 
 def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
@@ -166,13 +135,3 @@ def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Rang
             begun += end - current.start
             current = current._replace(start=end, epoch=None) if end < current.end else next(left, None)
         yield tuple(task)
-
-
-def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """Return how many offsets a batch is to read of what lies between: some millions, or a share of the whole.
-
-    Where many tasks run at once, so many more that the batch is worth their while.
-    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
-    """
-    backlog = sum(wanted.end - wanted.start for wanted in ranges_between(starts, ends))
-    return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-backlog // _MOST_BATCHES))

