@@ -8,7 +8,8 @@ in a sixth of the time of a dataclass.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kafka_groups.protocol.primitives import (
@@ -94,8 +95,7 @@ def compile_reader(fields: tuple[Field, ...], *, version: int, flexible: bool) -
         for name, read_field in plain:
             values[name] = read_field(cursor)
         if flexible:
-            # Nearly all structs end with a count of no tags.
-            if cursor.data[cursor.position : cursor.position + 1] == _NO_TAGS:
+            if cursor.data[cursor.position : cursor.position + 1] == _NO_TAGS:  # as nearly all structs end
                 cursor.position += 1
             else:
                 _read_tags(cursor, tagged, values)
@@ -252,8 +252,13 @@ class Api:
         self.throttle_since: Final = throttle_since
         self.response_tags: Final = response_tags
         self.first_release: Final = first_release
-        self._readers: dict[int, Read] = {}
-        self._writers: dict[int, Write] = {}
+        # The compiled writer of the request body, and the reader of the response body, by version.
+        self.request_writer: Final[Callable[[int], Write]] = cache(
+            lambda version: compile_writer(request, version=version, flexible=self.is_flexible(version))
+        )
+        self.response_reader: Final[Callable[[int], Read]] = cache(
+            lambda version: compile_reader(response, version=version, flexible=self.is_flexible(version))
+        )
 
     def __repr__(self) -> str:
         return f"Api({self.name})"
@@ -293,15 +298,3 @@ class Api:
             return max(0, int(INT32.read(False, False)(self.open_response(version, payload)))) / 1000
         except SchemaError:
             return 0.0
-
-    def request_writer(self, version: int) -> Write:
-        """Return the compiled writer of the request body."""
-        if version not in self._writers:
-            self._writers[version] = compile_writer(self.request, version=version, flexible=self.is_flexible(version))
-        return self._writers[version]
-
-    def response_reader(self, version: int) -> Read:
-        """Return the compiled reader of the response body."""
-        if version not in self._readers:
-            self._readers[version] = compile_reader(self.response, version=version, flexible=self.is_flexible(version))
-        return self._readers[version]
