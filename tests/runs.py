@@ -38,7 +38,7 @@ _GROUPS: Final = {
     "kafka_2_8": "clusters",
     "kafka_2_5": "clusters",
     # The build of these tables takes half a minute.
-    "told": "tables",
+    "filled": "tables",
     # Tests change rights and the retention of the only broker that has users.
     "secured": "secured",
 }

@@ -16,9 +16,9 @@ from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.snapshot import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.clients import open_admin
-from tests.live.pipeline.cast import on_stage
+from tests.live.pipeline.group_kinds import run_groups
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
-from tests.live.pipeline.told import Told, now_ms
+from tests.live.pipeline.filled_tables import FilledTables, now_ms
 from tests.pipeline.conftest import spark, storage
 from tests.pipeline.transform.builds import build_here
 
@@ -43,15 +43,15 @@ def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def told(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) -> Told:
+def filled(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) -> FilledTables:
     """Everything that may happen on a broker, brought into tables by one run of each command."""
-    storage = open_storage(str(tmp_path_factory.mktemp("told") / "tables"), create=True)
+    storage = open_storage(str(tmp_path_factory.mktemp("filled") / "tables"), create=True)
     timed = make_timed(broker, now_ms())
-    with on_stage(broker) as cast:
+    with run_groups(broker) as kinds:
         _look(broker, storage, timed)
     ingested = ingest(spark, storage, {"bootstrap.servers": broker})
     build_here(storage)
-    return Told(cast=cast, timed=timed, storage=storage, ingested=ingested)
+    return FilledTables(kinds=kinds, timed=timed, storage=storage, ingested=ingested)
 
 
 def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:

@@ -25,8 +25,8 @@ _END_S = 90
 def environment() -> dict[str, str]:
     """What a Spark of these tests finds, and a command that uses it."""
     java = home_of(find_java(os.environ))
-    told = {"SPARK_HOME": str(_HOME), "SPARK_LOCAL_IP": _LOOPBACK, "PYSPARK_PYTHON": sys.executable}
-    return os.environ | told | ({"JAVA_HOME": str(java)} if java else {})
+    reported = {"SPARK_HOME": str(_HOME), "SPARK_LOCAL_IP": _LOOPBACK, "PYSPARK_PYTHON": sys.executable}
+    return os.environ | reported | ({"JAVA_HOME": str(java)} if java else {})
 
 
 @contextmanager

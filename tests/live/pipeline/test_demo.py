@@ -35,11 +35,11 @@ def test_every_command_of_the_pipelines_tour_ends_well(
 
     went_well = tour.run_demo(broker, show=shown.append, data_dir=data_dir)
 
-    told = capfd.readouterr()
-    assert went_well, told.err
+    reported = capfd.readouterr()
+    assert went_well, reported.err
     assert [line.split()[3] for text in shown for line in text.splitlines() if line.startswith("$")] == [
         *("doctor", "backfill", "sample", "ingest", "build", "report", "tables")
     ]
-    assert group in told.out
-    assert "Traceback" not in told.err
+    assert group in reported.out
+    assert "Traceback" not in reported.err
     assert (data_dir / "report.html").read_text().startswith("<!doctype html>")

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment
-from tests.live.pipeline.told import Told
+from tests.live.pipeline.filled_tables import FilledTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,21 +49,23 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def here(spark: SparkSession, told: Told, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
-    """What a classic session in this process reads, after all that happened to the cast."""
-    assert told.storage.into
+def here(spark: SparkSession, filled: FilledTables, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    """What a classic session in this process reads, after all that happened to the groups."""
+    assert filled.storage.into
     storage = open_storage(str(tmp_path_factory.mktemp("here") / _INTO), create=True)
     ingest(spark, storage, {"bootstrap.servers": broker})
     return storage
 
 
 @pytest.fixture(scope="module")
-def place(told: Told, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(
+    filled: FilledTables, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
     """An ingest and a build at the same time: most of either is its start, which uses one core."""
     assert here.into
     home = tmp_path_factory.mktemp("server")
     (home / "ingest").mkdir()
-    shutil.copytree(told.storage.place.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD))
+    shutil.copytree(filled.storage.place.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD))
     with connect_server(home) as url, ThreadPoolExecutor(2) as pool:
         flags = ["--remote", url]
         yield Place(
@@ -82,13 +84,13 @@ def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSess
     assert done["batches"] == 1
 
 
-def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, told: Told) -> None:
+def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, filled: FilledTables) -> None:
     done, there = place.after("build")
 
     for table in _DERIVED:
-        assert _rows(spark, there, table) == _rows(spark, told.storage, table), table.name
+        assert _rows(spark, there, table) == _rows(spark, filled.storage, table), table.name
     rows = {table["table"]: table["rows"] for table in done["tables"]}
-    assert rows["rebalances"] == told.storage.read(spark, TABLES["rebalances"]).count() > 0
+    assert rows["rebalances"] == filled.storage.read(spark, TABLES["rebalances"]).count() > 0
 
 
 def test_a_second_ingest_on_a_server_goes_on(place: Place, spark: SparkSession, broker: str) -> None:

@@ -62,21 +62,21 @@ def test_a_second_run_brings_what_came_since_and_nothing_twice(
 
 @pytest.mark.usefixtures("topic")
 def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, storage: Storage, broker: str) -> None:
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
 
     done = ingest(
         spark,
         storage,
         {"bootstrap.servers": broker},
         records_per_batch=40,
-        progress=lambda *so_far: told.append(so_far),
+        progress=lambda *so_far: reported.append(so_far),
     )
 
     assert done.batches > 1
     there = done.records + done.rows.get("ingest_gaps", 0)
-    assert (told[0][:2], told[-1][0]) == (("ingesting", 0), "ingesting")
-    assert told[-1][1] == told[-1][2] == told[0][2] >= there
-    assert len(told) > 2
+    assert (reported[0][:2], reported[-1][0]) == (("ingesting", 0), "ingesting")
+    assert reported[-1][1] == reported[-1][2] == reported[0][2] >= there
+    assert len(reported) > 2
     assert len({batch.batch for batch in storage.files(OFFSET_COMMITS)}) == done.batches
     assert commits_in(spark, storage) == read_directly(broker)
 
@@ -124,6 +124,6 @@ def test_a_run_that_shall_stop_stops(spark: SparkSession, storage: Storage, brok
 
 
 def test_brokers_that_are_not_there_are_one_sentence(spark: SparkSession, storage: Storage) -> None:
-    told = r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"
-    with pytest.raises(SourceError, match=told):
+    reported = r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"
+    with pytest.raises(SourceError, match=reported):
         ingest(spark, storage, {"bootstrap.servers": "127.0.0.1:1"}, timeout_s=1)

@@ -144,10 +144,10 @@ def ended(name: str, running: dict[str, Future[Ended]]) -> Ended:
 
 
 def test_it_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> None:
-    exit_code, told = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
+    exit_code, reported = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 
     assert ended.exit_code == exit_code, ended.stderr
-    assert [line for line in ended.stderr.splitlines() if line.startswith("Error")] == [f"Error: {told}"]
+    assert [line for line in ended.stderr.splitlines() if line.startswith("Error")] == [f"Error: {reported}"]
     assert "py4j" not in ended.stderr
 
 

@@ -19,8 +19,8 @@ _TIMEOUT_S = 30
 
 
 def _check(bootstrap: str) -> tuple[str, str]:
-    told = run("pipeline", "doctor", "--format", "json", bootstrap=bootstrap).stdout
-    (found,) = (check for check in json.loads(told)["checks"] if check["check"] == "open transactions")
+    reported = run("pipeline", "doctor", "--format", "json", bootstrap=bootstrap).stdout
+    (found,) = (check for check in json.loads(reported)["checks"] if check["check"] == "open transactions")
     return found["status"], found["detail"]
 
 
@@ -38,9 +38,9 @@ def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
         old = _check(broker)
         producer.abort_transaction(_TIMEOUT_S)
 
-    told = f"3 offsets of partitions {place} wait for transactions to end, the oldest open since "
+    reported = f"3 offsets of partitions {place} wait for transactions to end, the oldest open since "
     assert young[0] == "ok"
-    assert young[1].startswith(told)
+    assert young[1].startswith(reported)
     assert old[0] == "warning"
     assert "until then ingest does not read the records after it" in old[1]
     assert _check(broker) == ("ok", "no open transaction delays ingest")

@@ -17,10 +17,10 @@ from kafka_groups.pipeline.transform.group_input import GROUP_INPUT
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import split_days
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
-from tests.live.pipeline.told import by_time
+from tests.live.pipeline.filled_tables import by_time
 
 if TYPE_CHECKING:
-    from tests.live.pipeline.told import Told
+    from tests.live.pipeline.filled_tables import FilledTables
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
@@ -31,8 +31,8 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 
 @pytest.fixture(scope="module")
-def state_at(told: Told) -> StateAt:
-    files = [FactFile(GROUP_EVENTS.name, _day_of(file.date), file.path) for file in told.storage.files(GROUP_EVENTS)]
+def state_at(filled: FilledTables) -> StateAt:
+    files = [FactFile(GROUP_EVENTS.name, _day_of(file.date), file.path) for file in filled.storage.files(GROUP_EVENTS)]
     events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
@@ -51,69 +51,73 @@ def _day_of(day: str) -> int:
     return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
-def test_one_deleted_offset_is_reported_as_removed_and_has_no_lag_any_more(told: Told) -> None:
-    group = told.cast.trimmed
+def test_one_deleted_offset_is_reported_as_removed_and_has_no_lag_any_more(filled: FilledTables) -> None:
+    group = filled.kinds.trimmed
 
-    assert told.commits(group) == [(0, 1), (1, 2), (1, None)]
-    assert {row["partition"] for row in told.rows(LAG_HISTORY, group=group)} == {0}
-    assert told.events(group) == []
+    assert filled.commits(group) == [(0, 1), (1, 2), (1, None)]
+    assert {row["partition"] for row in filled.rows(LAG_HISTORY, group=group)} == {0}
+    assert filled.events(group) == []
 
 
-def test_offsets_of_a_deleted_topic_are_reported_as_removed(told: Told) -> None:
-    group = told.cast.bereft
-    rows = told.rows(OFFSET_COMMITS, group=group, origin="topic")
+def test_offsets_of_a_deleted_topic_are_reported_as_removed(filled: FilledTables) -> None:
+    group = filled.kinds.bereft
+    rows = filled.rows(OFFSET_COMMITS, group=group, origin="topic")
 
-    assert told.commits(group) == [(0, 7), (0, None)]
-    assert {row["topic"] for row in rows} == {told.cast.gone_topic}
-    assert told.rows(LAG_HISTORY, group=group) == []
+    assert filled.commits(group) == [(0, 7), (0, None)]
+    assert {row["topic"] for row in rows} == {filled.kinds.gone_topic}
+    assert filled.rows(LAG_HISTORY, group=group) == []
 
 
 @pytest.mark.parametrize("name", DELETED)
-def test_a_deleted_group_is_reported_as_deleted_with_all_its_offsets(told: Told, state_at: StateAt, name: str) -> None:
-    group = getattr(told.cast, name)
-    commits = told.commits(group)
+def test_a_deleted_group_is_reported_as_deleted_with_all_its_offsets(
+    filled: FilledTables, state_at: StateAt, name: str
+) -> None:
+    group = getattr(filled.kinds, name)
+    commits = filled.commits(group)
 
-    last = told.events(group)[-1]
+    last = filled.events(group)[-1]
     assert last["event_type"] == "group_removed"
     assert state_at(group, last["record_time"]) == ("Dead", 0)
     assert {partition for partition, _ in commits} == {partition for partition, offset in commits if offset is None}
-    assert told.rows(LAG_HISTORY, group=group) == told.rows(GROUP_STATUS, group=group) == []
+    assert filled.rows(LAG_HISTORY, group=group) == filled.rows(GROUP_STATUS, group=group) == []
 
 
-def test_no_group_that_is_still_there_is_reported_as_deleted(told: Told, state_at: StateAt) -> None:
-    removals = told.rows(GROUP_EVENTS, event_type="group_removed")
+def test_no_group_that_is_still_there_is_reported_as_deleted(filled: FilledTables, state_at: StateAt) -> None:
+    removals = filled.rows(GROUP_EVENTS, event_type="group_removed")
     deleted = {row["group"] for row in removals if state_at(row["group"], row["record_time"])[0] == "Dead"}
 
-    assert deleted & {row["group"] for row in told.rows(GROUP_EVENTS, origin="sample")} == set()
-    assert deleted >= {getattr(told.cast, name) for name in DELETED}
-    assert "Dead" not in {row["state"] for row in told.rows(GROUP_STATUS)}
+    assert deleted & {row["group"] for row in filled.rows(GROUP_EVENTS, origin="sample")} == set()
+    assert deleted >= {getattr(filled.kinds, name) for name in DELETED}
+    assert "Dead" not in {row["state"] for row in filled.rows(GROUP_STATUS)}
 
 
-def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(told: Told, state_at: StateAt) -> None:
-    group = told.cast.upgraded
-    tombstone = next(row for row in told.events(group) if row["event_type"] == "group_removed")
-    after = [row["type"] for row in told.events(group) if row["source_offset"] > tombstone["source_offset"]]
+def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(filled: FilledTables, state_at: StateAt) -> None:
+    group = filled.kinds.upgraded
+    tombstone = next(row for row in filled.events(group) if row["event_type"] == "group_removed")
+    after = [row["type"] for row in filled.events(group) if row["source_offset"] > tombstone["source_offset"]]
 
     assert tombstone["type"] == "GroupMetadata"
     assert state_at(group, tombstone["record_time"])[0] != "Dead"
     assert after
     assert all(each.startswith("ConsumerGroup") for each in after)
-    assert told.commits(group) == [(0, 1), (0, 3), (1, 5)]
+    assert filled.commits(group) == [(0, 1), (0, 3), (1, 5)]
 
 
 def test_a_group_that_moves_with_its_members_there_and_back_is_never_reported_as_deleted(
-    told: Told, state_at: StateAt
+    filled: FilledTables, state_at: StateAt
 ) -> None:
-    group = told.cast.migrated
-    tombstones = told.events(group, "group_removed")
+    group = filled.kinds.migrated
+    tombstones = filled.events(group, "group_removed")
 
     assert [row["type"] for row in tombstones] == ["GroupMetadata", "ConsumerGroupMetadata"]
     assert "Dead" not in {state_at(group, row["record_time"])[0] for row in tombstones}
-    assert None not in {offset for _, offset in told.commits(group)}
+    assert None not in {offset for _, offset in filled.commits(group)}
 
 
-def test_a_group_that_moves_has_rebalances_of_both_protocols_and_members_that_stay_did_not_join(told: Told) -> None:
-    rows = by_time(told.rows(REBALANCES, group=told.cast.migrated), "started_at", "generation")
+def test_a_group_that_moves_has_rebalances_of_both_protocols_and_members_that_stay_did_not_join(
+    filled: FilledTables,
+) -> None:
+    rows = by_time(filled.rows(REBALANCES, group=filled.kinds.migrated), "started_at", "generation")
     told_by = {
         protocol: [(row["generation"], row["members_after"]) for row in rows if row["protocol"] == protocol]
         for protocol in ("classic", "consumer")
@@ -129,8 +133,8 @@ def test_a_group_that_moves_has_rebalances_of_both_protocols_and_members_that_st
     assert told_by["classic"][-1][1] == 0
 
 
-def test_a_member_that_stays_when_its_group_goes_back_is_counted(told: Told, state_at: StateAt) -> None:
-    back = told.events(told.cast.migrated, "generation")[-1]
+def test_a_member_that_stays_when_its_group_goes_back_is_counted(filled: FilledTables, state_at: StateAt) -> None:
+    back = filled.events(filled.kinds.migrated, "generation")[-1]
 
     assert len(back["members"]) == 1
-    assert state_at(told.cast.migrated, back["record_time"]) == ("Stable", 1)
+    assert state_at(filled.kinds.migrated, back["record_time"]) == ("Stable", 1)

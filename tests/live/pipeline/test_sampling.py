@@ -21,7 +21,7 @@ from tests.live.groups.clients import open_admin
 from tests.live.groups.members import simple, stable
 from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.topics import client_properties, make_topic, unique_name
-from tests.live.pipeline.told import now_ms
+from tests.live.pipeline.filled_tables import now_ms
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster

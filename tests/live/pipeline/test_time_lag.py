@@ -10,22 +10,22 @@ import pytest
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_OFFSETS
 from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
-from tests.live.pipeline.told import Row, ms
+from tests.live.pipeline.filled_tables import Row, ms
 
 if TYPE_CHECKING:
-    from tests.live.pipeline.told import Told
+    from tests.live.pipeline.filled_tables import FilledTables
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def rows(told: Told) -> list[Row]:
+def rows(filled: FilledTables) -> list[Row]:
     """Each with `truth_ms`: the age of the record at the committed offset when it was observed; 0 at the end."""
-    return [row | {"truth_ms": _truth(told, row)} for row in told.rows(LAG_HISTORY, topic=told.timed.topic)]
+    return [row | {"truth_ms": _truth(filled, row)} for row in filled.rows(LAG_HISTORY, topic=filled.timed.topic)]
 
 
-def _truth(told: Told, row: Row) -> int:
-    times, offset = told.timed.times_ms[row["partition"]], row["committed_offset"]
+def _truth(filled: FilledTables, row: Row) -> int:
+    times, offset = filled.timed.times_ms[row["partition"]], row["committed_offset"]
     return 0 if offset == len(times) else ms(row["observed_at"]) - times[offset]
 
 
@@ -33,8 +33,8 @@ def _of(rows: list[Row], *qualities: str) -> list[Row]:
     return [row for row in rows if row["time_lag_quality"] in qualities]
 
 
-def test_every_commit_is_a_row_of_both_samples_and_by_the_backfill(told: Told, rows: list[Row]) -> None:
-    groups, partitions = len(told.timed.groups), len(told.timed.times_ms)
+def test_every_commit_is_a_row_of_both_samples_and_by_the_backfill(filled: FilledTables, rows: list[Row]) -> None:
+    groups, partitions = len(filled.timed.groups), len(filled.timed.times_ms)
 
     assert Counter(row["origin"] for row in rows) == {
         "sample": 2 * groups * partitions,
@@ -43,16 +43,16 @@ def test_every_commit_is_a_row_of_both_samples_and_by_the_backfill(told: Told, r
     assert EMPTIED not in {row["partition"] for row in rows if row["origin"] == "backfill"}
 
 
-def test_a_log_end_of_the_past_is_what_had_been_written_until_then(told: Told) -> None:
+def test_a_log_end_of_the_past_is_what_had_been_written_until_then(filled: FilledTables) -> None:
     looked_up = [
         row
-        for row in told.rows(PARTITION_OFFSETS, topic=told.timed.topic)
+        for row in filled.rows(PARTITION_OFFSETS, topic=filled.timed.topic)
         if row["origin"] == "backfill" and row["log_end_offset"] is not None
     ]
 
     assert {row["partition"] for row in looked_up} == {STEADY, BURSTS, OLDER, QUIET, CUT}
     for row in looked_up:
-        assert row["log_end_offset"] == bisect_left(told.timed.times_ms[row["partition"]], ms(row["observed_at"]))
+        assert row["log_end_offset"] == bisect_left(filled.timed.times_ms[row["partition"]], ms(row["observed_at"]))
 
 
 def test_a_time_lag_that_is_called_exact_is_the_age_of_the_record(rows: list[Row]) -> None:
@@ -83,8 +83,8 @@ def test_what_was_written_before_the_grid_is_at_least_as_old_as_the_grid(rows: l
     assert min(row["time_lag_ms"] for row in quiet) >= 20 * STEP_MS
 
 
-def test_nothing_left_to_read_is_no_lag(told: Told, rows: list[Row]) -> None:
-    done = [row for row in rows if row["group"] == told.timed.groups[-1]]
+def test_nothing_left_to_read_is_no_lag(filled: FilledTables, rows: list[Row]) -> None:
+    done = [row for row in rows if row["group"] == filled.timed.groups[-1]]
 
     assert {row["lag"] for row in done} == {0}
     assert {(row["time_lag_ms"], row["time_lag_quality"]) for row in done} == {(0, "exact")}

@@ -39,7 +39,7 @@ def run_ingest(spark: SparkSession, storage: Storage, mocker: MockerFixture) -> 
     mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
 
     def work(*flags: str) -> tuple[Outcome, dict[str, Any]]:
-        told = run("pipeline", "ingest", "--data-dir", storage.into, *flags, "--format", "json", bootstrap=None)
-        return told, json.loads(told.stdout)
+        reported = run("pipeline", "ingest", "--data-dir", storage.into, *flags, "--format", "json", bootstrap=None)
+        return reported, json.loads(reported.stdout)
 
     return work

@@ -1,4 +1,4 @@
-"""Users without rights, and passwords: refused in one sentence that says what helps, and never told."""
+"""Users without rights, and passwords: refused in one sentence that says what helps, and never printed."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_a_backfill_without_a_right_to_settings_goes_on_and_says_what_it_does_no
 
 def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committed: str) -> None:
     def checks(*flags: str) -> dict[str, tuple[str, str]]:
-        told = run("pipeline", "doctor", *flags, "--format", "json", bootstrap=None).stdout
-        return {check["check"]: (check["status"], check["detail"]) for check in json.loads(told)["checks"]}
+        reported = run("pipeline", "doctor", *flags, "--format", "json", bootstrap=None).stdout
+        return {check["check"]: (check["status"], check["detail"]) for check in json.loads(reported)["checks"]}
 
     assert committed
     status, detail = checks("-b", secured.bootstrap)[f"describe {TOPIC}"]
@@ -86,9 +86,9 @@ def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committe
 def test_doctor_reports_the_release_of_the_brokers_and_what_samples_can_request(
     secured: SecuredBroker, committed: str
 ) -> None:
-    told = run("pipeline", "doctor", "--format", "json", bootstrap=secured.bootstrap).stdout
+    reported = run("pipeline", "doctor", "--format", "json", bootstrap=secured.bootstrap).stdout
 
-    found = {check["check"]: check for check in json.loads(told)["checks"]}
+    found = {check["check"]: check for check in json.loads(reported)["checks"]}
     assert committed
     assert found["versions of the brokers"]["detail"].startswith("Kafka 4.3; it uses ")
     assert "metadata.version 30 (Kafka 4.3)" in found["versions of the brokers"]["detail"]
@@ -132,8 +132,8 @@ def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
     secured: SecuredBroker, storage: Storage
 ) -> None:
     flags = (*secured.flags("operator", "wrong"), "--data-dir", storage.into, "--interval", "1s")
-    told = run("pipeline", "sample", *flags, bootstrap=None)
-    assert (told.exit_code, "authentication failed for user 'operator'" in told.stderr) == (1, True)
+    reported = run("pipeline", "sample", *flags, bootstrap=None)
+    assert (reported.exit_code, "authentication failed for user 'operator'" in reported.stderr) == (1, True)
 
 
 def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(

@@ -122,8 +122,8 @@ def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
         (row["source_offset"] + 1, end - 1, end - 1 - row["source_offset"])
     ]
     now = time.time_ns() // 1_000_000
-    told = report(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
+    reported = report(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
     assert (
         f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['from_offset']} to {end - 1} were "
         "deleted before they were read."
-    ) in told.gaps
+    ) in reported.gaps

@@ -30,7 +30,7 @@ _NEWER = {"group.protocol": "consumer"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast:
+class GroupKinds:
     """The names of the groups, and of the topic of two partitions that all of them read."""
 
     topic: str
@@ -54,7 +54,7 @@ class Cast:
 
 
 @contextmanager
-def on_stage(bootstrap: str) -> Iterator[Cast]:
+def run_groups(bootstrap: str) -> Iterator[GroupKinds]:
     """All that happens has happened, and the groups that can have members have them until the end."""
     topic = make_topic(bootstrap, partitions=2, records=RECORDS)
     commits = [(topic, 0, 3), (topic, 1, 5)]
@@ -74,7 +74,7 @@ def on_stage(bootstrap: str) -> Iterator[Cast]:
     ) as live:
         bereft, gone = gone_topic.result()
         classic, consumer = (group.result() for group in deleted)
-        yield Cast(
+        yield GroupKinds(
             topic=topic,
             bereft=bereft,
             gone_topic=gone,

@@ -1,4 +1,4 @@
-"""The pipeline's tables of the cast, read as any reader of Parquet would."""
+"""The tables of the pipeline, filled from groups of every kind, read as any reader of Parquet would."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pyarrow.dataset as ds
 from kafka_groups.pipeline.ingestion import Ingested
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.storage import Storage
-from tests.live.pipeline.cast import Cast
+from tests.live.pipeline.group_kinds import GroupKinds
 from tests.live.pipeline.timed import Timed
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class FilledTables:
     """Tables after one run of each command, and who they are about."""
 
-    cast: Cast
+    kinds: GroupKinds
     timed: Timed
     storage: Storage
     ingested: Ingested
@@ -51,8 +51,8 @@ class Told:
 
     @property
     def topic_id(self) -> str:
-        """The id of the cast's topic, as samples received it."""
-        (found,) = {row["topic_id"] for row in self.rows(PARTITION_OFFSETS, topic=self.cast.topic)}
+        """The id of the topic of the groups, as samples received it."""
+        (found,) = {row["topic_id"] for row in self.rows(PARTITION_OFFSETS, topic=self.kinds.topic)}
         name: str = found
         return name
 
