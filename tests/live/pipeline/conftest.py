@@ -16,9 +16,9 @@ from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.snapshot import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.clients import open_admin
+from tests.live.pipeline.filled_tables import FilledTables, now_ms
 from tests.live.pipeline.group_kinds import run_groups
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
-from tests.live.pipeline.filled_tables import FilledTables, now_ms
 from tests.pipeline.conftest import spark, storage
 from tests.pipeline.transform.builds import build_here
 

@@ -18,9 +18,9 @@ from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.topics import make_topic, unique_name
+from tests.live.pipeline.filled_tables import FilledTables
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment
-from tests.live.pipeline.filled_tables import FilledTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

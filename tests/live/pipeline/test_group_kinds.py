@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
-from tests.live.pipeline.group_kinds import LONG_METADATA, SHORT_METADATA
 from tests.live.pipeline.filled_tables import Row, by_time
+from tests.live.pipeline.group_kinds import LONG_METADATA, SHORT_METADATA
 
 if TYPE_CHECKING:
     from tests.live.pipeline.filled_tables import FilledTables

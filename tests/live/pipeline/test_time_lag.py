@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_OFFSETS
-from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
 from tests.live.pipeline.filled_tables import Row, ms
+from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
 
 if TYPE_CHECKING:
     from tests.live.pipeline.filled_tables import FilledTables
