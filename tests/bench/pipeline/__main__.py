@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             whole = spread([run.seconds for run in ingests])
             _print(f"ingest of {filling.commits:,} records: {whole}, {growth[size]:.2f} s without its start")
         if options.divide_by == 1:
-            _print(told_growth(growth))
+            _print(describe_growth(growth))
         for target, is_reached in reached:
             _print(f"{'reached' if is_reached else 'MISSED '}  {target}")
         if options.divide_by == 1:
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(is_reached for _, is_reached in reached) else 1
 
 
-def told_growth(growth: dict[int, float]) -> str:
+def describe_growth(growth: dict[int, float]) -> str:
     """What more records cost, and a day of the cluster that the bench plays."""
     sizes = sorted(growth)
     slope = (growth[sizes[-1]] - growth[sizes[0]]) / (sizes[-1] - sizes[0])

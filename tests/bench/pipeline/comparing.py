@@ -65,9 +65,9 @@ class Bench:
         ratios = [each["dump"].net_s / each["ingest"].net_s for each in rounds]
         share = statistics.median(self._once("decoding", self._filling)["share"] for _ in range(self._times))
         peak = max(run.worker_mib for run in ingests)
-        told = ", ".join(f"{ratio:.2f}" for ratio in sorted(ratios))
+        given = ", ".join(f"{ratio:.2f}" for ratio in sorted(ratios))
         targets = [
-            (f"at least 2 times the records a second of Kafka's console dump: {told}", statistics.median(ratios) >= 2),
+            (f"at least 2 times the records a second of Kafka's console dump: {given}", statistics.median(ratios) >= 2),
             (f"decoding takes at most 40 % of a task's time: {share:.0%}", share <= 0.4),
             (f"a Python worker stays below 400 MiB: {peak:.0f} MiB", 0 < peak < 400),
         ]

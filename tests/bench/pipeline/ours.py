@@ -1,4 +1,4 @@
-"""One run in a process of its own, told as JSON: `python -m tests.bench.pipeline.ours WHAT BOOTSTRAP DIR [JAR...]`.
+"""One run in a process of its own, printed as JSON: `python -m tests.bench.pipeline.ours WHAT BOOTSTRAP DIR [JAR...]`.
 
 WHAT is ingest (broker to Parquet), raw (no decoding, nothing written), connector (the same by Spark's own Kafka
 connector, which is in the jars), or decoding (the share of an ingest's time that is decoding).

@@ -47,7 +47,7 @@ def test_java_home_comes_before_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "modules", "told"),
+    ("version", "modules", "given"),
     [
         ("11.0.2", FULL, "is Java 11"),
         ("1.8.0_392", "", "is Java 8"),
@@ -55,14 +55,14 @@ def test_java_home_comes_before_path(tmp_path: Path) -> None:
     ],
 )
 def test_what_spark_does_not_run_on_is_passed_over_and_named(
-    tmp_path: Path, version: str, modules: str, told: str
+    tmp_path: Path, version: str, modules: str, given: str
 ) -> None:
     java(tmp_path / "home", version, modules)
     good = java(tmp_path / "good", "17.0.1")
     home = str(tmp_path / "home")
     assert find_java({"JAVA_HOME": home, "PATH": str(good.parent)}) == good
     assert refusal({"JAVA_HOME": home, "PATH": ""}) == (
-        f"Spark needs a JDK 17 or newer (JAVA_HOME ({home}) {told}); set JAVA_HOME to one, install one "
+        f"Spark needs a JDK 17 or newer (JAVA_HOME ({home}) {given}); set JAVA_HOME to one, install one "
         "(apt install openjdk-17-jdk-headless, brew install openjdk@17), or add --fetch-java"
     )
 

@@ -141,13 +141,13 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("master", "memory", "told"),
+    ("master", "memory", "given"),
     [
         ("foo", "512m", "Spark did not start: org.apache.spark.SparkException: Master must either be yarn or "),
         ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
 )
-def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, told: str) -> None:
+def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, given: str) -> None:
     log = tmp_path / "log"
     log.write_text('Exception in thread "main" of a run before\n')
     program = """
@@ -162,7 +162,7 @@ except PipelineError as error:
 """
     command = [sys.executable, "-c", program, master, memory, str(log)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert (done.stdout.startswith(told), done.stderr) == (True, "")
+    assert (done.stdout.startswith(given), done.stderr) == (True, "")
     assert done.stdout.endswith(f"; its log is {log}\n")
 
 

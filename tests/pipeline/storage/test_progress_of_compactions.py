@@ -28,8 +28,8 @@ def filled(storage: Storage) -> Storage:
 def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
     """Progress that is interrupted when so many are settled."""
 
-    def progress(told: str, done: int, _total: int) -> None:
-        if (told, done) == (what, many):
+    def progress(given: str, done: int, _total: int) -> None:
+        if (given, done) == (what, many):
             raise KeyboardInterrupt
 
     return progress
@@ -46,24 +46,24 @@ def interrupted(
 
 
 def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storage) -> None:
-    told: Told = []
-    compact(filled, now=NOW, progress=lambda *at: told.append(at))
+    given: Told = []
+    compact(filled, now=NOW, progress=lambda *at: given.append(at))
 
-    settled = [number for _, number, _ in told]
+    settled = [number for _, number, _ in given]
     assert (settled[0], settled[-1], settled) == (0, 15, sorted(settled))
     assert set(settled) == {0, 5, 10, 15}
-    assert {(what, most) for what, _, most in told} == {("compacting", 15)}
+    assert {(what, most) for what, _, most in given} == {("compacting", 15)}
 
-    told.clear()
-    assert compact(filled, now=NOW, progress=lambda *at: told.append(at)).dates == 0
-    assert told == []
+    given.clear()
+    assert compact(filled, now=NOW, progress=lambda *at: given.append(at)).dates == 0
+    assert given == []
 
 
 def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
-    told: Told = []
-    compact(filled, keep=keep_all(dt.timedelta(days=17)), now=NOW, progress=lambda *at: told.append(at))
+    given: Told = []
+    compact(filled, keep=keep_all(dt.timedelta(days=17)), now=NOW, progress=lambda *at: given.append(at))
 
-    removed = [(number, most) for what, number, most in told if what == "removing old dates"]
+    removed = [(number, most) for what, number, most in given if what == "removing old dates"]
     assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
 
 

@@ -1,4 +1,4 @@
-"""Histories to draw: small ones told by hand, and a day of several groups in which everything happens."""
+"""Histories to draw: small ones made by hand, and a day of several groups in which everything happens."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ HOSTILE: Final = "</script><script>alert(1)</script>\"'><img src=x onerror=alert
 NAMES: Final = ("billing", "注文-処理", "عربي", "payments.settlement.eu-1.reconciler-with-a-long-name", "[red]x[/red]")
 
 
-def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **told: Any) -> Rebalance:
-    """A rebalance of known duration, unless told otherwise."""
+def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **given: Any) -> Rebalance:
+    """A rebalance of known duration, unless given otherwise."""
     known: dict[str, Any] = {
         "started_ms": started_ms,
         "ended_ms": None if duration_ms is None else started_ms + duration_ms,
@@ -29,10 +29,10 @@ def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **
         "joined": 2,
         "left": 1,
     }
-    return Rebalance(**(known | told))
+    return Rebalance(**(known | given))
 
 
-def group(name: str = "orders", **told: Any) -> GroupHistory:
+def group(name: str = "orders", **given: Any) -> GroupHistory:
     """Return a group of which nothing is known but its name and what is given."""
     known: dict[str, Any] = {
         "cluster_id": "c-1",
@@ -45,7 +45,7 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "removed_ms": None,
         "removed_is_bound": False,
         "lag": None,
-        "lag_quality": "unknown" if told.get("lag") is None else "exact",
+        "lag_quality": "unknown" if given.get("lag") is None else "exact",
         "time_lag_ms": None,
         "time_lag_quality": "unknown",
         "consume_rate": None,
@@ -56,10 +56,10 @@ def group(name: str = "orders", **told: Any) -> GroupHistory:
         "points": (),
         "rebalances": (),
     }
-    return GroupHistory(**(known | told))
+    return GroupHistory(**(known | given))
 
 
-def history(*groups: GroupHistory, **told: Any) -> History:
+def history(*groups: GroupHistory, **given: Any) -> History:
     """A day of these groups."""
     known: dict[str, Any] = {
         "made_ms": TO + 5 * MINUTE,
@@ -74,7 +74,7 @@ def history(*groups: GroupHistory, **told: Any) -> History:
         "gaps": (),
         "missing": (),
     }
-    return History(**(known | told))
+    return History(**(known | given))
 
 
 def points(*lags: int | None, time_lags: tuple[int | None, ...] | None = None) -> tuple[LagPoint, ...]:
@@ -88,13 +88,13 @@ def points(*lags: int | None, time_lags: tuple[int | None, ...] | None = None) -
 
 def waves(many: int, *, top: int, phase: float = 0, growth: float = 0) -> tuple[LagPoint, ...]:
     """A lag that comes and goes, with a time lag that follows it, and an hour in which nobody sampled."""
-    told = []
+    given = []
     for at in range(many):
         part = at / many
         lag = int(top * (growth * part**2 + (1 - growth) * max(0.0, math.sin(9 * part + phase)) ** 3))
         is_gap = 0.55 < part < 0.6
-        told.append(LagPoint(FROM + DAY * at // many, None if is_gap else lag, None if is_gap else lag * 37))
-    return tuple(told)
+        given.append(LagPoint(FROM + DAY * at // many, None if is_gap else lag, None if is_gap else lag * 37))
+    return tuple(given)
 
 
 MARKS: Final = (

@@ -30,10 +30,10 @@ UNTOLD = history(group(rebalances=(rebalance(joined=None, left=None),)))
 
 
 @pytest.mark.parametrize(
-    "told", [eventful(), history(), history(group()), UNTOLD], ids=["full", "empty", "unknown", "who came is unknown"]
+    "given", [eventful(), history(), history(group()), UNTOLD], ids=["full", "empty", "unknown", "who came is unknown"]
 )
-def test_documents_are_as_the_schema_says(told: Any) -> None:
-    assert errors_in(json.loads(json.dumps(history_document(told)))) == []
+def test_documents_are_as_the_schema_says(given: Any) -> None:
+    assert errors_in(json.loads(json.dumps(history_document(given)))) == []
 
 
 def test_a_small_history_key_by_key() -> None:
@@ -46,7 +46,7 @@ def test_a_small_history_key_by_key() -> None:
         lagging_since_is_bound=True,
     )
     document = history_document(history(worst, evaluated_ms=TO - MINUTE))
-    (told,) = document.pop("groups")
+    (given,) = document.pop("groups")
     assert document == {
         "schema": "kafka-groups/pipeline-report/1",
         "status": "complete",
@@ -61,7 +61,7 @@ def test_a_small_history_key_by_key() -> None:
         "missing": [],
         "errors": [],
     }
-    assert told == {
+    assert given == {
         "cluster_id": "c-1",
         "group": "orders",
         "state": None,
@@ -97,8 +97,8 @@ def test_a_small_history_key_by_key() -> None:
 
 
 def test_nobody_knows_who_came_is_not_that_nobody_came() -> None:
-    (told,) = history_document(UNTOLD)["groups"][0]["rebalances"]
-    assert (told["joined"], told["left"]) == (None, None)
+    (given,) = history_document(UNTOLD)["groups"][0]["rebalances"]
+    assert (given["joined"], given["left"]) == (None, None)
 
 
 def test_rebalances_that_are_not_known_are_no_empty_list() -> None:
@@ -126,8 +126,8 @@ def test_what_was_found_is_reported_with_what_it_is_about() -> None:
 
 def test_groups_that_were_requested_in_vain_are_errors_and_the_status_says_so() -> None:
     failed = Failure(group="x", code=69, name="GROUP_ID_NOT_FOUND", message="no such group")
-    partial, nothing = (history_document(told, [failed]) for told in (history(group()), history()))
-    assert [(told["status"], told["errors"][0]["group"]) for told in (partial, nothing)] == [
+    partial, nothing = (history_document(given, [failed]) for given in (history(group()), history()))
+    assert [(given["status"], given["errors"][0]["group"]) for given in (partial, nothing)] == [
         ("partial", "x"),
         ("failed", "x"),
     ]
@@ -143,17 +143,17 @@ def test_a_document_that_lacks_a_key_is_refused(key: str) -> None:
 
 def objects_in(schema: Any) -> Iterator[Json]:
     """Every schema of an object inside this one, itself included."""
-    told = schema if isinstance(schema, dict) else {}
-    yield from [told][: "required" in told]
-    for value in told.values():
+    given = schema if isinstance(schema, dict) else {}
+    yield from [given][: "required" in given]
+    for value in given.values():
         yield from objects_in(value)
 
 
 def test_every_key_is_required_described_and_typed_and_readers_must_expect_more() -> None:
     objects = list(objects_in(history_schema()))
     assert len(objects) == 6
-    assert [set(told["required"]) ^ set(told["properties"]) for told in objects] == [set()] * 6
-    assert {told["additionalProperties"] for told in objects} == {True}
-    keys = [key for told in objects for key in told["properties"].values()]
+    assert [set(given["required"]) ^ set(given["properties"]) for given in objects] == [set()] * 6
+    assert {given["additionalProperties"] for given in objects} == {True}
+    keys = [key for given in objects for key in given["properties"].values()]
     assert [key for key in keys if not key.get("description", "").strip() and "enum" not in key] == []
     assert [key for key in keys if not {"type", "enum", "const"} & set(key)] == []

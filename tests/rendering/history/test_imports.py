@@ -12,18 +12,18 @@ import pytest
     ("program", "heavy"),
     [
         ("", set()),
-        ("door.history_document(told); door.history_schema()", set()),
-        ("door.draw_history(screen, told)", set()),
-        ("door.write_page(told, io.StringIO())", {"plotly"}),
+        ("package.history_document(given); package.history_schema()", set()),
+        ("package.draw_history(screen, given)", set()),
+        ("package.write_page(given, io.StringIO())", {"plotly"}),
     ],
 )
 def test_drawing_imports_no_more_than_it_needs(program: str, heavy: set[str]) -> None:
     lines = f"""
 import io, sys
-from kafka_groups.rendering import history as door
+from kafka_groups.rendering import history as package
 from kafka_groups.rendering.screen import Screen
 from tests.rendering.history.stories import eventful
-told = eventful(many=2)
+given = eventful(many=2)
 streams = {{"out": io.StringIO(), "err": io.StringIO(), "out_is_terminal": False, "err_is_terminal": False}}
 screen = Screen(**streams, colour=False, width=80)
 {program}

@@ -16,9 +16,9 @@ MakeScreen = Callable[..., Screen]
 TOLD = history(group("none", rebalances=()), group("unknown", rebalances=None), group("one", rebalances=(rebalance(),)))
 
 
-def written(make_screen: MakeScreen, output_format: str, told: History = TOLD) -> str:
+def written(make_screen: MakeScreen, output_format: str, given: History = TOLD) -> str:
     screen = make_screen()
-    write_history_lines(screen, told, output_format)
+    write_history_lines(screen, given, output_format)
     assert isinstance(screen.out, io.StringIO)
     return screen.out.getvalue()
 

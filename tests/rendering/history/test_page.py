@@ -52,13 +52,13 @@ class Page(HTMLParser):
     def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
         """The attributes of these elements."""
         wanted = attributes.items()
-        return [told for name, told in self.elements if name == tag and wanted <= told.items()]
+        return [given for name, given in self.elements if name == tag and wanted <= given.items()]
 
 
-def page_of(told: History, **more: Any) -> Page:
+def page_of(given: History, **more: Any) -> Page:
     """The page, read as HTML."""
     out = io.StringIO()
-    write_page(told, out, **more)
+    write_page(given, out, **more)
     return Page(out.getvalue())
 
 
@@ -78,14 +78,14 @@ def test_a_page_has_a_language_a_title_a_viewport_and_headings_in_order() -> Non
 
 
 def test_every_group_has_a_row_that_links_to_its_chart_in_the_histories_order() -> None:
-    told = eventful()
-    page = page_of(told)
+    given = eventful()
+    page = page_of(given)
     figures = page.all("figure")
-    assert [figure["data-group"] for figure in figures] == [one.group for one in told.groups]
+    assert [figure["data-group"] for figure in figures] == [one.group for one in given.groups]
     assert [figure["data-rebalances"] for figure in figures] == ["3", "0", "1", "2", "3", "0", "1", "0"]
     assert {figure["data-cluster"] for figure in figures} == {"c-1"}
-    sections = [told["id"] for told in page.all("section", **{"class": "group"})]
-    links = [told["href"] for told in page.all("a") if (told["href"] or "").startswith("#group-")]
+    sections = [given["id"] for given in page.all("section", **{"class": "group"})]
+    links = [given["href"] for given in page.all("a") if (given["href"] or "").startswith("#group-")]
     assert links == [f"#{identity}" for identity in sections]
 
 
@@ -104,8 +104,8 @@ def test_every_chart_has_a_name_that_says_its_course() -> None:
 
 def test_ids_are_unique_and_every_link_inside_leads_somewhere() -> None:
     page = page_of(eventful())
-    ids = [told["id"] for _, told in page.elements if "id" in told]
-    links = {(told["href"] or "").removeprefix("#") for told in page.all("a")}
+    ids = [given["id"] for _, given in page.elements if "id" in given]
+    links = {(given["href"] or "").removeprefix("#") for given in page.all("a")}
     assert (len(ids), links - set(ids)) == (len(set(ids)), set())
 
 
@@ -116,9 +116,9 @@ def test_only_so_many_groups_have_a_chart_and_the_others_are_counted() -> None:
 
 
 def test_findings_gaps_and_what_is_missing_are_reported() -> None:
-    told = eventful()
-    text = page_of(told).text
-    sentences = [*(finding.message for finding in told.findings), *told.gaps, *told.missing]
+    given = eventful()
+    text = page_of(given).text
+    sentences = [*(finding.message for finding in given.findings), *given.gaps, *given.missing]
     assert [sentence for sentence in sentences if sentence not in text] == []
     assert "Retention risk" in text
 
@@ -128,7 +128,7 @@ def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed(
     gone = group("gone", state="Dead", removed_ms=FROM + HOUR)
     missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)
     text = page_of(history(old, gone, missed, evaluated_ms=TO, unknown=("nosuch",))).text
-    for told in (
+    for given in (
         "Lag as of21 Nov 2026, 00:00",
         "as of 20 Nov 2026, 23:00",
         "behind since 20 Nov 2026, 00:00 or before",
@@ -136,7 +136,7 @@ def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed(
         "removed 20 Nov 2026, 02:00 or before ·",
         "Group nosuch: the tables have no data on it in this period.",
     ):
-        assert told in text
+        assert given in text
     text = page_of(history(group(evaluated_ms=TO), evaluated_ms=TO)).text
     assert ("As of" in text, "removed" in text) == (False, False)
 
@@ -178,14 +178,14 @@ def test_a_hostile_name_is_text_wherever_it_stands() -> None:
     finding = Finding(kind=HOSTILE, cluster_id=HOSTILE, group=HOSTILE, topic=HOSTILE, message=HOSTILE)
     hostile: dict[str, Any] = dict.fromkeys(("cluster_id", "state", "verdict", "rule", "time_lag_quality"), HOSTILE)
     mark = rebalance(duration_quality=HOSTILE)
-    told = history(
+    given = history(
         group(HOSTILE, **hostile, points=points(1, 2), rebalances=(mark,)),
         clusters=(HOSTILE, "c-2"),
         findings=(finding,),
         gaps=(HOSTILE,),
         missing=(HOSTILE,),
     )
-    page = page_of(told)
+    page = page_of(given)
     assert page.all("img") == []
     assert len(page.all("script")) == 3
     assert [figure["data-group"] for figure in page.all("figure")] == [HOSTILE]
@@ -206,7 +206,7 @@ def test_names_that_no_page_can_hold_are_spelled_out(name: str, shown: str) -> N
 
 def test_only_the_scripts_of_the_page_itself_may_run_and_nothing_may_be_loaded() -> None:
     page = page_of(eventful())
-    (policy,) = [told["content"] or "" for told in page.all("meta") if told.get("http-equiv")]
+    (policy,) = [given["content"] or "" for given in page.all("meta") if given.get("http-equiv")]
     programs = [script for script in page.scripts if not script.startswith("{")]
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in programs]
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)
@@ -218,9 +218,9 @@ def test_only_the_scripts_of_the_page_itself_may_run_and_nothing_may_be_loaded()
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    assert [told for _, told in page.elements if {"src", "onclick", "onload"} & set(told)] == []
+    assert [given for _, given in page.elements if {"src", "onclick", "onload"} & set(given)] == []
     assert page.all("link") == []
-    assert [told["href"] for told in page.all("a") if not (told["href"] or "").startswith("#")] == []
+    assert [given["href"] for given in page.all("a") if not (given["href"] or "").startswith("#")] == []
     assert re.findall(r"url\(|@import", page.source[: page.source.index("</style>")]) == []
 
 
@@ -230,11 +230,11 @@ def test_a_chart_gets_numbers_and_texts_made_of_numbers() -> None:
         rebalance(FROM + 20, 5, duration_quality="bound", ended_ms=None),
         rebalance(FROM + 30, None),
     )
-    told = history(
+    given = history(
         group(points=(LagPoint(FROM, 1, None), LagPoint(FROM + 9, None, 7)), rebalances=marks),
         group("b", points=points(1)),
     )
-    first, second = charts_of(page_of(told))
+    first, second = charts_of(page_of(given))
     assert first == {
         "period": [FROM, TO],
         "at": [0, 9],

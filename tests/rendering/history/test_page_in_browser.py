@@ -66,8 +66,8 @@ def test_every_group_has_its_chart_with_its_rebalances(browser: Chrome, report: 
     draw_all(browser)
     plots = browser.execute_script(PLOTS)
     assert len(plots) == GROUPS
-    assert [int(told) for *_, told in plots[:5]] == [3, 0, 1, 2, 3]
-    assert [(drawn, int(told)) for *_, drawn, told in plots if drawn != int(told)] == []
+    assert [int(given) for *_, given in plots[:5]] == [3, 0, 1, 2, 3]
+    assert [(drawn, int(given)) for *_, drawn, given in plots if drawn != int(given)] == []
     lefts, widths, heights = [{plot[at] for plot in plots} for at in range(3)]
     assert min(lefts) >= 0
     assert min(widths) >= 0.85 * min(size[0], 1_280)
@@ -105,13 +105,13 @@ def test_the_console_has_nothing_to_complain_of(browser: Chrome, report: str) ->
 
 def test_the_name_of_a_group_does_not_run(browser: Chrome, report: str) -> None:
     alarm = "window.alarms = []; window.alert = (text) => window.alarms.push(text);"
-    told = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alarm})
+    given = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alarm})
     try:
         open_at(browser, report, DESK)
         draw_all(browser)
         assert browser.execute_script("return [window.alarms, document.images.length]") == [[], 0]
     finally:
-        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", told)
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", given)
 
 
 def test_a_script_that_came_in_after_all_would_be_refused(browser: Chrome, report: str) -> None:
@@ -144,9 +144,9 @@ def test_a_rebalance_says_on_hover_what_it_was(browser: Chrome, report: str) -> 
         """
     )
     wait_for(browser, "return document.querySelector('#group-1 .hoverlayer').textContent.includes('Rebalance 42')")
-    told = browser.execute_script("return document.querySelector('#group-1 .hoverlayer').textContent")
-    assert "Rebalance 42: at most 31m" in told
-    assert "0 joined, 2 left" in told
+    given = browser.execute_script("return document.querySelector('#group-1 .hoverlayer').textContent")
+    assert "Rebalance 42: at most 31m" in given
+    assert "0 joined, 2 left" in given
 
 
 @pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 22, 29)")])

@@ -34,9 +34,9 @@ def test_a_stream_without_blocks_gets_digits() -> None:
     assert draw_sparkline([0, None, 4, 7], blocks=DIGITS) == "0.47"
 
 
-def lags(*told: tuple[int, int | None]) -> list[LagPoint]:
+def lags(*given: tuple[int, int | None]) -> list[LagPoint]:
     """Points of (time, lag)."""
-    return [LagPoint(at, lag, None) for at, lag in told]
+    return [LagPoint(at, lag, None) for at, lag in given]
 
 
 def test_a_cell_is_the_highest_lag_of_its_stretch() -> None:

@@ -60,9 +60,9 @@ TOLD = history(
 )
 
 
-def drawn_on(screen: Screen, told: History = TOLD) -> tuple[str, str]:
+def drawn_on(screen: Screen, given: History = TOLD) -> tuple[str, str]:
     """What stands on stdout and stderr, without the blanks that end lines."""
-    draw_history(screen, told)
+    draw_history(screen, given)
     streams: Any = (screen.out, screen.err)
     out, err = ("\n".join(line.rstrip() for line in stream.getvalue().split("\n")) for stream in streams)
     return out, err
@@ -72,8 +72,8 @@ def drawn_on(screen: Screen, told: History = TOLD) -> tuple[str, str]:
 def window(make_screen: MakeScreen) -> Callable[..., Screen]:
     """A terminal without colours of so many columns."""
 
-    def make(width: int, **told: Any) -> Screen:
-        return make_screen(out_is_terminal=True, width=width, **told)
+    def make(width: int, **given: Any) -> Screen:
+        return make_screen(out_is_terminal=True, width=width, **given)
 
     return make
 
@@ -165,10 +165,10 @@ def test_a_rebalance_that_was_overtaken_took_longer_than_is_known(make_screen: M
 
 
 def test_a_sign_is_explained_where_its_column_is_shown(window: Callable[..., Screen], make_screen: MakeScreen) -> None:
-    told = group(lag=1, rebalances=(rebalance(duration_quality="bound"),))
+    given = group(lag=1, rebalances=(rebalance(duration_quality="bound"),))
     sentence = "LONGEST: ≤ means at most: the records do not show when exactly it began.\n"
-    assert sentence in drawn_on(make_screen(), history(told))[1]
-    assert sentence not in drawn_on(window(60), history(told))[1]
+    assert sentence in drawn_on(make_screen(), history(given))[1]
+    assert sentence not in drawn_on(window(60), history(given))[1]
 
 
 def test_a_wide_window_has_the_columns_of_a_pipe(window: Callable[..., Screen], make_screen: MakeScreen) -> None:
@@ -202,8 +202,8 @@ def test_wide_names_keep_columns_in_line(window: Callable[..., Screen]) -> None:
 
 
 def test_clusters_are_a_column_where_there_are_several(make_screen: MakeScreen) -> None:
-    told = history(group(), clusters=("c-1", "c-2"), findings=(SKEW,))
-    out, err = drawn_on(make_screen(), told)
+    given = history(group(), clusters=("c-1", "c-2"), findings=(SKEW,))
+    out, err = drawn_on(make_screen(), given)
     assert [line.split()[:2] for line in out.split("\n") if line] == [
         ["GROUP", "CLUSTER"],
         ["orders", "c-1"],
@@ -239,13 +239,13 @@ def test_without_groups_there_is_a_header(make_screen: MakeScreen) -> None:
 
 
 def test_a_lag_that_is_not_whole_has_a_sign_and_numbers_still_stand_right(make_screen: MakeScreen) -> None:
-    told = (
+    given = (
         ("whole", 123_456, "exact"),
         ("silent", 7, "lower_bound"),
         ("unheard", 0, "outdated"),
         ("none", None, "unknown"),
     )
-    out, err = drawn_on(make_screen(), history(*(group(name, lag=lag, lag_quality=good) for name, lag, good in told)))
+    out, err = drawn_on(make_screen(), history(*(group(name, lag=lag, lag_quality=good) for name, lag, good in given)))
     place = out.index("LAG") + len("LAG")
     assert [line[:place].split()[-1] for line in out.splitlines()[1:]] == ["123456", "≥7", "?0", "-"]
     assert err.splitlines()[2] == (
@@ -279,6 +279,6 @@ def test_twelve_thousand_groups_do_not_go_through_rich(
     table = mocker.patch("kafka_groups.rendering.writers.terminal.Table", wraps=Table)
     screen = make_screen(out_is_terminal=is_terminal, width=120)
     lags = points(*range(100))
-    told = history(*(group(f"group-{at}", points=lags, lag=at) for at in range(12_000)))
-    out, _ = drawn_on(screen, told)
+    given = history(*(group(f"group-{at}", points=lags, lag=at) for at in range(12_000)))
+    out, _ = drawn_on(screen, given)
     assert (out.count("\n"), table.call_count) == (12_001, 0)
