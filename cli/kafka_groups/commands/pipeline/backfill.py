@@ -75,40 +75,40 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.backfills import Backfilled
         from kafka_groups.pipeline.backfills import backfill as backfill_tables
-        from kafka_groups.pipeline.backfills.lookups import first_time_ms
         from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
 
         storage = check_storage(data_dir)
-        until_ms, step_ms = now_ms(), round(interval * _MS)
+        until_ms = now_ms()
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
             storage.make()
 
-            def summary_of(backfilled: Backfilled) -> Summary:
+            backfilled = Backfilled()
+
+            def summarize() -> Summary:
                 rows = {PARTITION_OFFSETS.name: backfilled.rows}
                 numbers = {"partitions": backfilled.partitions, "times": backfilled.times}
                 return Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
 
-            def report_from(backfilled: Backfilled) -> None:
-                run.summarize = lambda: summary_of(backfilled)
-
-            backfilled = backfill_tables(
+            run.summarize = summarize
+            backfill_tables(
                 admin,
                 storage,
                 cluster_id=cluster_id,
-                since_ms=first_time_ms(until_ms - round(since * _MS), step_ms),
+                since_ms=until_ms - round(since * _MS),
                 until_ms=until_ms,
                 now_ms=until_ms,
-                step_ms=step_ms,
+                step_ms=round(interval * _MS),
                 topics=topics or None,
                 left_out=lambda names: _compacted_topics(run, connection, names),
                 progress=run.bar,
-                begun=report_from,
+                done=backfilled,
             )
         _note_unknown_offsets(run, backfilled)
-        run.finish(summary_of(backfilled), backfilled.failures)
+        run.finish(summarize(), backfilled.failures)
 
 
 def _check_interval(interval: float, since: float) -> None:
