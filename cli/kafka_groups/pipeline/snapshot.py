@@ -12,29 +12,13 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-import pyarrow as pa
-
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
 from kafka_groups.groups.kinds import Operation, supports
-from kafka_groups.model import (
-    Failure,
-    GroupDescription,
-    GroupListing,
-    GroupOffsets,
-    Member,
-    Results,
-    TopicPartition,
-)
+from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
 from kafka_groups.pipeline.decode.texts import topic_id_text
-from kafka_groups.pipeline.schemas import (
-    GROUP_EVENTS,
-    OFFSET_COMMITS,
-    OFFSETS_TOPIC,
-    PARTITION_OFFSETS,
-    SAMPLE_RUNS,
-    Table,
-)
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, SAMPLE_RUNS
 from kafka_groups.pipeline.schemas.row_batches import shaped
+from kafka_groups.pipeline.schemas.shape import Table
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import SAMPLE, new_batch_name
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -86,8 +70,10 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
 
     deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     listed = [group for name, group in groups.succeeded.items() if name not in deleted]
-    failures = [*_failures((groups, described, commits, topics, ends, stable, starts), deleted)]
-    failures += chain.from_iterable(group.failed.values() for group in commits.succeeded.values())
+    failures = [
+        *_failures((groups, described, commits, topics, ends, stable, starts), deleted),
+        *chain.from_iterable(offsets.failed.values() for offsets in commits.succeeded.values()),
+    ]
     log_ends = dict(ends.succeeded)
     if groups.failed or OFFSETS_TOPIC in topics.failed:
         # Groups may be missing. Rows of the coordinators' topic without a log end say so, if need be a row alone.
@@ -101,7 +87,7 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
         "last_stable_offset": stable.succeeded,
     }
     parts = chain(
-        [_log_part(partitions, topics.succeeded, offsets, ends_ms)],
+        [(PARTITION_OFFSETS, _log_columns(partitions, topics.succeeded, offsets), {"observed_at": ends_ms * 1000})],
         _group_parts(listed, described.succeeded, groups_ms),
         _commit_parts(commits.succeeded, commits_ms),
     )
@@ -109,9 +95,9 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     rows = {table.name: 0 for table in _TABLES[:-1]}
     with storage.writer(batch) as writer:
         for table, columns, same in parts:
-            part = _shaped(table, columns, {**same, "cluster_id": cluster_id, "origin": "sample"})
-            writer.write(table, part)
-            rows[table.name] += part.num_rows
+            size = len(next(iter(columns.values())))
+            writer.write(table, shaped(table, size, columns, {**same, "cluster_id": cluster_id, "origin": "sample"}))
+            rows[table.name] += size
         run = {
             "cluster_id": cluster_id,
             "sample": batch,
@@ -123,7 +109,7 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
             "partitions": rows[PARTITION_OFFSETS.name],
             "failures": len(failures),
         }
-        writer.write(SAMPLE_RUNS, pa.RecordBatch.from_pylist([run], SAMPLE_RUNS.arrow()))
+        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
     return Sampled(batch=batch, groups=len(listed), rows=rows, failures=tuple(failures))
@@ -153,31 +139,28 @@ def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) 
     return [TopicPartition(name, partition) for name, partitions in found.items() for partition in partitions]
 
 
-def _failures(responses: Iterable[Results[Any, Any]], deleted: Collection[str]) -> Iterator[Failure]:
-    """Yield every item that failed, once: a partition without a leader fails in all three requests about it."""
-    seen: set[tuple[object, ...]] = set()
+def _failures(responses: Iterable[Results[Any, Any]], deleted: Collection[str]) -> Iterable[Failure]:
+    """Return every item that failed, once: a partition without a leader fails in all three requests about it."""
+    by_item: dict[object, Failure] = {}
     for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)
-        key = item if any(each is not None for each in item) else (failure.broker,)
-        if key not in seen and not (failure.group in deleted and failure.code == GROUP_ID_NOT_FOUND):
-            seen.add(key)
-            yield failure
+        if failure.group not in deleted:
+            by_item.setdefault(failure.broker if item == (None, None, None) else item, failure)
+    return by_item.values()
 
 
-def _log_part(
+def _log_columns(
     partitions: Sequence[TopicPartition],
     topics: Mapping[str, Topic],
     offsets: Mapping[str, Mapping[TopicPartition, int | None]],
-    ends_ms: int,
-) -> _Part:
+) -> _Columns:
     ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
-    columns: _Columns = {
+    return {
         "topic": [key.topic for key in partitions],
         "partition": [key.partition for key in partitions],
         "topic_id": [ids.get(key.topic) for key in partitions],
+        **{name: [found.get(key) for key in partitions] for name, found in offsets.items()},
     }
-    of_logs = {name: [found.get(key) for key in partitions] for name, found in offsets.items()}
-    return PARTITION_OFFSETS, {**columns, **of_logs}, {"observed_at": ends_ms * 1000}
 
 
 def _group_parts(
@@ -222,9 +205,3 @@ def _commit_parts(commits: Mapping[str, GroupOffsets], commits_ms: int) -> Itera
         ]
         if rows:
             yield OFFSET_COMMITS, dict(zip(names, zip(*rows, strict=True), strict=True)), same
-
-
-def _shaped(table: Table, columns: _Columns, same: Mapping[str, Any]) -> pa.RecordBatch:
-    schema = table.arrow()
-    arrays = {name: pa.array(values, schema.field(name).type) for name, values in columns.items()}
-    return shaped(table, len(next(iter(arrays.values()))), arrays, same)

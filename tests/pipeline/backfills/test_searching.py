@@ -26,13 +26,13 @@ class Log(NamedTuple):
     def end(self) -> int:
         return self.start + len(self.records)
 
-    def find(self, time: int) -> OffsetAndTimestamp | None:
-        found = next((place for place in enumerate(self.records, self.start) if place[1] >= time), None)
-        return None if found is None else OffsetAndTimestamp(*found)
+    def find(self, time: int) -> OffsetAndTimestamp:
+        places = enumerate(self.records, self.start)
+        return OffsetAndTimestamp(*next((place for place in places if place[1] >= time), (self.end, NEVER)))
 
 
 def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> TimeGrid:
-    return TimeGrid(times, {KEY: log.end}, {KEY: last or log.find(0) or OffsetAndTimestamp(log.end, NEVER)})
+    return TimeGrid(times, {KEY: log.end}, {KEY: last or log.find(0)})
 
 
 def look_ups(grid: TimeGrid, log: Log) -> int:
@@ -41,7 +41,7 @@ def look_ups(grid: TimeGrid, log: Log) -> int:
     while wanted := grid.next_times([KEY], 1_000):
         for key in wanted:
             asked += 1
-            grid.take(key, log.find(key.time_ms))
+            grid.take(KEY, key.time_ms, log.find(key.time_ms))
     return asked
 
 

@@ -34,14 +34,7 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Cells(NamedTuple):
-    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written.
-
-    The first retained record is the response for all times before it, too. Where the log ended then is deleted with
-    the records that were there, unless that record is the log's very first one; so is where an empty log ended before
-    now. Of the deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future
-    is the response for all times up to its own, whatever was written after it: it gives a row without a log end, since
-    it will be of the past in the next backfill.
-    """
+    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written."""
 
     rows: pa.RecordBatch
     is_row: Flags
@@ -95,11 +88,9 @@ class TimeGrid:
         found = zip(rows[turns].tolist(), columns[turns].tolist(), strict=True)
         return [PartitionTime(keys[row].topic, keys[row].partition, self._times[column - 1]) for row, column in found]
 
-    def take(self, key: PartitionTime, point: OffsetAndTimestamp | None) -> None:
-        """Take the response for a time; None if no record is at or after it."""
-        row = self._row[TopicPartition(key.topic, key.partition)]
-        end = OffsetAndTimestamp(int(self._offsets[row, -1]), NEVER)
-        self._fill(row, self._times.index(key.time_ms) + 1, point or end)
+    def take(self, partition: TopicPartition, time_ms: int, point: OffsetAndTimestamp) -> None:
+        """Take the response for a time: a record, or the log end, whose time is NEVER."""
+        self._fill(self._row[partition], self._times.index(time_ms) + 1, point)
 
     def _fill(self, row: int, column: int, point: OffsetAndTimestamp) -> None:
         places = slice(column, max(column, bisect_right(self._times, point.time_ms)) + 1)
@@ -116,7 +107,11 @@ class TimeGrid:
     ) -> Cells:
         """Return a row for each partition and time; `same` is what all rows share.
 
-        `first` are the first records that are kept, and `now_ms` is when they were requested.
+        `first` are the first records that are kept, at `now_ms`. Such a record is the response for all times before it,
+        too. Where the log ended then is deleted with the records that were there, unless that record is the log's very
+        first one; so is where an empty log ended before now. Of the deleted times the last one is a row, for the sake
+        of its record. A record with a timestamp of the future is the response for all times up to its own, whatever was
+        written after it: it gives a row without a log end, since it will be of the past in the next backfill.
         """
         keys, size = [*self._row], len(self._times)
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
@@ -125,12 +120,15 @@ class TimeGrid:
         is_ahead = (points > now_ms + _CLOCKS_MS) & (points != NEVER)
         is_deleted = (offsets == oldest) & (offsets > 0) & (points > observed) & ~is_ahead
         is_before_first = is_deleted & (observed <= points - self._times.step)
+        of_keys = {
+            "topic": pa.array([key.topic for key in keys], pa.string()),
+            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()),
+            "partition": pa.array([key.partition for key in keys], pa.int32()),
+        }
         place = pa.array(np.repeat(np.arange(len(keys)), size))
         columns = {
-            "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
-            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()).take(place),
-            "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
-            "observed_at": pa.array(observed * 1000, _TIME),
+            **{name: column.take(place) for name, column in of_keys.items()},
+            "observed_at": observed * 1000,
             "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),
             "point_offset": pa.array(offsets, mask=(points == NEVER) | is_ahead),
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
