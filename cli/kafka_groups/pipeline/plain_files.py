@@ -77,8 +77,8 @@ def _write(target: Path, schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> 
 
 
 def _as_csv(rows: pa.RecordBatch, date: str) -> pa.RecordBatch:
-    columns = {name: _text(column) for name, column in zip(rows.schema.names, rows.columns, strict=True)}
-    return pa.RecordBatch.from_pydict({**columns, "date": pa.array([date] * len(rows), pa.string())})
+    columns = [*map(_text, rows.columns), pa.array([date] * len(rows), pa.string())]
+    return pa.RecordBatch.from_arrays(columns, [*rows.schema.names, "date"])
 
 
 def _text(column: pa.Array) -> pa.Array:

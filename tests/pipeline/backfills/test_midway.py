@@ -21,16 +21,16 @@ def test_days_that_were_committed_are_counted_and_the_one_that_failed_is_not(
     cluster: ScriptedCluster, storage: Storage, mocker: MockerFixture
 ) -> None:
     append = storage.append
-    done = Backfilled()
+    begun: list[Backfilled] = []
 
     def until_it_is_full(files: Sequence[NewFile], *given: Any, **named: Any) -> None:
-        if done.days:
+        if begun[0].days:
             raise StorageError("full")
         append(files, *given, **named)
 
     mocker.patch.object(storage, "append", until_it_is_full)
     with pytest.raises(StorageError, match="full"):
-        run(cluster, storage, since_ms=MIDNIGHT_MS - DAY_MS, done=done)
+        run(cluster, storage, since_ms=MIDNIGHT_MS - DAY_MS, begun=begun.append)
 
-    assert done.days == 1
-    assert done.rows == len(rows_of(storage)) > 0
+    assert begun[0].days == 1
+    assert begun[0].rows == len(rows_of(storage)) > 0

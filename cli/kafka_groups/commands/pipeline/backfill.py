@@ -75,7 +75,6 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.backfills import Backfilled
         from kafka_groups.pipeline.backfills import backfill as backfill_tables
         from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
@@ -86,15 +85,15 @@ def backfill(
             cluster_id = admin.cluster_id()
             storage.make()
 
-            backfilled = Backfilled()
-
-            def summarize() -> Summary:
+            def summary_of(backfilled: Backfilled) -> Summary:
                 rows = {PARTITION_OFFSETS.name: backfilled.rows}
                 numbers = {"partitions": backfilled.partitions, "times": backfilled.times}
                 return Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
 
-            run.summarize = summarize
-            backfill_tables(
+            def report_from(backfilled: Backfilled) -> None:
+                run.summarize = lambda: summary_of(backfilled)
+
+            backfilled = backfill_tables(
                 admin,
                 storage,
                 cluster_id=cluster_id,
@@ -105,10 +104,10 @@ def backfill(
                 topics=topics or None,
                 left_out=lambda names: _compacted_topics(run, connection, names),
                 progress=run.bar,
-                done=backfilled,
+                begun=report_from,
             )
         _note_unknown_offsets(run, backfilled)
-        run.finish(summarize(), backfilled.failures)
+        run.finish(summary_of(backfilled), backfilled.failures)
 
 
 def _check_interval(interval: float, since: float) -> None:

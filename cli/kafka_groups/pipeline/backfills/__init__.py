@@ -72,7 +72,7 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     topics: Collection[str] | None = None,
     left_out: Sieve = lambda _names: (),
     progress: Progress = lambda _what, _done, _total: None,
-    done: Backfilled | None = None,
+    begun: Callable[[Backfilled], None] = lambda _done: None,
 ) -> Backfilled:
     """Write a row of PARTITION_OFFSETS for each partition and each multiple of the step from `since` to `until`.
 
@@ -82,15 +82,15 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     Each day (UTC) is committed when it is done: the same backfill again, or an overlapping one, adds what was not
     written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that
     fails is excluded from that time on, and reported once. ValueError if there is no time to look up, or one before
-    1970. After AdminError or StorageError, committed days stay; `done` counts them.
+    1970. After AdminError or StorageError, committed days stay; the object that `begun` received counts them.
     """
     # Multiples, so that the run of tomorrow looks up the same times as that of today, and finds them in the tables.
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
     if not grid:
         raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time before its end")
     with storage.lock(f"{_ORIGIN}-{cluster_id}"):
-        run = _Run(admin, storage, cluster_id, now_ms, progress, done or Backfilled())
-        run.done.times = len(grid)
+        run = _Run(admin, storage, cluster_id, now_ms, progress, Backfilled(times=len(grid)))
+        begun(run.done)
         run.find_partitions(topics, left_out)
         while grid:
             size = bisect_left(grid, (grid[0] // _DAY_MS + 1) * _DAY_MS)

@@ -19,7 +19,6 @@ from kafka_groups.pipeline.source.brokers import hidden
 
 _AT_ONCE: Final = 1_000  # topics; a response has all settings of each, some 4 KB
 _LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
-_MOMENT_S: Final = 1.0
 _POLICY: Final = "cleanup.policy"
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 
@@ -49,25 +48,21 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
         some, left = left[:_AT_ONCE], left[_AT_ONCE:]
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in some]
         responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
-        # librdkafka says by itself that it is too late, and maybe why, if it is given a moment more.
-        wait(responses.values(), timeout_s + _MOMENT_S)
+        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
+        wait(responses.values(), timeout_s + 1)
         for resource, response in responses.items():
             try:
                 policy = response.result(timeout=0)[_POLICY].value or ""
             except (KafkaException, LookupError, TimeoutError) as error:
                 unknown[resource.name] = _reason(error, client)
-                if not _is_of_broker(error):
+                # What librdkafka says itself has a code below zero, and holds for all topics.
+                if isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() < 0):
                     unknown |= dict.fromkeys(left, unknown[resource.name])
                     left = []
             else:
                 if "compact" in (each.strip() for each in policy.split(",")):
                     compacted.append(resource.name)
     return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
-
-
-def _is_of_broker(error: Exception) -> bool:
-    """Return whether a broker refused the topic; what librdkafka says itself has a code below zero."""
-    return isinstance(error, LookupError) or (isinstance(error, KafkaException) and error.args[0].code() >= 0)
 
 
 def _reason(error: Exception, client: Mapping[str, str]) -> str:
