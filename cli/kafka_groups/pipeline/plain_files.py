@@ -18,16 +18,13 @@ from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
-Kind = Literal["parquet", "csv"]
-Progress = Callable[[str, int, int], None]
-
 
 def write_plain_files(
     storage: Storage,
     output: Path,
-    kind: Kind,
+    kind: Literal["parquet", "csv"],
     tables: Iterable[Table],
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> Mapping[str, int]:
     """Write each table that has rows, and return the number of rows of each table.
 
@@ -62,8 +59,7 @@ def write_plain_files(
 
 def _read(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
     """Yield batches with the columns of the table; older files may lack some, which are null then."""
-    paths = [file.path for file in files]
-    yield from ds.dataset(paths, table.arrow(), "parquet", storage.place.fs).to_batches()
+    yield from ds.dataset([file.path for file in files], table.arrow(), "parquet", storage.place.fs).to_batches()
 
 
 def _write(target: Path, schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> None:
@@ -82,8 +78,8 @@ def _as_csv(rows: pa.RecordBatch, date: str) -> pa.RecordBatch:
 
 
 def _text(column: pa.Array) -> pa.Array:
-    if pa.types.is_nested(column.type):
-        return pa.array([None if value is None else json.dumps(value) for value in column.to_pylist()], pa.string())
-    if pa.types.is_binary(column.type):
-        return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
-    return column
+    is_binary = pa.types.is_binary(column.type)
+    if not is_binary and not pa.types.is_nested(column.type):
+        return column
+    as_text = bytes.hex if is_binary else json.dumps
+    return pa.array([None if value is None else as_text(value) for value in column.to_pylist()], pa.string())

@@ -22,7 +22,7 @@ import pyarrow.dataset as ds
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.backfills.time_grid import NEVER, Flags, TimeGrid
+from kafka_groups.pipeline.backfills.time_grid import NEVER, Flags, Points, TimeGrid
 from kafka_groups.pipeline.decode.texts import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
@@ -111,8 +111,8 @@ class _Run:
     done: Backfilled
     known: int = 0
     ends: dict[TopicPartition, int] = field(default_factory=dict)
-    first: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
-    last: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
+    first: Points = field(default_factory=dict)
+    last: Points = field(default_factory=dict)
     topic_ids: dict[str, str | None] = field(default_factory=dict)
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve) -> None:

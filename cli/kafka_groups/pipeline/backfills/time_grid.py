@@ -31,10 +31,18 @@ _TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
 
 Flags = np.ndarray[Any, np.dtype[np.bool]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Points = dict[TopicPartition, OffsetAndTimestamp]
 
 
 class Cells(NamedTuple):
-    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written."""
+    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written.
+
+    The first retained record is the response for all times before it, too. Where the log ended then is deleted with
+    the records that were there, unless that record is the log's very first one; so is where an empty log ended before
+    now. Of the deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future
+    is the response for all times up to its own, whatever was written after it: it gives a row without a log end, since
+    it will be of the past in the next backfill.
+    """
 
     rows: pa.RecordBatch
     is_row: Flags
@@ -48,9 +56,7 @@ class TimeGrid:
     `ends` are the log ends, `before` responses for times before the grid.
     """
 
-    def __init__(
-        self, times: range, ends: Mapping[TopicPartition, int], before: Mapping[TopicPartition, OffsetAndTimestamp]
-    ) -> None:
+    def __init__(self, times: range, ends: Mapping[TopicPartition, int], before: Points) -> None:
         self._times = times
         self._row = {key: row for row, key in enumerate(ends)}
         # The first column is the response before the grid, the last one the log end.
@@ -64,7 +70,7 @@ class TimeGrid:
         """Return how many of the times have a response."""
         return int(np.count_nonzero(self._offsets[:, 1:-1] != _NOT_KNOWN))
 
-    def last(self) -> dict[TopicPartition, OffsetAndTimestamp]:
+    def last(self) -> Points:
         """Return the response for the last time of each partition."""
         pairs = zip(self._offsets[:, -2].tolist(), self._points[:, -2].tolist(), strict=True)
         return {key: OffsetAndTimestamp(*pair) for key, pair in zip(self._row, pairs, strict=True)}
@@ -98,21 +104,8 @@ class TimeGrid:
         self._offsets[row, places][is_open] = point.offset
         self._points[row, places][is_open] = point.time_ms
 
-    def cells(
-        self,
-        first: Mapping[TopicPartition, OffsetAndTimestamp],
-        topic_ids: Mapping[str, str | None],
-        same: Mapping[str, str],
-        now_ms: int,
-    ) -> Cells:
-        """Return a row for each partition and time; `same` is what all rows share.
-
-        `first` are the first records that are kept, at `now_ms`. Such a record is the response for all times before it,
-        too. Where the log ended then is deleted with the records that were there, unless that record is the log's very
-        first one; so is where an empty log ended before now. Of the deleted times the last one is a row, for the sake
-        of its record. A record with a timestamp of the future is the response for all times up to its own, whatever was
-        written after it: it gives a row without a log end, since it will be of the past in the next backfill.
-        """
+    def cells(self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int) -> Cells:
+        """Return the cells; `first` are the first records that are kept at `now_ms`, `same` is what all rows share."""
         keys, size = [*self._row], len(self._times)
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
         observed = np.tile(np.array(self._times, np.int64), len(keys))
@@ -120,14 +113,11 @@ class TimeGrid:
         is_ahead = (points > now_ms + _CLOCKS_MS) & (points != NEVER)
         is_deleted = (offsets == oldest) & (offsets > 0) & (points > observed) & ~is_ahead
         is_before_first = is_deleted & (observed <= points - self._times.step)
-        of_keys = {
-            "topic": pa.array([key.topic for key in keys], pa.string()),
-            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()),
-            "partition": pa.array([key.partition for key in keys], pa.int32()),
-        }
         place = pa.array(np.repeat(np.arange(len(keys)), size))
         columns = {
-            **{name: column.take(place) for name, column in of_keys.items()},
+            "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
+            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()).take(place),
+            "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
             "observed_at": observed * 1000,
             "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),
             "point_offset": pa.array(offsets, mask=(points == NEVER) | is_ahead),
