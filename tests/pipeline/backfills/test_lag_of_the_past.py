@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 from kafka_groups.pipeline.backfills import backfill
 from kafka_groups.pipeline.schemas import GROUP_DAILY, LAG_HISTORY
 from tests.fakes.scripted_cluster import ScriptedCluster

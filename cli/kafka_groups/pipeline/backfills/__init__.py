@@ -31,10 +31,8 @@ from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 Progress = Callable[[str, int, int], None]
-# Which of these topics are to be left out.
-Sieve = Callable[[Sequence[str]], Collection[str]]
+Sieve = Callable[[Sequence[str]], Collection[str]]  # which of these topics are to be left out
 
-STEP_MS: Final = 60_000
 _ORIGIN: Final = "backfill"
 _DAY_MS: Final = 86_400_000
 _LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one of our requests at a time
@@ -68,7 +66,7 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     since_ms: int,
     until_ms: int,
     now_ms: int,
-    step_ms: int = STEP_MS,
+    step_ms: int,
     topics: Collection[str] | None = None,
     left_out: Sieve = lambda _names: (),
     progress: Progress = lambda _what, _done, _total: None,
@@ -87,7 +85,7 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     # Multiples, so that the run of tomorrow looks up the same times as that of today, and finds them in the tables.
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
     if not grid:
-        raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time before its end")
+        raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time until its end")
     with storage.lock(f"{_ORIGIN}-{cluster_id}"):
         run = _Run(admin, storage, cluster_id, now_ms, progress, Backfilled(times=len(grid)))
         begun(run.done)
