@@ -195,7 +195,7 @@ def test_progress_ends_with_all_rows(cluster: ScriptedCluster, storage: Storage)
     assert done[-1] == 3 * 145
 
 
-@pytest.mark.parametrize(("since", "until", "step"), [(-1, 8, 1), (9, 8, 1), (0, 8, 0)])
+@pytest.mark.parametrize(("since", "until", "step"), [(-1, 8, 1), (9, 8, 1), (0, 8, 0), (1, 8, 10)])
 def test_a_backfill_of_no_time_is_refused(
     cluster: ScriptedCluster, storage: Storage, since: int, until: int, step: int
 ) -> None:
