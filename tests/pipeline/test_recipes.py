@@ -30,11 +30,11 @@ def block(begin: str) -> str:
     return str(found[0])
 
 
-@pytest.fixture
-def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Tables of an hour ago, in the working directory: `billing-1` has a lag of 40."""
-    monkeypatch.chdir(tmp_path)
-    storage = open_storage("history", create=True)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of an hour ago, in `history` of this directory: `billing-1` has a lag of 40."""
+    path = tmp_path_factory.mktemp("recipes")
+    storage = open_storage(str(path / "history"), create=True)
     ago = (datetime.now(UTC) - timedelta(hours=1) - NOON).total_seconds()
     put_all(
         storage,
@@ -45,7 +45,13 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         },
     )
     build_here(storage)
-    return tmp_path
+    return path
+
+
+@pytest.fixture
+def history(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables in the working directory."""
+    monkeypatch.chdir(built)
 
 
 def run_block(begin: str, **names: Any) -> dict[str, Any]:

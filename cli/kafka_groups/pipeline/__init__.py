@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.source.datasource import KafkaGroupsSource
     from kafka_groups.verdicts import Rules
 
-__all__ = [
-    "KafkaGroupsSource",
-    "Rules",
-    "backfill",
-    "build",
-    "export",
-    "ingest",
-    "read_table",
-    "report",
-    "sample",
-]
+__all__ = ["KafkaGroupsSource", "Rules", "backfill", "build", "export", "ingest", "read_table", "report", "sample"]
 _MODULES: Final = {
     "KafkaGroupsSource": "kafka_groups.pipeline.source.datasource",
     "Rules": "kafka_groups.verdicts",

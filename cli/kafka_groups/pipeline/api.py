@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
-from kafka_groups.pipeline.backfills import Backfilled
-from kafka_groups.pipeline.backfills import backfill as backfill_storage
-from kafka_groups.pipeline.backfills.lookups import first_time_ms
+from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
 from kafka_groups.pipeline.backfills.topic_policies import find_compacted
-from kafka_groups.pipeline.ingestion import Ingested
-from kafka_groups.pipeline.ingestion import ingest as ingest_storage
 from kafka_groups.pipeline.plain_files import write_plain_files
-from kafka_groups.pipeline.reports import report as report_storage
 from kafka_groups.pipeline.schemas import TABLES
-from kafka_groups.pipeline.snapshot import Sampled
-from kafka_groups.pipeline.snapshot import sample as sample_storage
 from kafka_groups.pipeline.storage import check_storage, open_storage
 from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
@@ -49,20 +42,20 @@ def ingest(
     *,
     records_per_batch: int | None = None,
     timeout_s: float = _TIMEOUT_S,
-) -> Ingested:
+) -> ingestion.Ingested:
     """Read the new records of `__consumer_offsets` into the tables, and return how many of each table."""
     storage = check_storage(data_dir)
     properties = client_properties(settings_from(settings))
-    return ingest_storage(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
+    return ingestion.ingest(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
 
 
-def sample(settings: Settings, data_dir: str) -> Sampled:
+def sample(settings: Settings, data_dir: str) -> snapshot.Sampled:
     """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
     storage = check_storage(data_dir)
     with GroupAdmin(settings) as admin:
         cluster_id = admin.cluster_id()
         storage.make()
-        return sample_storage(admin, storage, cluster_id=cluster_id, now_ms=_now_ms)
+        return snapshot.sample(admin, storage, cluster_id=cluster_id, now_ms=_now_ms)
 
 
 def backfill(
@@ -73,7 +66,7 @@ def backfill(
     interval: timedelta = _MINUTE,
     topics: Collection[str] | None = None,
     timeout_s: float = _TIMEOUT_S,
-) -> Backfilled:
+) -> backfills.Backfilled:
     """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
     storage = check_storage(data_dir)
     step_ms, until_ms = _milliseconds(interval), _now_ms()
@@ -81,11 +74,11 @@ def backfill(
     with GroupAdmin(settings) as admin:
         cluster_id = admin.cluster_id()
         storage.make()
-        return backfill_storage(
+        return backfills.backfill(
             admin,
             storage,
             cluster_id=cluster_id,
-            since_ms=first_time_ms(until_ms - _milliseconds(since), step_ms),
+            since_ms=until_ms - _milliseconds(since),
             until_ms=until_ms,
             now_ms=until_ms,
             step_ms=step_ms,
@@ -129,7 +122,7 @@ def report(
     """
     until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
     cut = Cut(top, frozenset(groups))
-    return report_storage(
+    return reports.report(
         open_storage(data_dir),
         since_ms=until_ms - _milliseconds(since),
         until_ms=until_ms,

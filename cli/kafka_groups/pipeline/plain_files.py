@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Literal
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import csv
 
@@ -16,17 +18,13 @@ from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
-Kind = Literal["parquet", "csv"]
-Progress = Callable[[str, int, int], None]
-_HIDDEN: Final = ".part"
-
 
 def write_plain_files(
     storage: Storage,
     output: Path,
-    kind: Kind,
+    kind: Literal["parquet", "csv"],
     tables: Iterable[Table],
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> Mapping[str, int]:
     """Write each table that has rows, and return the number of rows of each table.
 
@@ -41,65 +39,47 @@ def write_plain_files(
             message = f"{output} is not empty; name a new directory"
             raise StorageError(message)
     chosen = list(tables)
-    rows = {}
+    counts = {}
     for done, table in enumerate(chosen):
         progress("exporting", done, len(chosen))
-        files = storage.files(table)
+        files = sorted(storage.files(table), key=lambda file: (file.date, file.path))
         with as_storage_error("export", storage.into):
-            if files and kind == "csv":
-                _write_csv(storage, table, files, output / f"{table.name}.csv")
+            if kind == "parquet":
+                for date, part in groupby(files, lambda file: file.date):
+                    target = output / table.name / f"date={date}" / "part-0.parquet"
+                    _write(target, table.arrow(), _read(storage, table, part))
             elif files:
-                _write_parquet(storage, table, files, output / table.name)
-        rows[table.name] = sum(file.rows for file in files)
+                empty = pa.RecordBatch.from_pylist([], table.arrow())
+                parts = (_as_csv(rows, file.date) for file in files for rows in _read(storage, table, [file]))
+                _write(output / f"{table.name}.csv", _as_csv(empty, "").schema, parts)
+        counts[table.name] = sum(file.rows for file in files)
     progress("exporting", len(chosen), len(chosen))
-    return rows
+    return counts
 
 
-def _write_parquet(storage: Storage, table: Table, files: list[DataFile], directory: Path) -> None:
-    schema = table.arrow()
-    for date in sorted({file.date for file in files}):
-        target = directory / f"date={date}" / "part-0.parquet"
-        target.parent.mkdir(parents=True)
-        part = target.with_name(f"{target.name}{_HIDDEN}")
-        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
-            for rows in _read(storage, schema, [file for file in files if file.date == date]):
-                writer.write_batch(rows)
-        part.rename(target)
+def _read(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
+    """Yield batches with the columns of the table; older files may lack some, which are null then."""
+    yield from ds.dataset([file.path for file in files], table.arrow(), "parquet", storage.place.fs).to_batches()
 
 
-def _write_csv(storage: Storage, table: Table, files: list[DataFile], target: Path) -> None:
-    schema = pa.schema([*((name, _csv_type(table.arrow().field(name).type)) for name in table.arrow().names)])
-    schema = schema.append(pa.field("date", pa.string()))
-    part = target.with_name(f"{target.name}{_HIDDEN}")
-    with csv.CSVWriter(part, schema) as writer:
-        for file in sorted(files, key=lambda file: (file.date, file.path)):
-            for rows in _read(storage, table.arrow(), [file]):
-                columns = [*(_as_csv(column) for column in rows.columns), pa.array([file.date] * len(rows))]
-                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-    part.rename(target)
+def _write(target: Path, schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hidden = target.with_name(f"{target.name}.part")
+    is_csv = target.suffix == ".csv"
+    with csv.CSVWriter(hidden, schema) if is_csv else pq.ParquetWriter(hidden, schema, compression="zstd") as writer:
+        for rows in parts:
+            writer.write_batch(rows)
+    hidden.rename(target)
 
 
-def _read(storage: Storage, schema: Any, files: list[DataFile]) -> Iterator[Any]:
-    """Yield record batches with the columns of the schema; older files may lack some, which are null then."""
-    for file in files:
-        with storage.place.fs.open_input_file(file.path) as opened:
-            for rows in pq.ParquetFile(opened).iter_batches():
-                columns = [
-                    rows[field.name].cast(field.type)
-                    if field.name in rows.schema.names
-                    else pa.nulls(len(rows), field.type)
-                    for field in schema
-                ]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+def _as_csv(rows: pa.RecordBatch, date: str) -> pa.RecordBatch:
+    columns = [*map(_text, rows.columns), pa.array([date] * len(rows), pa.string())]
+    return pa.RecordBatch.from_arrays(columns, [*rows.schema.names, "date"])
 
 
-def _csv_type(kind: Any) -> Any:
-    return pa.string() if pa.types.is_nested(kind) or pa.types.is_binary(kind) else kind
-
-
-def _as_csv(column: Any) -> Any:
-    if pa.types.is_nested(column.type):
-        return pa.array([None if value is None else json.dumps(value) for value in column.to_pylist()], pa.string())
-    if pa.types.is_binary(column.type):
-        return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
-    return column
+def _text(column: pa.Array) -> pa.Array:
+    is_binary = pa.types.is_binary(column.type)
+    if not is_binary and not pa.types.is_nested(column.type):
+        return column
+    as_text = bytes.hex if is_binary else json.dumps
+    return pa.array([None if value is None else as_text(value) for value in column.to_pylist()], pa.string())

@@ -26,10 +26,9 @@ from tests.pipeline.backfills.backfills import (
     without_deleted,
 )
 
-pytestmark = pytest.mark.slow
 HOUR_MS = 60 * MINUTE_MS
-# A grid that all partitions have records in, and a sixth of the look-ups that a day takes.
-_MORNING_END_MS = MIDNIGHT_MS + 4 * HOUR_MS
+# All partitions have records in it, busy-1 from its middle on.
+MORNING = {"since_ms": MIDNIGHT_MS + 165 * MINUTE_MS, "until_ms": MIDNIGHT_MS + 195 * MINUTE_MS}
 
 
 def identities(storage: Storage) -> Counter[tuple[Any, ...]]:
@@ -37,25 +36,25 @@ def identities(storage: Storage) -> Counter[tuple[Any, ...]]:
 
 
 def test_the_same_grid_again_adds_nothing(cluster: ScriptedCluster, storage: Storage) -> None:
-    first = run(cluster, storage, until_ms=_MORNING_END_MS)
+    first = run(cluster, storage, **MORNING)
     before = rows_of(storage)
-    again = run(cluster, storage, until_ms=_MORNING_END_MS)
+    again = run(cluster, storage, **MORNING)
 
     assert (first.rows, again.rows) == (len(before), 0)
     assert rows_of(storage) == before
 
 
-@pytest.mark.parametrize("other", [{"topics": ["quiet"]}, {"step_ms": 30_000}, {"since_ms": MIDNIGHT_MS + 1}])
+@pytest.mark.parametrize("other", [{"topics": ["quiet"]}, {"step_ms": 30_000}, {"since_ms": MIDNIGHT_MS + 2 * HOUR_MS}])
 def test_another_grid_replaces_nothing(cluster: ScriptedCluster, storage: Storage, other: dict[str, Any]) -> None:
-    first = run(cluster, storage, until_ms=_MORNING_END_MS)
-    second = run(cluster, storage, until_ms=_MORNING_END_MS, **other)
+    first = run(cluster, storage, **MORNING)
+    second = run(cluster, storage, **MORNING | other)
 
     assert len(rows_of(storage)) == first.rows + second.rows
 
 
 def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Storage) -> None:
-    first = run(cluster, storage, until_ms=_MORNING_END_MS)
-    second = run(cluster, storage, until_ms=_MORNING_END_MS, cluster_id="b")
+    first = run(cluster, storage, **MORNING)
+    second = run(cluster, storage, **MORNING, cluster_id="b")
 
     assert len(rows_of(storage)) == first.rows + second.rows
 
@@ -63,7 +62,7 @@ def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Sto
 def test_times_that_were_looked_up_already_are_not_written_again(cluster: ScriptedCluster, storage: Storage) -> None:
     """As a backfill every night does, that looks back for a week each time."""
     noon, night = MIDNIGHT_MS + 12 * HOUR_MS, MIDNIGHT_MS + 30 * HOUR_MS
-    step, an_hour = 5 * MINUTE_MS, 12
+    step, an_hour = 20 * MINUTE_MS, 3
     first = run(cluster, storage, since_ms=MIDNIGHT_MS - 6 * HOUR_MS, until_ms=noon, step_ms=step)
     second = run(cluster, storage, since_ms=MIDNIGHT_MS - 3 * HOUR_MS, until_ms=night, step_ms=step)
 
@@ -92,9 +91,9 @@ def test_what_retention_takes_later_stays_as_it_was_looked_up(cluster: ScriptedC
 
 def test_a_partition_that_failed_comes_in_with_the_same_grid_again(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script("ListOffsets", plain, denied, brokers=[2])
-    run(cluster, storage, until_ms=_MORNING_END_MS)
+    run(cluster, storage, **MORNING)
     assert {row["partition"] for row in rows_of(storage)} == {0}
-    again = run(cluster, storage, until_ms=_MORNING_END_MS)
+    again = run(cluster, storage, **MORNING)
 
     assert again.failures == []
     assert told(storage, "busy", 1)
@@ -127,7 +126,7 @@ def test_a_crash_in_the_second_day_leaves_the_first(
 
     monkeypatch.setattr(storage, "append", once)
     with pytest.raises(KeyboardInterrupt):
-        run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS)
+        run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS, step_ms=HOUR_MS)
     assert {each.date for each in storage.files(PARTITION_OFFSETS)} == {"2026-09-04"}
 
 

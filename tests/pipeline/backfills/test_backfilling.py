@@ -26,8 +26,9 @@ from tests.pipeline.backfills.backfills import (
 )
 
 
-@pytest.mark.slow
-def test_rows_of_a_day_are_the_responses_for_each_time(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_requested(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
     done = run(cluster, storage)
 
     times = range(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS, MINUTE_MS)
@@ -41,10 +42,6 @@ def test_rows_of_a_day_are_the_responses_for_each_time(cluster: ScriptedCluster,
     assert (row["cluster_id"], row["origin"], str(row["date"])) == ("scripted", "backfill", "2026-09-04")
     assert row["topic_id"] == topic_id_text(topic_id("busy").bytes)
     assert (row["log_start_offset"], row["last_stable_offset"]) == (None, None)
-
-
-def test_quiet_times_are_not_requested(cluster: ScriptedCluster, storage: Storage) -> None:
-    done = run(cluster, storage)
 
     asked = [
         (topic["name"], row["partition_index"], row["timestamp"])
@@ -75,11 +72,12 @@ def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: Scr
 
     found = storage.files(PARTITION_OFFSETS)
     assert [each.date for each in found] == ["2026-09-02", "2026-09-03", "2026-09-04"]
-    assert (done.days, [each.rows for each in found][-1]) == (3, 2)
+    assert (done.days, [each.rows for each in found][-1]) == (3, 2 + 2)
     # One a partition for its first record, which is the response for all days of busy-1, and for all but one time of
     # busy-0; one more for quiet, whose records are older.
     assert done.look_ups == 3 + 1 + 1
-    times = range(MIDNIGHT_MS - 2 * DAY_MS + 1, MIDNIGHT_MS + MINUTE_MS + 1, MINUTE_MS)
+    # Multiples of the step, whatever the first time is.
+    times = range(MIDNIGHT_MS - 2 * DAY_MS + MINUTE_MS, MIDNIGHT_MS + MINUTE_MS + 1, MINUTE_MS)
     assert told(storage, "busy", 0) == by_asking_each(cluster.records["busy", 0], 0, times)
 
 
@@ -100,24 +98,23 @@ def test_a_partition_that_fails_is_reported_once_and_the_others_go_on(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     cluster.script("ListOffsets", plain, *[denied] * 9, brokers=[2])
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS)
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * DAY_MS, step_ms=10 * MINUTE_MS)
 
     assert [(failure.topic, failure.partition, failure.code) for failure in done.failures] == [("busy", 1, 29)]
     assert {(row["topic"], row["partition"]) for row in rows_of(storage)} == {("busy", 0), ("quiet", 0)}
-    assert done.rows == 2 * (2 * 1_440 + 1)
+    assert done.rows == 2 * (2 * 144 + 1)
 
 
-@pytest.mark.slow
 def test_memory_is_bounded_by_taking_some_partitions_after_others(
     cluster: ScriptedCluster, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = run(cluster, storage)
+    whole = run(cluster, storage, step_ms=10 * MINUTE_MS)
     before = rows_of(storage)
-    monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 1_500)
-    monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 90)
+    monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 150)
+    monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 9)
 
     other = open_storage(str(tmp_path / "other"), create=True)
-    assert run(cluster, other).rows == whole.rows
+    assert run(cluster, other, step_ms=10 * MINUTE_MS).rows == whole.rows
     assert rows_of(other) == before
 
 
@@ -184,15 +181,21 @@ def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: Scripte
 
 def test_progress_ends_with_all_rows(cluster: ScriptedCluster, storage: Storage) -> None:
     steps: list[tuple[str, int, int]] = []
-    run(cluster, storage, until_ms=MIDNIGHT_MS + DAY_MS, progress=lambda *step: steps.append(step))
+    run(
+        cluster,
+        storage,
+        until_ms=MIDNIGHT_MS + DAY_MS,
+        step_ms=10 * MINUTE_MS,
+        progress=lambda *step: steps.append(step),
+    )
 
-    assert {(what, total) for what, _, total in steps} == {("backfilling", 3 * 1_441)}
+    assert {(what, total) for what, _, total in steps} == {("backfilling", 3 * 145)}
     done = [done for _, done, _ in steps]
     assert done == sorted(done)
-    assert done[-1] == 3 * 1_441
+    assert done[-1] == 3 * 145
 
 
-@pytest.mark.parametrize(("since", "until", "step"), [(-1, 8, 1), (9, 8, 1), (0, 8, 0)])
+@pytest.mark.parametrize(("since", "until", "step"), [(-1, 8, 1), (9, 8, 1), (0, 8, 0), (1, 8, 10)])
 def test_a_backfill_of_no_time_is_refused(
     cluster: ScriptedCluster, storage: Storage, since: int, until: int, step: int
 ) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pytest
 
 from kafka_groups.pipeline.backfills import backfill
 from kafka_groups.pipeline.schemas import GROUP_DAILY, LAG_HISTORY
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import NOON, commit, new_storage, put_all
+from tests.pipeline.storage.commits import delta_rows
 from tests.pipeline.transform.builds import build_here
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 HOUR_S = 3_600
 RECORDS = 10_000  # one a second, the last of them before noon
 KEPT = 1_000
 
 
-def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(tmp_path: Path) -> None:
     noon_ms = round(NOON.timestamp() * 1000)
     storage = new_storage(tmp_path / "tables")
     times = range(-RECORDS, 0, 100)
@@ -37,8 +29,8 @@ def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
         backfill(admin, storage, cluster_id="c", since_ms=since_ms, until_ms=noon_ms, now_ms=noon_ms, step_ms=60_000)
     build_here(storage)
 
-    rows = storage.read(spark, LAG_HISTORY).collect()
+    rows = delta_rows(storage, LAG_HISTORY).to_pylist()
     assert len(rows) == KEPT // 60 + 1
     assert max(row["lag"] for row in rows) <= 100
-    (day,) = storage.read(spark, GROUP_DAILY).collect()
+    (day,) = delta_rows(storage, GROUP_DAILY).to_pylist()
     assert day["max_lag"] <= 100

@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_groups.admin import OffsetAndTimestamp
-from kafka_groups.pipeline.backfills.lookups import NEVER, Search
+from kafka_groups.model import TopicPartition
+from kafka_groups.pipeline.backfills.time_grid import NEVER, TimeGrid
 from tests.pipeline.backfills.backfills import DAY_MS, MINUTE_MS, Row, by_asking_each
 
+KEY = TopicPartition("t", 0)
 
-def answers(search: Search, records: Sequence[int], start: int, times: range) -> int:
-    """Answer all that the search wants to know; how much that was."""
+
+class Log(NamedTuple):
+    """The times of a partition's records, and the offset of the first one."""
+
+    records: Sequence[int]
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.records)
+
+    def find(self, time: int) -> OffsetAndTimestamp:
+        places = enumerate(self.records, self.start)
+        return OffsetAndTimestamp(*next((place for place in places if place[1] >= time), (self.end, NEVER)))
+
+
+def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> TimeGrid:
+    return TimeGrid(times, {KEY: log.end}, {KEY: last or log.find(0)})
+
+
+def look_ups(grid: TimeGrid, log: Log) -> int:
+    """Answer all that the grid wants to know; how much that was."""
     asked = 0
-    while wanted := search.wanted_times():
-        for time in wanted:
+    while wanted := grid.next_times([KEY], 1_000):
+        for key in wanted:
             asked += 1
-            found = next((place for place in enumerate(records, start) if place[1] >= time), None)
-            search.take(times.index(time), None if found is None else OffsetAndTimestamp(*found))
+            grid.take(KEY, key.time_ms, log.find(key.time_ms))
     return asked
 
 
-def of_search(search: Search, times: range) -> list[Row]:
+def rows_of(grid: TimeGrid, times: range) -> list[Row]:
+    cells = grid.cells({KEY: OffsetAndTimestamp(0, 0)}, {"t": None}, {}, now_ms=10**13)
+    columns = [cells.rows[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
     return [
-        (time, int(offset), None, None) if point == NEVER else (time, int(offset), int(offset), int(point))
-        for time, offset, point in zip(times, search.offsets, search.points, strict=True)
+        (time, end, offset, None if at is None else at // 1000)
+        for time, end, offset, at in zip(times, *columns, strict=True)
     ]
 
 
@@ -41,30 +65,29 @@ def of_search(search: Search, times: range) -> list[Row]:
 def test_a_search_finds_what_asking_for_each_time_would(
     records: list[int], start: int, since: int, steps: int, step: int, *, in_order: bool
 ) -> None:
-    records = sorted(records) if in_order else records
-    grid = range(since, since + steps * step, step)
-    days = [grid[: steps // 2 + 1], grid[steps // 2 + 1 :]]
+    log = Log(sorted(records) if in_order else records, start)
+    whole = range(since, since + steps * step, step)
     last: OffsetAndTimestamp | None = None
     asked = 0
     found = []
-    for times in days:
+    for times in (whole[: steps // 2 + 1], whole[steps // 2 + 1 :]):
         if times:
-            search = Search(times, start + len(records), last)
-            asked += answers(search, records, start, times)
-            assert search.known == len(times)
-            found += of_search(search, times)
-            last = search.last()
-    assert found == by_asking_each(records, start, grid)
-    assert asked <= len(grid)
+            grid = grid_of(times, log, last)
+            asked += look_ups(grid, log)
+            assert grid.count_known() == len(times)
+            found += rows_of(grid, times)
+            last = grid.last()[KEY]
+    assert found == by_asking_each(log.records, start, whole)
+    assert asked <= len(whole)
 
 
 def test_a_quiet_partition_costs_one_look_up_for_a_year_of_minutes() -> None:
-    records = [5, 6, 10**12]
+    log = Log([5, 6, 10**12])
     times = range(1_000, 1_000 + 365 * 1_440 * MINUTE_MS, MINUTE_MS)
-    assert answers(Search(times, 3, None), records, 0, times) == 1
+    assert look_ups(grid_of(times, log), log) == 1
 
 
 def test_a_few_records_cost_hardly_more_look_ups_than_they_are() -> None:
-    records = [20_000 * number for number in (3, 17, 18, 400, 1_300)]
+    log = Log([20_000 * number for number in (3, 17, 18, 400, 1_300)])
     times = range(0, DAY_MS // 3, 20_000)
-    assert answers(Search(times, len(records), None), records, 0, times) <= len(records)
+    assert look_ups(grid_of(times, log), log) <= len(log.records)

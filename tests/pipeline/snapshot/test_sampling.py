@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from kafka_groups.pipeline.decode.texts import topic_id_text
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
-from kafka_groups.pipeline.snapshot import sample_rows
 from kafka_groups.pipeline.storage import Storage
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.snapshot.samples import NOON_MS, ms, rows_of, take
@@ -136,11 +135,10 @@ def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage)
     assert {each.batch for each in storage.files(GROUP_EVENTS)} == {first.batch, second.batch}
 
 
-def test_many_commits_are_written_in_parts(
+def test_many_groups_are_written_in_parts(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_rows, "_ROWS_AT_ONCE", 2)
-    monkeypatch.setattr(sample_rows, "_GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr("kafka_groups.pipeline.snapshot._GROUPS_AT_ONCE", 3)
 
     done = take(cluster, storage)
 

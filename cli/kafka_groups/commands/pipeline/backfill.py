@@ -76,12 +76,11 @@ def backfill(
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.backfills import backfill as backfill_tables
-        from kafka_groups.pipeline.backfills.lookups import first_time_ms
         from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
 
         storage = check_storage(data_dir)
-        until_ms, step_ms = now_ms(), round(interval * _MS)
+        until_ms = now_ms()
         with GroupAdmin(settings) as admin:
             cluster_id = admin.cluster_id()
             storage.make()
@@ -98,10 +97,10 @@ def backfill(
                 admin,
                 storage,
                 cluster_id=cluster_id,
-                since_ms=first_time_ms(until_ms - round(since * _MS), step_ms),
+                since_ms=until_ms - round(since * _MS),
                 until_ms=until_ms,
                 now_ms=until_ms,
-                step_ms=step_ms,
+                step_ms=round(interval * _MS),
                 topics=topics or None,
                 left_out=lambda names: _compacted_topics(run, connection, names),
                 progress=run.bar,

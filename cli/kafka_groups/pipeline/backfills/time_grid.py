@@ -1,0 +1,127 @@
+"""The responses of partitions on a grid of times, with requests for few of the times.
+
+With a response (offset o, timestamp s) for time t:
+- all times up to s have the same response, since o satisfies them and no earlier record satisfies even t;
+- if the response for a later time is o + 1, it is for all times after s up to it, for o does not satisfy them;
+- if the response is that there is none, there is none for later times either. The log end is such a response for a
+  time after all others. So a partition that is quiet costs one look-up, however many days are requested.
+The rest is found by halving, or, where only few records lie between, one after the other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
+from kafka_groups.model import TopicPartition
+from kafka_groups.pipeline.decode.texts import LATEST_MS
+from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
+from kafka_groups.pipeline.schemas.row_batches import shaped
+
+NEVER: Final = 2**63 - 1  # the time of the record after the last one
+_NOT_KNOWN: Final = -1
+_FEW: Final = 8  # records: with so many between two responses, requests one by one take no more than halving
+_CLOCKS_MS: Final = 60_000  # the clocks of brokers and producers are others than ours
+_TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
+
+Flags = np.ndarray[Any, np.dtype[np.bool]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Points = dict[TopicPartition, OffsetAndTimestamp]
+
+
+class Cells(NamedTuple):
+    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written.
+
+    The first retained record is the response for all times before it, too. Where the log ended then is deleted with
+    the records that were there, unless that record is the log's very first one; so is where an empty log ended before
+    now. Of the deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future
+    is the response for all times up to its own, whatever was written after it: it gives a row without a log end, since
+    it will be of the past in the next backfill.
+    """
+
+    rows: pa.RecordBatch
+    is_row: Flags
+    is_deleted: Flags
+    is_ahead: Flags
+
+
+class TimeGrid:
+    """Offsets and timestamps of responses, a row for each partition, a column for each time.
+
+    `ends` are the log ends, `before` responses for times before the grid.
+    """
+
+    def __init__(self, times: range, ends: Mapping[TopicPartition, int], before: Points) -> None:
+        self._times = times
+        self._row = {key: row for row, key in enumerate(ends)}
+        # The first column is the response before the grid, the last one the log end.
+        self._offsets: Numbers = np.full((len(ends), len(times) + 2), _NOT_KNOWN, np.int64)
+        self._points: Numbers = np.full_like(self._offsets, NEVER)
+        self._offsets[:, -1] = [*ends.values()]
+        for key, row in self._row.items():
+            self._fill(row, 0, before[key])
+
+    def count_known(self) -> int:
+        """Return how many of the times have a response."""
+        return int(np.count_nonzero(self._offsets[:, 1:-1] != _NOT_KNOWN))
+
+    def last(self) -> Points:
+        """Return the response for the last time of each partition."""
+        pairs = zip(self._offsets[:, -2].tolist(), self._points[:, -2].tolist(), strict=True)
+        return {key: OffsetAndTimestamp(*pair) for key, pair in zip(self._row, pairs, strict=True)}
+
+    def next_times(self, partitions: Collection[TopicPartition], most: int) -> list[PartitionTime]:
+        """Return times to look up now, of these partitions; the first of each comes first: a request names it once."""
+        is_open = self._offsets == _NOT_KNOWN
+        rows, since = np.nonzero(is_open[:, 1:] & ~is_open[:, :-1])
+        until = np.nonzero(is_open[:, :-1] & ~is_open[:, 1:])[1] + 1
+        since += 1
+        between = self._offsets[rows, until] - self._offsets[rows, since - 1]
+        for row, first, end in np.stack((rows, since, until), axis=1)[between <= 1].tolist():
+            self._offsets[row, first:end] = self._offsets[row, end]
+            self._points[row, first:end] = self._points[row, end]
+        halved = np.where(until == is_open.shape[1] - 1, until - 1, (since + until) // 2)
+        columns = np.where(between <= _FEW, since, halved)
+        is_wanted = (between > 1) & np.array([key in partitions for key in self._row], np.bool_)[rows]
+        rows, columns = rows[is_wanted], columns[is_wanted]
+        turns = np.argsort(np.arange(len(rows)) - np.searchsorted(rows, rows), kind="stable")[:most]
+        keys = [*self._row]
+        found = zip(rows[turns].tolist(), columns[turns].tolist(), strict=True)
+        return [PartitionTime(keys[row].topic, keys[row].partition, self._times[column - 1]) for row, column in found]
+
+    def take(self, partition: TopicPartition, time_ms: int, point: OffsetAndTimestamp) -> None:
+        """Take the response for a time: a record, or the log end, whose time is NEVER."""
+        self._fill(self._row[partition], self._times.index(time_ms) + 1, point)
+
+    def _fill(self, row: int, column: int, point: OffsetAndTimestamp) -> None:
+        places = slice(column, max(column, bisect_right(self._times, point.time_ms)) + 1)
+        is_open = self._offsets[row, places] == _NOT_KNOWN
+        self._offsets[row, places][is_open] = point.offset
+        self._points[row, places][is_open] = point.time_ms
+
+    def cells(self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int) -> Cells:
+        """Return the cells; `first` are the first records that are kept at `now_ms`, `same` is what all rows share."""
+        keys, size = [*self._row], len(self._times)
+        offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
+        observed = np.tile(np.array(self._times, np.int64), len(keys))
+        oldest = np.repeat(np.array([first[key].offset for key in keys], np.int64), size)
+        is_ahead = (points > now_ms + _CLOCKS_MS) & (points != NEVER)
+        is_deleted = (offsets == oldest) & (offsets > 0) & (points > observed) & ~is_ahead
+        is_before_first = is_deleted & (observed <= points - self._times.step)
+        place = pa.array(np.repeat(np.arange(len(keys)), size))
+        columns = {
+            "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
+            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()).take(place),
+            "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
+            "observed_at": observed * 1000,
+            "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),
+            "point_offset": pa.array(offsets, mask=(points == NEVER) | is_ahead),
+            "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
+        }
+        rows = shaped(PARTITION_OFFSETS, len(offsets), columns, same)
+        return Cells(rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead)
