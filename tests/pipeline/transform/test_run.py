@@ -25,7 +25,8 @@ from kafka_groups.pipeline.transform.engine import (
     run_packed,
 )
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
-from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.group_stage import RESULT
+from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.builds import build_here, built

@@ -58,7 +58,7 @@ class KeyTotals(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyDays:
+class KeyDays(Rows):
     """What each key's commits did on the day; all numbers are of the day, all times of ever where not named so.
 
     `sampled_us`: the day's last sample that saw the commit. `lives`: there is a commit at the day's end.
