@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints, expand
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand
 
 
 def to_ints(column: Any) -> Ints:
@@ -24,9 +24,11 @@ def to_flags(column: Any) -> Flags:
     return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
 
 
-def to_floats(column: Any) -> Floats:
-    """Return a column of real numbers, NaN where it has none."""
-    return np.asarray(pc.fill_null(column, np.nan))
+def to_numbers(column: Any) -> Any:
+    """Return a column of numbers, times or flags as a kernel takes it: NaN where it has no real number."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(pc.fill_null(column, np.nan))
+    return to_flags(column) if pa.types.is_boolean(column.type) else to_ints(column)
 
 
 def to_keys(column: Any) -> Ints:

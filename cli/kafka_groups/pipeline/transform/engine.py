@@ -117,10 +117,7 @@ def _is_numeric(schema: Any) -> bool:
 
 def _pack_numbers(rows: Any, first: Ints) -> Any:
     """Return the rows' numbers as one value for each run."""
-    numbers = [
-        arrays.to_floats(column).view(np.int64) if pa.types.is_floating(column.type) else arrays.to_ints(column)
-        for column in rows.columns
-    ]
+    numbers = [arrays.to_numbers(column).view(np.int64) for column in rows.columns]
     run = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
     return arrays.pack((), [(run, numbers)], len(first))
 

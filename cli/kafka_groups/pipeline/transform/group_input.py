@@ -9,6 +9,7 @@ import pyarrow as pa
 from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.transform.kernels.commits import KeyDays
 from kafka_groups.pipeline.transform.kernels.lag import Worst
+from kafka_groups.pipeline.transform.state import KeyStatuses
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
@@ -18,11 +19,8 @@ KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
 # And of a TOPIC row, which is of a partition.
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
 # Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
-STATUS_NUMBERS: Final = (
-    *("at_us", "rank", "is_complete", "window_start_ms", "window_end_ms", "lag"),
-    *("time_lag_ms", "quality", "consume", "produce", "catch_up_ms"),
-)
-REALS: Final = ("consume", "produce")
+STATUS_NUMBERS: Final = KeyStatuses.names()[1:]
+_REALS: Final = ("complete", "consume", "produce")
 # `name` is a group, or a topic where the row is of a topic. The payload is packed numbers, a state as JSON, or a file
 # as JSON.
 OUTPUT: Final = pa.schema(
@@ -33,7 +31,7 @@ OUTPUT: Final = pa.schema(
         ("day", pa.int32()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        *((name, pa.float64() if name in REALS else pa.int64()) for name in STATUS_NUMBERS),
+        *((name, pa.float64() if name in _REALS else pa.int64()) for name in STATUS_NUMBERS),
         ("payload", pa.binary()),
     ]
 )

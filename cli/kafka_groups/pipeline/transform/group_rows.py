@@ -86,7 +86,7 @@ def _add_up(rows: Columns, begins: Flags) -> dict[str, Any]:
     return {
         "group": rows["group"][begins],
         "partitions": size,
-        "complete": reduce(np.add, rows["is_complete"].astype(np.float64), begins) / size,
+        "complete": reduce(np.add, (rows["complete"] >= 1).astype(np.float64), begins) / size,
         "window_start_ms": _least(rows["window_start_ms"], begins),
         "lag": saturated_sum(np.maximum(rows["lag"], 0), begins),
         "quality": _CERTAINTY[reduce(np.maximum, _CERTAINTY[rows["quality"]], begins)],

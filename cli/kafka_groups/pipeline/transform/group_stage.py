@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.transform import group_input
-from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_floats, to_ints, to_keys, unpack
+from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN, split_days
@@ -128,10 +128,7 @@ def _transform_day(
 def _statuses(batch: GroupBatch, day: int) -> Columns:
     rows = batch.rows(group_input.STATUS, day)
     names = [to_keys(batch.take(name, rows)) for name in ("topic", "partition")]
-    numbers = {
-        name: (to_floats if name in group_input.REALS else to_ints)(batch.take(name, rows))
-        for name in group_input.STATUS_NUMBERS
-    }
+    numbers = {name: to_numbers(batch.take(name, rows)) for name in group_input.STATUS_NUMBERS}
     group = batch.group[rows]
     return numbers | {"group": group, "partition": np.cumsum(first_rows(group, *names))}
 
