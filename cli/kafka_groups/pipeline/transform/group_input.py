@@ -14,7 +14,8 @@ from kafka_groups.pipeline.transform.state import KeyStatuses
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
 # `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
-KEY_NUMBERS: Final = (*KeyDays.names(), "is_orphaned", "is_quiet", *Worst.names())
+TOTALS: Final = ("moved_us", "commit_us", "has_records")  # of KeyTotals
+KEY_NUMBERS: Final = (*KeyDays.names(), *TOTALS, "is_orphaned", "is_quiet", *Worst.names())
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
 # And of a TOPIC row, which is of a partition.
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")

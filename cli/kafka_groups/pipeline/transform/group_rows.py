@@ -133,7 +133,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     mine = {name: values[group] for name, values in (groups | _worst(keys, statuses, len(names["group"]))).items()}
     living = reduce(np.add, chosen["lives"].astype(np.int64), of_topic)
     topic, owner = (chosen[name][of_topic][living > 0] for name in ("topic", "group"))
-    last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "last_commit_us")}
+    last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "commit_us")}
     commits = reduce(np.add, chosen["commits"], begins)
     has_records = reduce(np.logical_or, chosen["has_records"], begins)
     read_us = mine["read_us"]
@@ -153,7 +153,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
         "messages_consumed": saturated_sum(chosen["consumed"], begins),
         "worst_verdict": choose([VERDICTS[rule] for rule in RULES], mine["rank"]),
         "skew": reduce(np.fmax, _skew(chosen, of_topic), by_topic),
-        "last_commit_time": last["last_commit_us"],
+        "last_commit_time": last["commit_us"],
         "is_idle": is_idle,
     }
     return to_batch(GROUP_DAILY.arrow(), columns)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.transform.columns import choose, millis_of, pack, to_batch
-from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC
+from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC, TOTALS
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints
 from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
@@ -74,7 +74,9 @@ def rows_for_groups(names: Names, found: PartitionDay, *, is_read: Flags, with_l
     numbers = {name: getattr(statuses, name) for name in STATUS_NUMBERS}
     yield batch(STATUS, _name_columns(names, statuses.key) | numbers)
     yield batch(STATUS, _name_columns(names, removals.key) | {"at_us": removals.at_us})
-    of_keys = [*found.keys.columns(), found.is_orphaned, found.is_quiet[names.partition_of], *found.worst.columns()]
+    totals = [getattr(found.key_state.totals, name) for name in TOTALS]
+    flags = found.is_orphaned, found.is_quiet[names.partition_of]
+    of_keys = [*found.keys.columns(), *totals, *flags, *found.worst.columns()]
     present = np.flatnonzero(found.keys.is_present & is_read[names.partition_of])
     payload = pack([values[present] for values in of_keys], (), len(present))
     yield batch(KEY, _name_columns(names, present) | {"payload": payload})
