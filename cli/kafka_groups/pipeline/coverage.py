@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
@@ -15,12 +16,12 @@ from kafka_groups.pipeline.schemas import (
     TOPIC_DAILY,
     Table,
 )
-from kafka_groups.pipeline.sentences import capital, few, of_cluster, spell
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.queries import Queries, Row
 
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
+_MOST_NAMED: Final = 5
 _NO_COMMITS: Final = "no commits were read from __consumer_offsets"
 # Each with the facts of which any would do.
 _SENTENCES: Final = (
@@ -49,6 +50,26 @@ _LAST_ROWS: Final = """
         WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
     ) WHERE place = 1 AND partitions > 0 ORDER BY cluster_id, "group"
 """
+
+
+def of_cluster(sentence: str, cluster: str, clusters: Collection[str]) -> str:
+    """Return the sentence, with the cluster that it is about where there are several."""
+    return f"Cluster {cluster}: {sentence}" if len(clusters) > 1 else capital(sentence)
+
+
+def capital(sentence: str) -> str:
+    """Return a sentence that stands alone."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def spell(ms: int) -> str:
+    """Return the time like 2026-11-20T10:03Z."""
+    return time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(ms // 1_000))
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the first five, with a sign if there are more: sentences are not for lists."""
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ def context_of(facts: Mapping[str, Sequence[Row]]) -> Context:
     clusters = {
         day: ClusterDay(
             max(commits[day], default=NULL),
+            max(commits[day], default=NULL),
             max(samples[day], default=NULL),
             np.array(sorted(whole[day]), np.int64),
         )

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, run_packed
-from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context, Settings
-from kafka_groups.pipeline.transform.summary import ReadDay, Summary
+from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Settings
+from kafka_groups.pipeline.transform.summary import Summary
 from kafka_groups.pipeline.transform.tasks import Task, run_partitions
 from kafka_groups.verdicts import Rules
 
@@ -68,9 +67,8 @@ def _packed(kind: int, group: str | None, columns: dict[str, Any]) -> Iterator[A
 def run(stage: str) -> tuple[int, int]:
     """Return how many packed rows the stage yields, and the most memory of this process in MiB."""
     last = _BASE_US + DAY_US - 1
-    context = Context({("c", _DAY): ClusterDay(last, last, np.arange(_MINUTES) * 60_000_000 + _BASE_US)}, {})
-    summary = Summary(context, {("c", _DAY): ReadDay(last, last)}, {}, {})
-    task = Task(stage, Settings([_DAY], Rules(), 7), GroupSettings([_DAY], [_DAY - 1]), _DAY, summary)
+    clusters = {("c", _DAY): ClusterDay(last, last, last, np.arange(_MINUTES) * 60_000_000 + _BASE_US)}
+    task = Task(stage, Settings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, Summary(clusters, {}, {}, {}))
     step = partial(run_partitions, task)
     rows = sum(found.num_rows for found in run_packed(step, facts(), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT))
     # Of getrusage, the most memory is also that of the process that started this one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
+from kafka_groups.pipeline.transform.columns import pack, unpack
 
 
 def test_scalars_and_lists_of_each_owner_come_back() -> None:

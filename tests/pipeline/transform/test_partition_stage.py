@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.transform.group_input import rows_for_groups
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_batch import INPUT, KEY_STATE, LOG_STATE, PartitionBatch, cut_batches
-from kafka_groups.pipeline.transform.partition_rows import lag_history_rows
+from kafka_groups.pipeline.transform.partition_rows import lag_history_rows, rows_for_groups
 from kafka_groups.pipeline.transform.partition_stage import Context, PartitionDay, Settings, transform_days
 from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.verdicts import Rules

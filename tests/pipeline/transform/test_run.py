@@ -25,7 +25,8 @@ from kafka_groups.pipeline.transform.engine import (
     run_packed,
 )
 from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
-from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.group_stage import RESULT
+from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.builds import build_here, built
@@ -63,8 +64,9 @@ def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Sto
     put_all(storage, "b", facts_of(132, 1))
     for day in dates_of(storage):
         build_here(storage, selection=DateRange(day, day))
-    assert all_rows(storage) == all_rows(whole)
-    assert all(all_rows(whole).values())
+    expected = all_rows(whole)
+    assert all_rows(storage) == expected
+    assert all(expected.values())
 
     # And from the states of dates before, of which one is missing.
     dates = dates_of(storage)
@@ -73,7 +75,7 @@ def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Sto
     for table in STATES:
         storage.remove(table, [day.isoformat() for day in dates[2:]])
     build_here(storage)
-    assert all_rows(storage) == all_rows(whole)
+    assert all_rows(storage) == expected
 
 
 def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) ->
 
 
 def _note_policies(run: Run, policies: Policies) -> None:
-    from kafka_groups.pipeline.sentences import few
+    from kafka_groups.pipeline.coverage import few
 
     if count := len(policies.compacted):
         run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))

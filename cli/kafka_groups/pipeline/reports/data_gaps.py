@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from kafka_groups.pipeline.coverage import behind, commits_missing, left_out
+from kafka_groups.pipeline.coverage import behind, capital, commits_missing, few, left_out, of_cluster, spell
 from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries
 from kafka_groups.pipeline.reports.selection import FRESH_MS, Selection, Tables
 from kafka_groups.pipeline.schemas import INGEST_GAPS, TOPIC_DAILY
-from kafka_groups.pipeline.sentences import capital, few, of_cluster, spell
 from kafka_groups.pipeline.storage.queries import Row
 
 _HOUR_MS: Final = 3_600_000

@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.coverage import Reach
+from kafka_groups.pipeline.coverage import Reach, few, of_cluster
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.reports.group_summary import GroupSummary, Summaries
 from kafka_groups.pipeline.reports.selection import FRESH_MS, Period, Tables
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC, PARTITION_OFFSETS
-from kafka_groups.pipeline.sentences import few, of_cluster
 from kafka_groups.pipeline.storage.queries import quote
 
 # A broker that did not respond for longer did not respond in this time, too.

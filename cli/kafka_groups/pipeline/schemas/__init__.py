@@ -254,7 +254,7 @@ PARTITION_STATE: Final = _table("""
     derived; identity cluster_id, topic, partition, group, day; dated by day
     cluster_id, topic, partition, group
     day TIMESTAMP: the day at whose end it holds
-    state BINARY: numbers, as transform/state.py and packed_numbers.py have them
+    state BINARY: numbers, as transform/state.py has them
     """)
 
 GROUP_STATE: Final = _table("""

@@ -17,12 +17,8 @@ from kafka_groups.pipeline.coverage import describe_missing, left_out
 from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.engine import Engine
-from kafka_groups.pipeline.transform.fact_state import (
-    FactState,
-    forget_fact_state,
-)
+from kafka_groups.pipeline.transform.fact_state import FactState, forget_fact_state
 from kafka_groups.pipeline.transform.facts import FactFile, read_columns
-from kafka_groups.pipeline.transform.group_stage import GroupSettings
 from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.pipeline.transform.summary import summarise
 from kafka_groups.pipeline.transform.tasks import Task, write_topics
@@ -200,14 +196,8 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     commits, log_ends, events = (_fact_files(storage, table, state.files[table.name], dates) for table in _FACTS)
     summary = summarise(engine, [*commits, *log_ends, *events])
     report(_STEPS[1], 1, len(_STEPS))
-    settings = Settings([*map(_number, dates)], state.rules, state.lookback_days)
-    task = Task(
-        storage.address,
-        settings,
-        GroupSettings(settings.days, [*map(_number, before)]),
-        _number(plan.first_state_day()),
-        summary,
-    )
+    settings = Settings([*map(_number, dates)], state.rules, state.lookback_days, [*map(_number, before)])
+    task = Task(storage.address, settings, _number(plan.first_state_day()), summary)
     of_partitions = [*commits, *log_ends, *_state_files(storage, schemas.PARTITION_STATE, state, dates[0])]
     # The members of events that are older than what is kept may still be there.
     read = state.known_dates() if state.has_old_events else {*before, *dates}

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.decode.columns import TIME
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand
 
 
 def to_ints(column: Any) -> Ints:
@@ -25,9 +24,11 @@ def to_flags(column: Any) -> Flags:
     return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
 
 
-def to_floats(column: Any) -> Floats:
-    """Return a column of real numbers, NaN where it has none."""
-    return np.asarray(pc.fill_null(column, np.nan))
+def to_numbers(column: Any) -> Any:
+    """Return a column of numbers, times or flags as a kernel takes it: NaN where it has no real number."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(pc.fill_null(column, np.nan))
+    return to_flags(column) if pa.types.is_boolean(column.type) else to_ints(column)
 
 
 def to_keys(column: Any) -> Ints:
@@ -36,38 +37,34 @@ def to_keys(column: Any) -> Ints:
     return to_ints(whole.dictionary_encode().indices) if pa.types.is_string(whole.type) else to_ints(whole)
 
 
-def to_codes(*columns: Any) -> tuple[tuple[Ints, ...], list[str]]:
-    """Return columns of texts as places in one sorted list of texts, NULL where a row has none; and that list."""
-    texts = sorted({text for column in columns for text in pc.unique(column).to_pylist()} - {None})
-    return tuple(to_ints(pc.index_in(column, pa.array(texts, pa.string()))) for column in columns), texts
+def to_codes(column: Any) -> tuple[Ints, list[str]]:
+    """Return a column of texts as places in a sorted list of texts, NULL where a row has none; and that list."""
+    texts = sorted({*pc.unique(column).to_pylist()} - {None})
+    return to_ints(pc.index_in(column, pa.array(texts, pa.string()))), texts
 
 
-def nullable(values: Ints, kind: Any = None) -> Any:
-    """Return numbers as an Arrow column; NULL is null."""
-    found = pa.array(values, pa.int64(), mask=values == NULL)
-    return found if kind is None else found.cast(kind) if not pa.types.is_timestamp(kind) else found.view(kind)
+def to_column(values: Any) -> Any:
+    """Return an array as an Arrow column; NULL and NaN are null."""
+    return pa.array(values, mask=np.isnan(values) if values.dtype == np.float64 else values == NULL)
 
 
-def times_of(values: Ints) -> Any:
-    """Return microseconds as an Arrow column; NULL is null."""
-    return nullable(values, TIME)
+def millis_of(values: Ints) -> Ints:
+    """Return milliseconds as microseconds."""
+    return np.where(values == NULL, NULL, values * 1_000)
 
 
-def millis_of(values: Ints) -> Any:
-    """Return milliseconds as an Arrow column of microseconds; NULL is null."""
-    return times_of(np.where(values == NULL, NULL, values * 1_000))
+def choose(texts: Sequence[str], places: Any) -> Any:
+    """Return the texts at those places, or by flags the second one; NULL is null."""
+    return pa.array(texts).take(to_column(places.astype(np.int64)))
 
 
-def reals_of(values: Floats) -> Any:
-    """Return real numbers as an Arrow column; NaN is null."""
-    return pa.array(values, mask=np.isnan(values))
-
-
-def to_batch(schema: Any, size: int, columns: Mapping[str, Any]) -> Any:
-    """Return a record batch: arrays as they are, other values repeated, null in columns that are not given."""
+def to_batch(schema: Any, columns: Mapping[str, Any]) -> Any:
+    """Return a record batch of arrays, at least one, and other values repeated; null in columns that are not given."""
+    given = {name: to_column(one) if isinstance(one, np.ndarray) else one for name, one in columns.items()}
+    size = next(len(one) for one in given.values() if isinstance(one, pa.Array))
     arrays = []
     for field in schema:
-        found: Any = columns.get(field.name)
+        found: Any = given.get(field.name)
         is_column = isinstance(found, pa.Array)
         arrays.append(found.cast(field.type) if is_column else pa.repeat(pa.scalar(found, field.type), size))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -82,7 +79,7 @@ def to_lists(values: Any, owner: Ints, size: int) -> Any:
 def sort_rows(table: Any, names: Sequence[str]) -> Any:
     """Return the rows ordered by columns of texts and integers, null first, as Spark orders them."""
     columns = [table[name] for name in names]
-    keys = [to_codes(one)[0][0] if pa.types.is_string(one.type) else to_ints(one) for one in columns]
+    keys = [to_codes(one)[0] if pa.types.is_string(one.type) else to_ints(one) for one in columns]
     return table.take(pa.array(np.lexsort(keys[::-1])))
 
 
@@ -129,3 +126,56 @@ def _last_key(table: Any, key: Sequence[str]) -> int:
     for column, value in ((table[name], table[name][-1]) for name in key):
         is_last &= to_flags(pc.equal(column, value) if value.is_valid else pc.is_null(column))
     return int(is_last.argmax())
+
+
+# The owner of each row, and the rows' columns. Rows of an owner lie together.
+Lists = Sequence[tuple[Ints, Sequence[Ints]]]
+
+
+def pack(scalars: Sequence[Ints], lists: Lists, size: int) -> Any:
+    """Return a binary column with a value for each of `size` owners: Spark moves that faster than nested columns.
+
+    A value holds 64-bit numbers in this machine's order: the owner's scalars, the length of each of its lists, and the
+    lists, column by column within each row. Writer and reader are of the same build.
+    """
+    counts = [np.bincount(owner, minlength=size) for owner, _ in lists]
+    heads = [*scalars, *counts]
+    length = np.full(size, len(heads), np.int64)
+    for count, (_, columns) in zip(counts, lists, strict=True):
+        length += count * len(columns)
+    ends = np.cumsum(length)
+    starts = ends - length
+    numbers = np.empty(int(length.sum()), np.int64)
+    for place, values in enumerate(heads):
+        numbers[starts + place] = values
+    at = starts + len(heads)
+    for count, (_, columns) in zip(counts, lists, strict=True):
+        first = _row_places(at, count, len(columns))
+        for place, values in enumerate(columns):
+            numbers[first + place] = values
+        at = at + count * len(columns)
+    offsets = np.concatenate([[0], ends * 8]).astype(np.int64)
+    whole = pa.Array.from_buffers(pa.large_binary(), size, [None, pa.py_buffer(offsets), pa.py_buffer(numbers)])
+    return whole.cast(pa.binary())
+
+
+def unpack(column: Any, scalars: int, widths: Sequence[int]) -> tuple[list[Ints], list[tuple[Ints, list[Ints]]]]:
+    """Return the scalars and the lists, as `pack` took them, of a binary column without nulls."""
+    values = column.to_pylist()
+    numbers = np.frombuffer(b"".join(values), np.int64)
+    length = np.array([len(value) // 8 for value in values], np.int64)
+    starts = np.cumsum(length) - length
+    at = starts + scalars + len(widths)
+    lists: list[tuple[Ints, list[Ints]]] = []
+    for place, width in enumerate(widths):
+        count = numbers[starts + scalars + place]
+        first = _row_places(at, count, width)
+        lists.append((np.repeat(np.arange(len(count)), count), [numbers[first + each] for each in range(width)]))
+        at = at + count * width
+    return [numbers[starts + place] for place in range(scalars)], lists
+
+
+def _row_places(at: Ints, counts: Ints, width: int) -> Ints:
+    """Return where each row begins, of owners whose rows begin `at`."""
+    owner, within = expand(np.zeros_like(counts), counts)
+    return at[owner] + within * width

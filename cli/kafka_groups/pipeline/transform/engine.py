@@ -27,10 +27,10 @@ from kafka_groups.pipeline.transform.facts import (
     to_table,
 )
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
+from kafka_groups.pipeline.transform.group_stage import RESULT
 from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
-from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.tasks import RESULT, Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,21 +117,17 @@ def _is_numeric(schema: Any) -> bool:
 
 def _pack_numbers(rows: Any, first: Ints) -> Any:
     """Return the rows' numbers as one value for each run."""
-    numbers = [
-        arrays.to_floats(column).view(np.int64) if pa.types.is_floating(column.type) else arrays.to_ints(column)
-        for column in rows.columns
-    ]
+    numbers = [arrays.to_numbers(column).view(np.int64) for column in rows.columns]
     run = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
-    return pack((), [(run, numbers)], len(first))
+    return arrays.pack((), [(run, numbers)], len(first))
 
 
 def _unpack_numbers(packed: Any, schema: Any) -> tuple[Ints, dict[str, Any]]:
     """Return the place of each row's packed row, and the columns."""
-    _, [(place, numbers)] = unpack(packed, 0, [len(schema)])
+    _, [(place, numbers)] = arrays.unpack(packed, 0, [len(schema)])
     columns = {}
     for field, values in zip(schema, numbers, strict=True):
-        is_real = pa.types.is_floating(field.type)
-        columns[field.name] = arrays.reals_of(values.view(np.float64)) if is_real else arrays.nullable(values)
+        columns[field.name] = arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values)
     return place, columns
 
 

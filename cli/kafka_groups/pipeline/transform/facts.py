@@ -15,18 +15,13 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, STATE
+from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, GROUP_INPUT, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
 
 _BATCH_ROWS: Final = 65_536
 _KEY: Final = ("cluster_id", "topic", "partition")
 _OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "topic_id")
-# Columns of group_events that are taken as they are.
-_EVENT: Final = (
-    *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
-    *("member_state", "topics", "group_type", "state"),
-)
 
 
 class FactFile(NamedTuple):
@@ -72,7 +67,7 @@ def _read_facts(pieces: Iterator[Any], schema: Any) -> Iterator[Any]:
     for file in from_batches(pieces):
         names, convert = _READERS[file.table]
         for rows in read_columns(file.path, names):
-            yield to_batch(schema, rows.num_rows, {"day": file.day, **convert(rows, file.day)})
+            yield to_batch(schema, {"day": file.day, **convert(rows, file.day)})
 
 
 def micros_within(times: Any, day: int) -> Any:
@@ -124,7 +119,7 @@ def _events(rows: Any, day: int) -> dict[str, Any]:
     details = pc.if_else(has_expression, rows["details"], None).to_pylist()
     expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
     return {
-        **{name: rows[name] for name in (*_EVENT, "cluster_id", "members")},
+        **{name: rows[name] for name in (*EVENT_COLUMNS, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
         "at_us": micros_within(rows["record_time"], day),
@@ -145,7 +140,7 @@ _READERS: Final = {
     schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
     schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
     schemas.GROUP_EVENTS.name: (
-        (*_EVENT, "cluster_id", "group", "record_time", "state_time", "members", "details"),
+        (*EVENT_COLUMNS, "cluster_id", "group", "record_time", "state_time", "members", "details"),
         _events,
     ),
     schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),

@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.decode.columns import TIME
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
-from kafka_groups.pipeline.transform.columns import millis_of, nullable, reals_of, times_of, to_lists
+from kafka_groups.pipeline.transform.columns import choose, millis_of, to_batch, to_lists
 from kafka_groups.pipeline.transform.kernels import time_lag
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
+    LARGEST,
     NULL,
     Flags,
     Floats,
@@ -36,7 +36,6 @@ from kafka_groups.verdicts import VERDICTS
 Columns = dict[str, Any]
 # A partition that was not observed for longer is not known to be as it was.
 _FRESH_MS: Final = 600_000
-_LARGEST: Final = int(np.iinfo(np.int64).max)
 # Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
 _CERTAINTY: Final = np.array(
     [time_lag.EXACT, time_lag.INTERPOLATED, time_lag.LOWER_BOUND, time_lag.UNKNOWN, time_lag.DATA_LOSS]
@@ -87,7 +86,7 @@ def _add_up(rows: Columns, begins: Flags) -> dict[str, Any]:
     return {
         "group": rows["group"][begins],
         "partitions": size,
-        "complete": reduce(np.add, rows["is_complete"].astype(np.float64), begins) / size,
+        "complete": reduce(np.add, (rows["complete"] >= 1).astype(np.float64), begins) / size,
         "window_start_ms": _least(rows["window_start_ms"], begins),
         "lag": saturated_sum(np.maximum(rows["lag"], 0), begins),
         "quality": _CERTAINTY[reduce(np.maximum, _CERTAINTY[rows["quality"]], begins)],
@@ -99,8 +98,8 @@ def _add_up(rows: Columns, begins: Flags) -> dict[str, Any]:
 
 def _least(values: Ints, begins: Flags) -> Ints:
     """Return the least known value of each segment; NULL if none is known."""
-    found = reduce(np.minimum, np.where(values == NULL, _LARGEST, values), begins)
-    return np.where(found == _LARGEST, NULL, found)
+    found = reduce(np.minimum, np.where(values == NULL, LARGEST, values), begins)
+    return np.where(found == LARGEST, NULL, found)
 
 
 def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints) -> Any:
@@ -108,18 +107,15 @@ def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints)
     columns = {
         **{name: column.take(pa.array(rows["group"])) for name, column in names.items()},
         **verdict_columns(rows["rank"]),
-        **{name: nullable(rows[name]) for name in ("lag", "time_lag_ms", "catch_up_ms")},
+        **{name: rows[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete", "partitions")},
         **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
-        **{f"{name}_rate": reals_of(rows[name]) for name in ("consume", "produce")},
-        "evaluated_at": times_of(rows["at_us"]),
-        "complete": pa.array(rows["complete"]),
-        "partitions": pa.array(rows["partitions"], pa.int32()),
-        "time_lag_quality": pa.array(time_lag.QUALITIES).take(pa.array(rows["quality"])),
+        **{f"{name}_rate": rows[name] for name in ("consume", "produce")},
+        "evaluated_at": rows["at_us"],
+        "time_lag_quality": choose(time_lag.QUALITIES, rows["quality"]),
         "state": pa.array(states, pa.string()),
-        "members": pa.array(members, pa.int32(), mask=members < 0),
+        "members": np.where(members < 0, NULL, members),
     }
-    schema = GROUP_STATUS.arrow()
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+    return to_batch(GROUP_STATUS.arrow(), columns)
 
 
 def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statuses: Columns, groups: Columns) -> Any:
@@ -137,7 +133,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     mine = {name: values[group] for name, values in (groups | _worst(keys, statuses, len(names["group"]))).items()}
     living = reduce(np.add, chosen["lives"].astype(np.int64), of_topic)
     topic, owner = (chosen[name][of_topic][living > 0] for name in ("topic", "group"))
-    last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "last_commit_us")}
+    last = {name: reduce(np.maximum, chosen[name], begins) for name in ("moved_us", "sampled_us", "commit_us")}
     commits = reduce(np.add, chosen["commits"], begins)
     has_records = reduce(np.logical_or, chosen["has_records"], begins)
     read_us = mine["read_us"]
@@ -145,22 +141,22 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     looked_us = np.maximum(last["sampled_us"], read_us)
     stood_ms = looked_us // 1_000 - last["moved_us"] // 1_000
     is_idle = (looked_us != NULL) & (last["moved_us"] != NULL) & (stood_ms >= DAY_US // 1_000) & ~mine["has_members"]
+    commit_rate = commits / np.maximum(_LEAST_SECONDS, seconds)
     columns = {
         **{name: column.take(pa.array(group)) for name, column in names.items()},
-        **{name: nullable(mine[name]) for name in _PLAIN},
-        "day": pa.array(np.full(len(group), day * DAY_US)).view(TIME),
-        "commits": pa.array(commits, mask=~has_records),
-        "commit_rate": pa.array(commits / np.maximum(_LEAST_SECONDS, seconds), mask=~has_records | (read_us == NULL)),
-        "partitions": pa.array(reduce(np.add, living, by_topic)),
+        **{name: mine[name] for name in _PLAIN},
+        "day": day * DAY_US,
+        "commits": np.where(has_records, commits, NULL),
+        "commit_rate": np.where(has_records & (read_us != NULL), commit_rate, np.nan),
+        "partitions": reduce(np.add, living, by_topic),
         "topics": to_lists(topics.take(pa.array(topic)), np.searchsorted(group, owner), len(group)),
-        "messages_consumed": pa.array(saturated_sum(chosen["consumed"], begins)),
-        "worst_verdict": pa.array([VERDICTS[rule] for rule in RULES]).take(nullable(mine["rank"])),
-        "skew": reals_of(reduce(np.fmax, _skew(chosen, of_topic), by_topic)),
-        "last_commit_time": nullable(last["last_commit_us"]).view(TIME),
-        "is_idle": pa.array(is_idle),
+        "messages_consumed": saturated_sum(chosen["consumed"], begins),
+        "worst_verdict": choose([VERDICTS[rule] for rule in RULES], mine["rank"]),
+        "skew": reduce(np.fmax, _skew(chosen, of_topic), by_topic),
+        "last_commit_time": last["commit_us"],
+        "is_idle": is_idle,
     }
-    schema = GROUP_DAILY.arrow()
-    return pa.RecordBatch.from_arrays([columns[field.name].cast(field.type) for field in schema], schema=schema)
+    return to_batch(GROUP_DAILY.arrow(), columns)
 
 
 def _worst(keys: Columns, statuses: Columns, size: int) -> dict[str, Ints]:

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.schemas import REBALANCES
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.transform import group_input
-from kafka_groups.pipeline.transform.columns import nullable, to_codes, to_floats, to_ints
+from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN, split_days
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Ints, first_rows, reduce, saturated_sum
-from kafka_groups.pipeline.transform.packed_numbers import unpack
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce, saturated_sum
+from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.pipeline.transform.summary import Summary
 
-
-@dataclass(frozen=True, slots=True)
-class GroupSettings:
-    """The days of a build since 1970, and days before one of them, whose rebalances may end on it."""
-
-    days: Sequence[int]
-    days_before: Sequence[int]
+# What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
+RESULT: Final = pa.schema(
+    [
+        *(("cluster_id", pa.string()), ("topic", pa.string()), ("day", pa.int32())),
+        *((name, pa.int64()) for name in ("readers", "committed", "partitions", "grown", "sampled_us")),
+        *(("is_named", pa.bool_()), ("file", pa.binary())),
+    ]
+)
+_SUMS: Final = (
+    *((name, "sum") for name in ("readers", "committed", "partitions", "grown")),
+    *((name, "max") for name in ("sampled_us", "is_named")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class GroupBatch:
     def of(cls, rows: Any) -> GroupBatch:
         """Return a table of the stage's input, sorted by cluster, name, kind, day, topic, partition and time."""
         (table,) = rows.combine_chunks().to_batches()
-        begins = first_rows(*(to_codes(table[name])[0][0] for name in ("cluster_id", "name")))
+        begins = first_rows(*(to_keys(table[name]) for name in ("cluster_id", "name")))
         first = pa.array(np.flatnonzero(begins))
         names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
         clusters = names["cluster_id"].to_pylist()
@@ -59,28 +64,25 @@ class GroupBatch:
         return self.table[name].take(pa.array(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupResult:
-    """A day of a batch of groups: record batches of the derived tables, rows of topics, and states as text."""
+class GroupResult(NamedTuple):
+    """A day of a batch of groups: record batches by table, and rows of RESULT."""
 
     day: int
-    group_status: Any
-    group_daily: Any
-    rebalances: Any
-    topics: Mapping[tuple[str, str], tuple[int, int]]  # groups that read it, groups that have a commit on it
-    named: frozenset[tuple[str, str]]
-    states: Sequence[tuple[str, str, str]]
+    tables: Mapping[Table, Any]
+    topics: Any
 
 
-def transform_groups(batch: GroupBatch, settings: GroupSettings, summary: Summary) -> Iterator[GroupResult]:
+def transform_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupResult]:
     """Yield the results of each day, and of a day before one of them the rebalances alone."""
     days = sorted((*settings.days_before, *settings.days))
     found = _build_group_days(batch, days)
     for day in days:
+        tables = {REBALANCES: _rebalance_rows(batch, found[day])}
         if day in settings.days_before:
-            yield GroupResult(day, None, None, _rebalance_rows(batch, found[day]), {}, frozenset(), ())
+            yield GroupResult(day, tables, RESULT.empty_table())
         else:
-            yield _transform_day(batch, day, found[day], summary)
+            more, topics = _transform_day(batch, day, found[day], summary)
+            yield GroupResult(day, tables | more, topics)
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
@@ -105,32 +107,30 @@ def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
     return pa.RecordBatch.from_pylist(rows, REBALANCES.arrow())
 
 
-def _transform_day(batch: GroupBatch, day: int, found: Mapping[int, GroupDay], summary: Summary) -> GroupResult:
+def _transform_day(
+    batch: GroupBatch, day: int, found: Mapping[int, GroupDay], summary: Summary
+) -> tuple[dict[Table, Any], Any]:
     statuses = combine(_statuses(batch, day), day)
     states, members = _states_at(found, statuses["group"], statuses["at_us"])
     keys, topics = _keys(batch, day, summary)
     groups = _count_members(batch, found, day, summary)
-    cluster_of, group_of = batch.clusters, batch.names["group"]
-    return GroupResult(
-        day,
-        group_status_rows(batch.names, statuses, states, members),
-        group_daily_rows(batch.names, topics, day, keys, statuses, groups),
-        _rebalance_rows(batch, found),
-        _readers(cluster_of, keys, topics.to_pylist()),
-        frozenset((cluster_of[group], topic) for group, one in found.items() for topic in one.topics),
-        [(cluster_of[group], group_of[group].as_py(), one.state) for group, one in found.items()],
-    )
+    left = {name: column.take(pa.array([*found], pa.int64())) for name, column in batch.names.items()}
+    left |= {"day": day * DAY_US, "state": pa.array([one.state for one in found.values()], pa.string())}
+    tables = {
+        GROUP_STATUS: group_status_rows(batch.names, statuses, states, members),
+        GROUP_DAILY: group_daily_rows(batch.names, topics, day, keys, statuses, groups),
+        GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
+    }
+    of_topics = _read_topics(batch, keys, topics), _named_topics(batch, found), _topic_parts(batch, day)
+    return tables, add_up(pa.Table.from_batches([to_batch(RESULT, columns | {"day": day}) for columns in of_topics]))
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
     rows = batch.rows(group_input.STATUS, day)
-    (topic,), _ = to_codes(batch.take("topic", rows))
-    partition = np.cumsum(first_rows(batch.group[rows], topic, to_ints(batch.take("partition", rows))))
-    numbers = {
-        name: (to_floats if name in group_input.REALS else to_ints)(batch.take(name, rows))
-        for name in group_input.STATUS_NUMBERS
-    }
-    return numbers | {"group": batch.group[rows], "partition": partition}
+    names = [to_keys(batch.take(name, rows)) for name in ("topic", "partition")]
+    numbers = {name: to_numbers(batch.take(name, rows)) for name in group_input.STATUS_NUMBERS}
+    group = batch.group[rows]
+    return numbers | {"group": group, "partition": np.cumsum(first_rows(group, *names))}
 
 
 def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Any, Ints]:
@@ -145,7 +145,7 @@ def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple
 def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
     rows = batch.rows(group_input.KEY, day)
-    (topic,), texts = to_codes(batch.take("topic", rows))
+    topic, texts = to_codes(batch.take("topic", rows))
     group = batch.group[rows]
     begins = first_rows(group, topic)
     quiet = [
@@ -160,7 +160,7 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
 
 def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
     """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    read = [summary.days.get((cluster, day)) for cluster in batch.clusters]
+    read = [summary.clusters.get((cluster, day)) for cluster in batch.clusters]
     read_us = np.array([NULL if one is None else one.record_us for one in read], np.int64)
     counts = [_counts(found.get(group), is_read=is_read) for group, is_read in enumerate(read_us != NULL)]
     names = ("members_max", "has_members", "rebalances", "rebalance_ms")
@@ -178,31 +178,42 @@ def _counts(one: GroupDay | None, *, is_read: bool) -> tuple[int, bool, int, int
     return most, one.timeline.has_members, len(durations) or nothing, sum(known) if known else nothing
 
 
-def _readers(clusters: Sequence[str], keys: Columns, texts: Sequence[str]) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return for each (cluster, topic) how many of the batch's groups read it that day, and how many have a commit."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
+def _read_topics(batch: GroupBatch, keys: Columns, topics: Any) -> dict[str, Any]:
+    """Return which topics each of the batch's groups reads that day, and on which it has a commit."""
     begins = first_rows(keys["group"], keys["topic"])
-    columns = (
-        *(keys[name][begins] for name in ("group", "topic")),
-        *(reduce(np.logical_or, flags, begins) for flags in (keys["consumed"] > 0, keys["lives"])),
-    )
-    for group, topic, reads, has in zip(*(column.tolist() for column in columns), strict=True):
-        name = clusters[group], texts[topic]
-        before = found.get(name, (0, 0))
-        found[name] = before[0] + reads, before[1] + has
-    return found
+    return {
+        "cluster_id": batch.names["cluster_id"].take(pa.array(keys["group"][begins])),
+        "topic": topics.take(pa.array(keys["topic"][begins])),
+        "readers": reduce(np.logical_or, keys["consumed"] > 0, begins),
+        "committed": reduce(np.logical_or, keys["lives"], begins),
+    }
 
 
-def topic_parts(batch: GroupBatch, day: int) -> Any:
-    """Return (cluster, topic, partitions, grown, last sample) of the topics whose own rows are in the batch."""
+def _named_topics(batch: GroupBatch, found: Mapping[int, GroupDay]) -> dict[str, Any]:
+    """Return the topics that members of each group subscribe to, or have."""
+    group = np.repeat(np.array([*found], np.int64), [len(one.topics) for one in found.values()])
+    topics = [topic for one in found.values() for topic in one.topics]
+    cluster_id = batch.names["cluster_id"].take(pa.array(group))
+    return {"cluster_id": cluster_id, "topic": pa.array(topics, pa.string()), "is_named": True}
+
+
+def _topic_parts(batch: GroupBatch, day: int) -> dict[str, Any]:
+    """Return what is known of the topics whose own rows are in the batch."""
     rows = batch.rows(group_input.TOPIC, day)
     partitions, grown, sampled_us = unpack(batch.take("payload", rows), len(group_input.TOPIC_NUMBERS), ())[0]
     begins = first_rows(batch.group[rows])
     is_known = reduce(np.maximum, grown, begins) != NULL
-    numbers = (
-        reduce(np.add, partitions, begins),
-        np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
-        reduce(np.maximum, sampled_us, begins),
-    )
     place = pa.array(batch.group[rows][begins])
-    return [*(column.take(place) for column in batch.names.values()), *map(nullable, numbers)]
+    return {
+        "cluster_id": batch.names["cluster_id"].take(place),
+        "topic": batch.names["group"].take(place),
+        "partitions": reduce(np.add, partitions, begins),
+        "grown": np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
+        "sampled_us": reduce(np.maximum, sampled_us, begins),
+    }
+
+
+def add_up(rows: Any) -> Any:
+    """Return a table of RESULT without files, with one row for each topic and day."""
+    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate([*_SUMS])
+    return found.rename_columns(RESULT.names[:-1]).append_column("file", pa.nulls(len(found), pa.binary()))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.columns import gather_keys, to_flags, to_ints, to_keys
+from kafka_groups.pipeline.transform.columns import gather_keys, to_ints, to_keys, to_numbers
 from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.log_ends import Observations
 from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
@@ -119,13 +119,11 @@ def _names(batch: Any, partitions: Ints, keys: Ints, partition: Ints) -> Names:
 
 def _numbers(column: Any) -> Any:
     """Return a column as a kernel takes it; ids as numbers, which are the same in every batch: states hold them."""
-    if pa.types.is_boolean(column.type):
-        return to_flags(column)
     if pa.types.is_string(column.type):
         encoded = column.dictionary_encode()
         hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in encoded.dictionary.to_pylist()]
         column = pa.array([int.from_bytes(found) >> 1 for found in hashes], pa.int64()).take(encoded.indices)
-    return to_ints(column)
+    return to_numbers(column)
 
 
 def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[Any]:

@@ -32,21 +32,26 @@ _FRESH_US: Final = 600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a build goes by: its days since 1970, in order, the rules of verdicts, when facts are stale (in days)."""
+    """What a build goes by: its days since 1970, in order, the rules of verdicts, when facts are stale (in days).
+
+    And days before one of them, whose rebalances may end on it.
+    """
 
     days: Sequence[int]
     rules: Rules
     lookback_days: int
+    days_before: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterDay:
-    """What was read of a cluster on a day: its last commit record, its last sample, and the complete sampling runs.
+    """What was read of a cluster on a day: its last commit record, its last record of any kind, its last sample.
 
-    Times are NULL where nothing was read; `runs_us` ascend.
+    And the complete sampling runs, which ascend. Times are NULL where nothing was read.
     """
 
     commit_us: int
+    record_us: int
     sample_us: int
     runs_us: Ints
 
@@ -196,7 +201,7 @@ class _Day:
         return infer_deletions(totals, seen_us, kept_us, of_groups, (runs, runs_us), cluster_of)
 
     def _clusters(self) -> list[ClusterDay]:
-        nothing = ClusterDay(NULL, NULL, np.zeros(0, np.int64))
+        nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
         return [self.context.clusters.get((name, self.day), nothing) for name in self.batch.names.clusters]
 
     def _ended_with_logs(self, observations: LogEnds, chosen: Flags) -> tuple[Ints, Ints]:

@@ -11,13 +11,13 @@ from typing import Any, Final, TypeVar, get_type_hints
 
 import numpy as np
 
+from kafka_groups.pipeline.transform.columns import pack, unpack
 from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
 from kafka_groups.pipeline.transform.kernels.lag import Recent
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, LogTotals
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Floats, Ints, Rows
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Floats, Ints, Rows
 from kafka_groups.pipeline.transform.kernels.time_lag import Points
 from kafka_groups.pipeline.transform.kernels.verdicts import Entries, LagPoints
-from kafka_groups.pipeline.transform.packed_numbers import pack, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,6 @@ class KeyStatuses(Rows):
     consume: Floats
     produce: Floats
     catch_up_ms: Ints
-
-    @property
-    def is_complete(self) -> Flags:
-        """Whether the window is full."""
-        return self.complete >= 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,22 +40,9 @@ _MOST_ROWS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class ReadDay:
-    """What was read of a cluster on a day: its last record of any kind, and its last sample; NULL if there was none."""
+class Summary(Context):
+    """And numbers of quiet partitions by (cluster, topic, day); last times by (table, origin), then (cluster, day)."""
 
-    record_us: int
-    sample_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """`context` is for the stage of partitions; days by (cluster, day); quiet partitions by (cluster, topic, day).
-
-    `last_us` is by (table, origin), then by (cluster, day).
-    """
-
-    context: Context
-    days: Mapping[tuple[str, int], ReadDay]
     quiet: Mapping[tuple[str, str, int], int]
     last_us: Mapping[tuple[str, str], Mapping[tuple[str, int], int]]
 
@@ -77,7 +64,7 @@ def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
             at = micros_within(rows[time], file.day)
             same = {"table": file.table, "day": file.day, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
             for part in read(rows, at):
-                found = to_batch(PART, rows.num_rows, same | {"least_at": at, "most_at": at} | part)
+                found = to_batch(PART, same | {"least_at": at, "most_at": at} | part)
                 parts.append(_add_up(pa.Table.from_batches([found])))
         if sum(map(len, parts)) > _MOST_ROWS:
             parts = [_add_up(pa.concat_tables(parts))]
@@ -135,14 +122,14 @@ def _summary_of(rows: Sequence[Mapping[str, Any]], quiet: Mapping[tuple[str, str
             groups[cluster, name, day][table] = row["most_at"]
     commits, events = (last[table.name, "topic"] for table in (OFFSET_COMMITS, GROUP_EVENTS))
     samples = last[PARTITION_OFFSETS.name, "sample"]
-    clusters, days = {}, {}
+    clusters = {}
     for key in {key for times in last.values() for key in times}:
         # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
         complete = [at for at, outcomes in runs[key].items() if outcomes.get(True, outcomes.get(False))]
         commit_us, sample_us = commits.get(key, NULL), samples.get(key, NULL)
-        clusters[key] = ClusterDay(commit_us, sample_us, np.array(sorted(complete), np.int64))
-        days[key] = ReadDay(max(commit_us, events.get(key, NULL)), sample_us)
+        record_us, runs_us = max(commit_us, events.get(key, NULL)), np.array(sorted(complete), np.int64)
+        clusters[key] = ClusterDay(commit_us, record_us, sample_us, runs_us)
     seen = {
         key: (times.get(GROUP_EVENTS.name, NULL), times.get(OFFSET_COMMITS.name, NULL)) for key, times in groups.items()
     }
-    return Summary(Context(clusters, seen), days, quiet, last)
+    return Summary(clusters, seen, quiet, last)

@@ -58,19 +58,16 @@ class KeyTotals(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyDays:
-    """What each key's commits did on the day; all numbers are of the day, all times of ever where not named so.
+class KeyDays(Rows):
+    """What each key's commits did on the day.
 
-    `sampled_us`: the day's last sample that saw the commit. `lives`: there is a commit at the day's end.
+    `sampled_us`: the last sample that saw the commit. `lives`: there is a commit at the day's end.
     """
 
     consumed: Ints
     commits: Ints
     moves: Ints
-    moved_us: Ints
     sampled_us: Ints
-    last_commit_us: Ints
-    has_records: Flags
     lives: Flags
     is_present: Flags
 
@@ -126,10 +123,7 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
         consumed=consumed,
         commits=commits,
         moves=np.bincount(rows.key[is_move], minlength=size),
-        moved_us=after.moved_us,
         sampled_us=last_time(own & ~rows.is_record & is_live),
-        last_commit_us=after.commit_us,
-        has_records=after.has_records,
         lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
         # A key with facts on earlier days has a commit that they handed on.
         is_present=np.bincount(rows.key, minlength=size) > 0,

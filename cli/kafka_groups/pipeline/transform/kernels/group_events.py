@@ -126,7 +126,7 @@ def _topics(own: Any, members: Any) -> list[tuple[str, ...]]:
 
 def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple[int, int], Samples]]:
     """Yield the samples of each group and day; of equal ones the first."""
-    (code,), names = to_codes(events["state"].take(pa.array(rows)))
+    code, names = to_codes(events["state"].take(pa.array(rows)))
     owner, times = group[rows], to_ints(events["at_us"])[rows]
     states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
     members = np.asarray(pc.fill_null(pc.list_value_length(events["members"]), NOTHING)).astype(np.int64)[rows]

@@ -48,7 +48,7 @@ class LagRows(Recent):
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Rows):
     """Of each key's lag rows of a day: the longest time lag, the least margin, and how it was at the last of them.
 
     `left_ms`: the time until the log start passes a commit that has lag, if both go on as on that day: the margin over
