@@ -10,10 +10,11 @@ import pytest
 from kafka_groups.pipeline.reports.findings import KINDS, describe_group, describe_topic
 
 HOUR = 3_600_000
+TODAY = date(2026, 11, 20)
 QUIET = {
     "cluster_id": "c",
     "group": "g",
-    "date": date(2026, 11, 20),
+    "date": TODAY,
     "retention_margin": 500,
     "last_retention_margin": 500,
     "retention_left_ms": None,
@@ -26,7 +27,7 @@ QUIET = {
 
 
 def told(**others: Any) -> list[tuple[str, str]]:
-    return list(describe_group([QUIET | others], QUIET["date"], 0))
+    return list(describe_group([QUIET | others], TODAY, 0))
 
 
 def test_an_ordinary_day_has_no_finding() -> None:
@@ -108,7 +109,7 @@ YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
 def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
     """Return what is reported of a day after others, of which so many minutes are known."""
     days = [QUIET | today, *(YESTERDAY | row for row in before)]
-    found = list(describe_group(days, QUIET["date"], minutes * 60_000))
+    found = list(describe_group(days, TODAY, minutes * 60_000))
     assert {kind for kind, _ in found} <= {"retention_risk"}
     return [message for _, message in found]
 
@@ -127,7 +128,7 @@ def test_what_was_lost_on_any_day_is_reported_once() -> None:
 
 
 def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
-    (found,) = describe_group([YESTERDAY | {"retention_margin": -1}], QUIET["date"], 0)
+    (found,) = describe_group([YESTERDAY | {"retention_margin": -1}], TODAY, 0)
 
     assert found == (
         "retention_risk",
@@ -153,7 +154,7 @@ def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> 
 UNREAD = {
     "cluster_id": "c",
     "topic": "t",
-    "date": date(2026, 11, 20),
+    "date": TODAY,
     "is_unread": True,
     "messages_produced": 1_000,
     "lookback_days": 7,

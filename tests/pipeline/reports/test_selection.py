@@ -61,7 +61,12 @@ def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
 
 
 def test_a_selection_that_excludes_some_is_not_all() -> None:
-    assert [wanted().selects_all(), wanted(exclude="x").selects_all(), wanted("a").selects_all(), wanted(match=".*").selects_all()] == [
+    assert [
+        wanted().selects_all(),
+        wanted(exclude="x").selects_all(),
+        wanted("a").selects_all(),
+        wanted(match=".*").selects_all(),
+    ] == [
         True,
         False,
         False,

@@ -46,9 +46,7 @@ def find_findings(tables: Tables, selectors: Selectors, known: Groups) -> tuple[
             if row["date"] == known.newest_days[row["cluster_id"]]:
                 cluster, topic = row["cluster_id"], row["topic"]
                 text = describe_topic(row)
-                found.append(
-                    Finding(kind="unread_topic", cluster_id=cluster, group=None, topic=topic, message=text)
-                )
+                found.append(Finding(kind="unread_topic", cluster_id=cluster, group=None, topic=topic, message=text))
     return tuple(sorted(found, key=lambda finding: KINDS.index(finding.kind)))
 
 
@@ -83,8 +81,8 @@ def describe_group(days: Sequence[Row], newest: date, passed_ms: int) -> Iterato
         yield "retention_risk", f"{group} {text}"
     if today is None:
         return
-    if text := _to_be_lost(today, before, passed_ms):
-        yield "retention_risk", f"{group} {text}"
+    if forecast := _to_be_lost(today, before, passed_ms):
+        yield "retention_risk", f"{group} {forecast}"
     if count := today["orphaned_partitions"]:
         partitions = "partition that no longer exists" if count == 1 else "partitions that no longer exist"
         yield "orphaned_commit", f"{group} it has commits on {count:,} {partitions}."

@@ -79,33 +79,33 @@ def read_groups(tables: Tables) -> Groups:
 
 def summarise(row: Row) -> GroupHistory:
     """Return what is known of a group at the end of the period, without points and rebalances."""
-    status = {name: row[name] if row["is_judged"] else None for name in _STATUS}
-    lag_quality = (
-        "unknown"
-        if status["lag"] is None
-        else "outdated"
-        if row["is_outdated"]
-        else "lower_bound"
-        if row["unknown_partitions"]
-        else "exact"
-    )
+    status = row if row["is_judged"] else UNKNOWN
+    if status["lag"] is None:
+        lag_quality = "unknown"
+    elif row["is_outdated"]:
+        lag_quality = "outdated"
+    else:
+        lag_quality = "lower_bound" if row["unknown_partitions"] else "exact"
     # Rates of some partitions would look like those of the group.
     rates = status if lag_quality == "exact" else UNKNOWN
     time_lag_ms, time_lag_quality = _time_lag(row)
-    is_seen_later = row["seen"] is not None and row["seen"]["at_ms"] > (row["evaluated_ms"] or -1)
-    seen = {"state": "Dead", "members": 0} if row["removed_ms"] is not None else row["seen"] if is_seen_later else row
+    last: Row = row
+    if row["removed_ms"] is not None:
+        last = {"state": "Dead", "members": 0}
+    elif row["seen"] is not None and row["seen"]["at_ms"] > (row["evaluated_ms"] or -1):
+        last = row["seen"]
     return GroupHistory(
         cluster_id=row["cluster_id"],
         group=row["group"],
-        state=seen["state"],
-        members=seen["members"],
+        state=last["state"],
+        members=last["members"],
         verdict=VERDICTS.get(status["rule"]),
         rule=status["rule"],
         evaluated_ms=row["evaluated_ms"] if row["is_judged"] else None,
         removed_ms=row["removed_ms"],
         removed_is_bound=bool(row["removed_is_bound"]),
         # Nobody reads with it.
-        is_unused=bool(row["is_idle"]) and seen["state"] == "Empty",
+        is_unused=bool(row["is_idle"]) and last["state"] == "Empty",
         lag=status["lag"],
         lag_quality=lag_quality,
         time_lag_ms=time_lag_ms,
@@ -158,7 +158,7 @@ def _has_ended(row: Row, topics: Row | None) -> bool:
         return False
     oldest_ms = topics["day_ms"] - topics["lookback_days"] * DAY_MS
     is_missing = row["day_ms"] < topics["day_ms"] and (row["committed_ms"] or 0) >= max(oldest_ms, 1)
-    return row["day_partitions"] == 0 or is_missing
+    return is_missing or bool(row["day_partitions"] == 0)
 
 
 def _select_rows(tables: Tables) -> Iterator[Row]:
@@ -190,9 +190,9 @@ _LAST_STATUSES: Final = f"""
 """
 # The last record of each group as a whole, which shows whether it exists; the last known state; and the last sample
 # that lists the group.
-_KNOWN_STATE: Final = """
-    coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END) AS known_state
-"""
+_KNOWN_STATE: Final = (
+    "coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
+)
 _LAST_EVENTS: Final = f"""
     SELECT {GROUP}, last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
         last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
@@ -202,7 +202,7 @@ _LAST_EVENTS: Final = f"""
         max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS seen_ms,
         bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_no_rebalances
     FROM (
-        SELECT *, {_KNOWN_STATE}, coalesce(group_type, type) AS kind, origin = 'topic' AND event_type IN
+        SELECT *, {_KNOWN_STATE} AS known_state, coalesce(group_type, type) AS kind, origin = 'topic' AND event_type IN
             ('generation', 'group_emptied', 'group_epoch', 'group_removed') AS is_of_group
         FROM {{rows}}
     ) GROUP BY {GROUP}

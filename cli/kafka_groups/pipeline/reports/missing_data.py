@@ -59,7 +59,7 @@ def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
 
 
 def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selectors: Selectors) -> Iterator[str]:
-    """Yield sentences on lag and verdicts that are unknown, partial or old; `chosen` are the groups, the worst first."""
+    """Yield sentences on lag and verdicts that are unknown, partial or old; of `chosen` groups, the worst first."""
     is_all = selectors.selects_all()
     if known.evaluated_ms and chosen and not is_all and all(row["evaluated_ms"] is None for row in chosen):
         yield "No lag is known of the selected groups in this period."
@@ -105,7 +105,9 @@ def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> 
         if until_ms - newest_ms > FRESH_MS:
             is_sampled = _is_sampled(known, cluster, until_ms - FRESH_MS)
             nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
-            sentence = f"{nothing} since {spell(newest_ms)}, or build has not run since: lag and verdicts are as of then."
+            sentence = (
+                f"{nothing} since {spell(newest_ms)}, or build has not run since: lag and verdicts are as of then."
+            )
             yield of_cluster(sentence, cluster, known.reach)
     yield from _describe_lag(known, chosen, since_ms)
     yield from commits_missing(known.reach, "verdicts are derived from samples, and rebalances are unknown")
