@@ -23,7 +23,7 @@ _SAMPLED: Final = (
 )
 # Ranges without what others of the same reason had before: a topic that is read again has other ranges. A recreated
 # topic is not known here: an offset that both logs lack counts once.
-_GAPS: Final = """
+GAPS: Final = """
     SELECT cluster_id, source_partition, start AS from_offset, until_offset,
         least(missing, until_offset - start + 1) AS missing, reason
     FROM (
@@ -39,7 +39,7 @@ def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
     """Return sentences on offsets of `__consumer_offsets` without a record: deleted ranges by size, then others."""
     others: Counter[str] = Counter()
     sentences = []
-    for row in tables.select(INGEST_GAPS, _GAPS):
+    for row in tables.select(INGEST_GAPS, GAPS):
         if row["reason"] != "deleted":
             others[row["cluster_id"]] += row["missing"]
             continue
