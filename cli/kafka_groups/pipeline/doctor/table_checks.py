@@ -39,9 +39,9 @@ def measure(storage: Storage) -> dict[str, Size]:
     """Return every table's size, by name."""
     sizes = {}
     for table in TABLES.values():
-        files, dates = storage.files(table), storage.dates(table) or [None]
-        size = sum(file.bytes for file in files)
-        sizes[table.name] = Size(storage.rows(table), len(files), size, dates[0], dates[-1])
+        files, dates = storage.files(table), storage.dates(table)
+        first, last = min(dates, default=None), max(dates, default=None)
+        sizes[table.name] = Size(storage.rows(table), len(files), sum(file.bytes for file in files), first, last)
     return sizes
 
 
