@@ -189,7 +189,7 @@ def test_a_file_that_is_no_parquet_fails_by_the_name_of_its_table(storage: Stora
     file.write_bytes(b"no parquet")
     found = checks_of(storage)["tables"]
     assert found.status == "failed"
-    assert "the table ingest_gaps of" in found.detail
+    assert f"cannot read the table {storage.into}/ingest_gaps: " in found.detail
 
 
 def test_a_table_is_measured_by_its_files(storage: Storage) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.reports.daily_findings import KINDS, group_findings, topic_findings
+from kafka_groups.pipeline.reports.findings import KINDS, describe_group, describe_topic
 
 HOUR = 3_600_000
+TODAY = date(2026, 11, 20)
 QUIET = {
     "cluster_id": "c",
     "group": "g",
-    "date": date(2026, 11, 20),
+    "date": TODAY,
     "retention_margin": 500,
     "last_retention_margin": 500,
     "retention_left_ms": None,
@@ -26,7 +27,7 @@ QUIET = {
 
 
 def told(**others: Any) -> list[tuple[str, str]]:
-    return [(finding.kind, finding.message) for finding in group_findings(QUIET | others)]
+    return list(describe_group([QUIET | others], TODAY, 0))
 
 
 def test_an_ordinary_day_has_no_finding() -> None:
@@ -107,9 +108,10 @@ YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
 
 def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
     """Return what is reported of a day after others, of which so many minutes are known."""
-    found = group_findings(QUIET | today, [YESTERDAY | row for row in before], passed_ms=minutes * 60_000)
-    assert {finding.kind for finding in found} <= {"retention_risk"}
-    return [finding.message for finding in found]
+    days = [QUIET | today, *(YESTERDAY | row for row in before)]
+    found = list(describe_group(days, TODAY, minutes * 60_000))
+    assert {kind for kind, _ in found} <= {"retention_risk"}
+    return [message for _, message in found]
 
 
 def test_what_was_lost_on_any_day_is_reported_once() -> None:
@@ -126,10 +128,10 @@ def test_what_was_lost_on_any_day_is_reported_once() -> None:
 
 
 def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
-    (found,) = group_findings(None, [YESTERDAY | {"retention_margin": -1}])
+    (found,) = describe_group([YESTERDAY | {"retention_margin": -1}], TODAY, 0)
 
-    assert (found.group, found.message) == (
-        "g",
+    assert found == (
+        "retention_risk",
         "Group g: on 2026-11-19 it was 1 record below the log start: it is lost to it.",
     )
 
@@ -152,23 +154,18 @@ def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> 
 UNREAD = {
     "cluster_id": "c",
     "topic": "t",
-    "date": date(2026, 11, 20),
+    "date": TODAY,
     "is_unread": True,
     "messages_produced": 1_000,
     "lookback_days": 7,
 }
 
 
-def test_a_topic_without_readers_is_reported_unless_it_is_one_of_kafkas_own() -> None:
-    (found,) = topic_findings(UNREAD)
-
-    assert (found.kind, found.topic) == ("unread_topic", "t")
-    assert found.message == (
+def test_a_topic_without_readers_is_reported() -> None:
+    assert describe_topic(UNREAD) == (
         "Topic t: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), and "
         "no known member reads it; 1,000 records were written between the first and the last observation of that day."
     )
-    assert topic_findings(UNREAD | {"topic": "__consumer_offsets"}) == []
-    assert topic_findings(UNREAD | {"is_unread": False}) == []
     assert set(KINDS) == {"retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew"}
 
 
@@ -192,4 +189,4 @@ def test_a_topic_without_readers_is_reported_unless_it_is_one_of_kafkas_own() ->
     ],
 )
 def test_an_unread_topic_is_reported_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
-    assert [finding.message for finding in topic_findings(UNREAD | row)] == [f"Topic t: {message}"]
+    assert describe_topic(UNREAD | row) == f"Topic t: {message}"

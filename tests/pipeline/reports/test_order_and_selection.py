@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from kafka_groups.history import History
+from kafka_groups.history import GroupHistory, History
 from kafka_groups.pipeline.reports import report
-from kafka_groups.pipeline.reports.deleted_groups import Deletion
-from kafka_groups.pipeline.reports.group_summary import GroupSummary
+from kafka_groups.pipeline.reports.groups import UNKNOWN, badness, summarise
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
@@ -19,27 +17,27 @@ DAY: Final = 86_400
 ROUNDS: Final = range(0, 301, 60)
 
 
-def summary(name: str, *, deletion: Deletion | None = None, **status: Any) -> GroupSummary:
-    empty = dict.fromkeys(("rule", "lag", "partitions", "time_lag_ms", "time_lag_quality"))
-    return GroupSummary(key=("c", name), evaluated_ms=1 if status else None, status=empty | status, deletion=deletion)
+def summary(name: str, **known: Any) -> GroupHistory:
+    row = UNKNOWN | {"cluster_id": "c", "group": name, "evaluated_ms": 1, "is_judged": "rule" in known}
+    return summarise(row | known)
 
 
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
     rules = ("rewound", "stalled", "stopped", "falling_behind", "incomplete", "keeping_up")
     judged = [summary(rule, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
-    others = [summary("not judged"), summary("deleted", rule="stopped", deletion=Deletion(at_ms=2, is_bound=False))]
+    others = [summary("not judged"), summary("deleted", removed_ms=2)]
 
-    found = sorted([*reversed(others), *reversed(judged)], key=GroupSummary.badness)
+    found = sorted([*reversed(others), *reversed(judged)], key=badness)
 
     assert [one.group for one in found] == [*rules, "not judged", "deleted"]
 
 
 def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
     late, no_verdict = summary("late", rule="falling_behind", lag=3), summary("no verdict")
-    unused = replace(summary("unused", rule="stopped", lag=900), is_idle=True, state="Empty")
-    busy = replace(summary("busy", rule="keeping_up", lag=900), is_idle=True, state="Stable")
-    deleted = summary("deleted", deletion=Deletion(at_ms=2, is_bound=False))
-    found = sorted([deleted, unused, no_verdict, busy, late], key=GroupSummary.badness)
+    unused = summary("unused", rule="stopped", lag=900, is_idle=True, state="Empty")
+    busy = summary("busy", rule="keeping_up", lag=900, is_idle=True, state="Stable")
+    deleted = summary("deleted", removed_ms=2)
+    found = sorted([deleted, unused, no_verdict, busy, late], key=badness)
     assert [one.group for one in found] == ["late", "busy", "no verdict", "unused", "deleted"]
     assert [one.is_unused for one in found] == [False, False, False, True, False]
 
@@ -47,29 +45,30 @@ def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
 def test_of_one_verdict_the_largest_lag_comes_first() -> None:
     lags = [summary(str(lag), rule="stopped", lag=lag) for lag in (5, 70, 6)]
 
-    assert [one.lag for one in sorted(lags, key=GroupSummary.badness)] == [70, 6, 5]
+    assert [one.lag for one in sorted(lags, key=badness)] == [70, 6, 5]
 
 
 @pytest.mark.parametrize(
-    ("quality", "longest_ms", "committed", "expected"),
+    ("quality", "longest_ms", "unknown", "expected"),
     [
-        ("interpolated", 5, 2, (5, "interpolated")),
-        ("lower_bound", 5, 2, (5, "lower_bound")),
-        ("unknown", 5, 2, (5, "lower_bound")),
-        ("unknown", 0, 2, (None, "unknown")),
-        ("unknown", None, 2, (None, "unknown")),
-        ("data_loss", 5, 2, (5, "data_loss")),
-        ("exact", 5, 3, (5, "lower_bound")),
-        ("exact", 0, 3, (None, "unknown")),
-        ("data_loss", 5, 3, (5, "data_loss")),
+        ("interpolated", 5, 0, (5, "interpolated")),
+        ("lower_bound", 5, 0, (5, "lower_bound")),
+        ("unknown", 5, 0, (5, "lower_bound")),
+        ("unknown", 0, 0, (None, "unknown")),
+        ("unknown", None, 0, (None, "unknown")),
+        ("data_loss", 5, 0, (5, "data_loss")),
+        ("exact", 5, 1, (5, "lower_bound")),
+        ("exact", 0, 1, (None, "unknown")),
+        ("data_loss", 5, 1, (5, "data_loss")),
     ],
 )
 def test_if_the_time_lag_of_a_partition_is_unknown_that_of_the_others_is_a_lower_bound(
-    quality: str, longest_ms: int | None, committed: int, expected: tuple[int | None, str]
+    quality: str, longest_ms: int | None, unknown: int, expected: tuple[int | None, str]
 ) -> None:
-    one = summary("g", rule="stopped", lag=1, partitions=2, time_lag_ms=longest_ms, time_lag_quality=quality)
+    status = {"rule": "stopped", "lag": 1, "time_lag_ms": longest_ms, "time_lag_quality": quality}
+    one = summary("g", **status, unknown_partitions=unknown)
 
-    assert replace(one, committed=committed).time_lag() == expected
+    assert (one.time_lag_ms, one.time_lag_quality) == expected
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
                 # None as low as 3: the group with a single commit was never seen to have caught up.
                 *(ends(30 * step, 10 * step) for step in range(1, 9)),
                 *(ends(30 * step, step, topic="unread") for step in range(9)),
+                *(ends(30 * step, step, topic="__of_kafka") for step in range(9)),
             ],
             "group_events": [
                 event(40, "generation", "GroupMetadata", source=60, group="slow", epoch=1, members=[{"member_id": "a"}])

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.commands.pipeline.report import apply_exclude
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.reports.selection import GROUP, Key, Period, Selection, Tables, key_of
+from kafka_groups.pipeline.reports.period import GROUP, Key, Period, Tables, key_of, select_groups
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.fact_rows import commit, put_all
@@ -32,10 +32,10 @@ ODD = (
 )
 
 
-def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selection:
+def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selectors:
     """What a command makes of its flags."""
     patterns = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
-    return Selection(*apply_exclude(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
+    return select_groups(*apply_exclude(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,18 @@ def wanted(*named: str, match: str | None = None, exclude: str | None = None) ->
     ],
 )
 def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
-    asked: Selection, has: list[str], lacks: list[str]
+    asked: Selectors, has: list[str], lacks: list[str]
 ) -> None:
-    assert [name for name in (*has, *lacks) if asked.has(name)] == has
+    assert [name for name in (*has, *lacks) if asked.selects(name)] == has
 
 
 def test_a_selection_that_excludes_some_is_not_all() -> None:
-    assert [wanted().is_all(), wanted(exclude="x").is_all(), wanted("a").is_all(), wanted(match=".*").is_all()] == [
+    assert [
+        wanted().selects_all(),
+        wanted(exclude="x").selects_all(),
+        wanted("a").selects_all(),
+        wanted(match=".*").selects_all(),
+    ] == [
         True,
         False,
         False,
@@ -78,7 +83,7 @@ def test_groups_are_those_of_their_cluster_whatever_is_in_their_names(storage: S
     tables = Tables(storage, Period(0, 4_000_000_000_000))
 
     def found(keys: Iterable[Key]) -> list[Key]:
-        rows = tables.select_groups(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}} ORDER BY 1, 2", list(keys))
+        rows = tables.select(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}} ORDER BY 1, 2", keys=list(keys))
         return [key_of(row) for row in rows]
 
     for name in ODD:
@@ -92,6 +97,6 @@ def test_very_many_groups_are_selected_in_seconds(storage: Storage) -> None:
     keys = [("c", f"group-{number}") for number in range(60_000)]
     begun = time.process_time()
     tables = Tables(storage, Period(0, 4_000_000_000_000))
-    rows = tables.select_groups(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}}", keys)
+    rows = tables.select(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}}", keys=keys)
     assert [key_of(row) for row in rows] == [("c", "group-7")]
     assert time.process_time() - begun < 5

@@ -6,22 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SettingsError, SourceError
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.doctor.check import WARNING, Check, Cluster
 from kafka_groups.pipeline.doctor.table_checks import examine_tables, measure
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.librdkafka import ClientSettings
 
-__all__ = [
-    "FAILED",
-    "OK",
-    "WARNING",
-    "Check",
-    "check_client",
-    "examine",
-    "measure",
-]
+__all__ = ["Check", "check_client", "examine", "measure"]
 
 
 def examine(
@@ -34,9 +26,8 @@ def examine(
 ) -> list[Check]:
     """Return all checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
-    With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`;
-    with `into`, tables are looked at.
-    Nothing is changed anywhere.
+    With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`; with `into`,
+    tables are looked at. Nothing is changed anywhere.
     """
     from kafka_groups.pipeline.doctor.machine import examine_machine
 
@@ -46,8 +37,7 @@ def examine(
     progress("checking", 1, parts)
     cluster: Cluster | None = None
     if client is None:
-        detail = "no cluster is named; give -b HOST:PORT or --profile NAME to check it"
-        checks.append(Check("brokers", WARNING, detail))
+        checks.append(Check("brokers", WARNING, "no cluster is named; give -b HOST:PORT or --profile NAME to check it"))
     else:
         from kafka_groups.pipeline.doctor.cluster import examine_cluster
 

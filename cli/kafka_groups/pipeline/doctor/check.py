@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 OK: Final = "ok"
@@ -27,3 +28,8 @@ class Cluster(NamedTuple):
     id: str
     ends: Mapping[int, int] | None
     topic_id: str | None = None
+
+
+def instant(ms: int) -> str:
+    """Return a time as checks write it."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

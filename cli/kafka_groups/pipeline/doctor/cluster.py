@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-
-# Its type hints do not say that it passes these on.
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster, instant
 from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
 from kafka_groups.pipeline.doctor.transactions import examine_transactions
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, hidden, new_consumer, source_error
 
-_POLL_S: Final = 0.2
+_POLL_S: Final = 0.2  # an interrupt waits for so long
 # Settings of the topic; those of the brokers are in _BROKER_SETTINGS.
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
@@ -57,9 +50,11 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     checks.append(_read(client, starts, ends, timeout_s))
     checks.append(examine_transactions(client, written, ends, timeout_s))
-    checks += _topic_settings(_asker(admin, client, timeout_s))
+    checks.append(_topic_settings(_settings(admin, ResourceType.TOPIC, OFFSETS_TOPIC, client, timeout_s)))
     checks.append(_horizon(client, starts, ends, timeout_s))
-    checks.append(_broker_settings(_asker(admin, client, timeout_s), nodes[0] if nodes else None))
+    for broker in nodes[:1]:
+        found = _settings(admin, ResourceType.BROKER, str(broker), client, timeout_s)
+        checks.append(_broker_settings(broker, found))
     return checks, Cluster(cluster_id, ends, topic_id)
 
 
@@ -77,54 +72,54 @@ def _read(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[in
     filled = [partition for partition in starts if ends[partition] > starts[partition]]
     if not filled:
         return Check(name, WARNING, "the topic is empty, so reading was not checked")
+    partition = filled[0]
     try:
         with closing(new_consumer(client)) as consumer:
-            consumer.assign([TopicPartition(OFFSETS_TOPIC, filled[0], starts[filled[0]])])
-            until = time.monotonic() + timeout_s
-            while time.monotonic() < until:
+            consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, starts[partition])])
+            found, until = None, time.monotonic() + timeout_s
+            while found is None and time.monotonic() < until:
                 found = consumer.poll(_POLL_S)
-                if found is None:
-                    continue
-                error = found.error()
-                # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
-                if error is None or error.code() == KafkaError._PARTITION_EOF:
-                    return Check(name, OK, f"a record of partition {filled[0]} was read")
-                return Check(name, FAILED, str(source_error(error, client)))
     except SourceError as error:
         return Check(name, FAILED, str(error))
-    return Check(
-        name,
-        FAILED,
-        f"no record of partition {filled[0]} within {timeout_s:g} s; give a longer --timeout, or check the broker",
-    )
+    if found is None:
+        late = f"no record of partition {partition} within {timeout_s:g} s"
+        return Check(name, FAILED, f"{late}; give a longer --timeout, or check the broker")
+    # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
+    if (refusal := found.error()) is None or refusal.code() == KafkaError._PARTITION_EOF:
+        return Check(name, OK, f"a record of partition {partition} was read")
+    return Check(name, FAILED, str(source_error(refusal, client)))
 
 
-# What a removal says is deleted with its record.
-_HOW_OFTEN: Final = "tombstones are kept for delete.retention.ms; run ingest more often than that"
-
-
-def _topic_settings(ask: Callable[[ConfigResource], dict[str, str] | str]) -> list[Check]:
+def _topic_settings(found: dict[str, str] | str) -> Check:
     name = f"settings of {OFFSETS_TOPIC}"
-    found = ask(ConfigResource(ResourceType.TOPIC, OFFSETS_TOPIC))
     if isinstance(found, str):
-        return [Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")]
+        return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")
     detail = ", ".join(f"{key}={found[key]}" for key in _TOPIC_SETTINGS if key in found)
-    policy = found.get("cleanup.policy", "")
-    if policy and policy != "compact":
-        note = "records are deleted by age, too; run ingest more often than that"
-        return [Check(name, WARNING, f"{detail}; {note}")]
-    return [Check(name, OK, f"{detail}; {_HOW_OFTEN}" if "delete.retention.ms" in found else detail)]
+    if found.get("cleanup.policy", "compact") != "compact":
+        return Check(name, WARNING, f"{detail}; records are deleted by age, too; run ingest more often than that")
+    if "delete.retention.ms" in found:
+        # What a removal says is deleted with its record.
+        detail = f"{detail}; tombstones are kept for delete.retention.ms; run ingest more often than that"
+    return Check(name, OK, detail)
 
 
-def _broker_settings(ask: Callable[[ConfigResource], dict[str, str] | str], broker: int | None) -> Check:
-    if broker is None:
-        return Check("settings of the brokers", WARNING, "no broker is known")
-    found = ask(ConfigResource(ResourceType.BROKER, str(broker)))
+def _broker_settings(broker: int, found: dict[str, str] | str) -> Check:
+    name = "settings of the brokers"
     if isinstance(found, str):
-        detail = f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster"
-        return Check("settings of the brokers", WARNING, detail)
-    detail = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if found.get(key))
-    return Check("settings of the brokers", OK, f"broker {broker}: {detail or 'defaults'}")
+        return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster")
+    detail = ", ".join(f"{key}={found[key]}" for key in _BROKER_SETTINGS if key in found)
+    return Check(name, OK, f"broker {broker}: {detail or 'defaults'}")
+
+
+def _settings(
+    admin: AdminClient, kind: ResourceType, resource: str, client: Mapping[str, str], timeout_s: float
+) -> dict[str, str] | str:
+    """Return settings that have a value, by name, or why they are not known."""
+    (response,) = admin.describe_configs([ConfigResource(kind, resource)], request_timeout=timeout_s).values()
+    try:
+        return {name: str(entry.value) for name, entry in response.result(timeout_s + 1).items() if entry.value}
+    except KafkaException as error:
+        return hidden(str(error.args[0].str()), client)
 
 
 def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping[int, int], timeout_s: float) -> Check:
@@ -155,29 +150,6 @@ def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str
         count = f"{len(unknown)} partition{'' if len(unknown) == 1 else 's'} (partition {unknown[0]} is one)"
         return WARNING, f"{count} may retain only the last record of each key"
     last = max(begun, key=lambda partition: begun[partition].at_ms or 0)
-    detail = f"every record since {_instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
+    detail = f"every record since {instant(begun[last].at_ms or 0)} is retained (partition {last} begins last)"
     older = "of older records, compaction kept only the last one of each key"
     return OK, f"{detail}, according to a search in some places of the log; {older}"
-
-
-def _asker(
-    admin: AdminClient, client: Mapping[str, str], timeout_s: float
-) -> Callable[[ConfigResource], dict[str, str] | str]:
-    """Return a function that requests settings: it returns them by name, or why they are not known."""
-
-    def ask(resource: ConfigResource) -> dict[str, str] | str:
-        (response,) = admin.describe_configs([resource], request_timeout=timeout_s).values()
-        try:
-            return {name: str(entry.value) for name, entry in response.result(timeout_s + 1).items() if entry.value}
-        except KafkaException as error:
-            return _said(error.args[0], client)
-
-    return ask
-
-
-def _said(error: KafkaError, client: Mapping[str, str]) -> str:
-    return hidden(str(error.str()), client)
-
-
-def _instant(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

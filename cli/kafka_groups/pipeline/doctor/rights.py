@@ -15,23 +15,10 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "metadata.version"
 # The last level of each release (MetadataVersion of Kafka 4.4.0); brokers return levels and not their release.
-_LEVELS: Final = {
-    "3.0": 1,
-    "3.1": 2,
-    "3.2": 3,
-    "3.3": 7,
-    "3.4": 8,
-    "3.5": 11,
-    "3.6": 14,
-    "3.7": 19,
-    "3.8": 20,
-    "3.9": 21,
-    "4.0": 25,
-    "4.1": 27,
-    "4.2": 29,
-    "4.3": 30,
-    "4.4": 33,
-}
+_LEVELS: Final = (
+    *(("3.0", 1), ("3.1", 2), ("3.2", 3), ("3.3", 7), ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20)),
+    *(("3.9", 21), ("4.0", 25), ("4.1", 27), ("4.2", 29), ("4.3", 30), ("4.4", 33)),
+)
 _NEWER: Final = "newer than 4.4"
 # Of other kinds of group, `sample` reads only what the list returns.
 _TYPES: Final = ("Classic", "Consumer", None)
@@ -69,9 +56,7 @@ def _versions(admin: GroupAdmin) -> Check:
     finalized = next(iter(responses.succeeded.values())).finalized
     uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
     detail = f"Kafka {' and '.join(releases)}" + (f"; it uses {', '.join(uses)}" if uses else "")
-    return Check(
-        name, WARNING if responses.failed else OK, detail + (f"; {_first(responses)}" if responses.failed else "")
-    )
+    return Check(name, WARNING, f"{detail}; {_first(responses)}") if responses.failed else Check(name, OK, detail)
 
 
 def _list(listed: Results[str, GroupListing]) -> Check:
@@ -112,7 +97,7 @@ def _log_ends(admin: GroupAdmin) -> Check:
 
 
 def _release(level: int) -> str:
-    return next((release for release, last in _LEVELS.items() if level <= last), _NEWER)
+    return next((release for release, last in _LEVELS if level <= last), _NEWER)
 
 
 def _of_release(feature: str, level: int) -> str:

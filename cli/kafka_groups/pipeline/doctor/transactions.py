@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import Final
 
 from confluent_kafka import TopicPartition
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
+from kafka_groups.pipeline.doctor.check import OK, WARNING, Check, instant
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import new_consumer
 
@@ -34,9 +33,8 @@ def examine_transactions(
     try:
         begun = _begun(client, {partition: stable[partition] for partition in held}, timeout_s)
     except SourceError as error:
-        return Check(
-            _NAME, WARNING, f"an open transaction delays partitions {_listed(held)}, which cannot be read: {error}"
-        )
+        detail = f"an open transaction delays partitions {_listed(held)}, which cannot be read: {error}"
+        return Check(_NAME, WARNING, detail)
     return judge(held, begun, now_ms=time.time_ns() // 1_000_000)
 
 
@@ -47,8 +45,8 @@ def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> 
         return Check(_NAME, OK, f"{count} waited for a transaction, which has ended since or is not known yet")
     first = min(begun, key=lambda partition: begun[partition])
     age_s = max(0.0, (now_ms - begun[first]) / 1000)
-    since = datetime.fromtimestamp(begun[first] / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    detail = f"{count} wait for transactions to end, the oldest open since {since} (partition {first})"
+    since = f"the oldest open since {instant(begun[first])} (partition {first})"
+    detail = f"{count} wait for transactions to end, {since}"
     if age_s < _LONG_S:
         return Check(_NAME, OK, detail)
     helps = (
