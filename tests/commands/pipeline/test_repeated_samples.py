@@ -26,7 +26,7 @@ def test_sampling_continues_after_the_cluster_was_unavailable_and_reports_the_er
     outcome, document = run_samples(
         fakes, data_dir, done, ConnectionFailedError("unavailable"), done, KeyboardInterrupt
     )
-    assert (outcome.exit_code, document["rounds"], document["tables"][0]["rows"]) == (130, 2, 8)
+    assert (outcome.exit_code, document["samples"], document["tables"][0]["rows"]) == (130, 2, 8)
     assert (document["status"], [error["message"] for error in document["errors"]]) == ("partial", ["unavailable"])
     assert outcome.stderr.count("unavailable") == 1
 
@@ -34,7 +34,7 @@ def test_sampling_continues_after_the_cluster_was_unavailable_and_reports_the_er
 def test_a_run_without_any_sample_has_failed(fakes: FakePipeline, data_dir: str) -> None:
     error = ConnectionFailedError("unavailable")
     outcome, document = run_samples(fakes, data_dir, error, error, KeyboardInterrupt)
-    assert (outcome.exit_code, document["status"], document["rounds"]) == (130, "failed", 0)
+    assert (outcome.exit_code, document["status"], document["samples"]) == (130, "failed", 0)
     assert [error["name"] for error in document["errors"]] == ["CONNECTION_FAILED"]
 
 
@@ -55,7 +55,7 @@ def test_rows_that_were_written_before_the_directory_was_deleted_are_reported(
 ) -> None:
     done = fakes.sample.return_value
     outcome, document = run_samples(fakes, data_dir, done, done, done, StorageError("it is deleted"))
-    assert (outcome.exit_code, document["status"], document["rounds"]) == (3, "partial", 3)
+    assert (outcome.exit_code, document["status"], document["samples"]) == (3, "partial", 3)
     assert document["tables"] == [{"table": "partition_offsets", "rows": 12}]
     assert [error["name"] for error in document["errors"]] == ["STORAGE_FAILED"]
     assert outcome.stderr.splitlines()[-1] == "Error: it is deleted"

@@ -49,7 +49,7 @@ def rows_of(storage: Storage) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["observed_at"]))
 
 
-def told(storage: Storage, topic: str, partition: int) -> list[Row]:
+def reported(storage: Storage, topic: str, partition: int) -> list[Row]:
     """Time, log end, and the point, of each row."""
     return [
         (

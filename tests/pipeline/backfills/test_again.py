@@ -20,9 +20,9 @@ from tests.pipeline.backfills.backfills import (
     MINUTE_MS,
     by_asking_each,
     denied,
+    reported,
     rows_of,
     run,
-    told,
     without_deleted,
 )
 
@@ -72,7 +72,7 @@ def test_times_that_were_looked_up_already_are_not_written_again(cluster: Script
     assert (first.rows, second.rows) == (3 * (18 * an_hour + 1) - deleted, 3 * 18 * an_hour)
     for partition, start in ((0, 0), (1, 40)):
         expected = by_asking_each(cluster.records["busy", partition], start, times)
-        assert told(storage, "busy", partition) == without_deleted(expected, start, step)
+        assert reported(storage, "busy", partition) == without_deleted(expected, start, step)
 
     compact(storage, now=datetime(2026, 9, 9, tzinfo=UTC))
     assert sum(identities(storage).values()) == len(identities(storage)) == 3 * len(times) - deleted
@@ -96,7 +96,7 @@ def test_a_partition_that_failed_comes_in_with_the_same_grid_again(cluster: Scri
     again = run(cluster, storage, **MORNING)
 
     assert again.failures == []
-    assert told(storage, "busy", 1)
+    assert reported(storage, "busy", 1)
     assert set(identities(storage).values()) == {1}
 
 
@@ -106,7 +106,11 @@ def test_a_finer_grid_fills_in_what_is_between(cluster: ScriptedCluster, storage
 
     times = range(MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS + 1, MINUTE_MS // 2)
     assert set(identities(storage).values()) == {1}
-    assert [row[0] for row in told(storage, "quiet", 0)] == [row[0] for row in told(storage, "busy", 0)] == [*times]
+    assert (
+        [row[0] for row in reported(storage, "quiet", 0)]
+        == [row[0] for row in reported(storage, "busy", 0)]
+        == [*times]
+    )
 
 
 def test_one_backfill_of_a_cluster_runs_at_a_time(cluster: ScriptedCluster, storage: Storage) -> None:

@@ -19,9 +19,9 @@ from tests.pipeline.backfills.backfills import (
     MINUTE_MS,
     by_asking_each,
     denied,
+    reported,
     rows_of,
     run,
-    told,
     without_deleted,
 )
 
@@ -34,7 +34,7 @@ def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_r
     times = range(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS, MINUTE_MS)
     for (topic, partition), start in {("busy", 0): 0, ("busy", 1): 40, ("quiet", 0): 0}.items():
         expected = by_asking_each(cluster.records[topic, partition], start, times)
-        assert told(storage, topic, partition) == without_deleted(expected, start, MINUTE_MS)
+        assert reported(storage, topic, partition) == without_deleted(expected, start, MINUTE_MS)
     # busy-1 has a record since three o'clock, and had others before.
     assert (done.partitions, done.times, done.rows, done.failures) == (3, 1_440, 4_320 - 180, [])
     assert done.deleted == 180
@@ -78,7 +78,7 @@ def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: Scr
     assert done.look_ups == 3 + 1 + 1
     # Multiples of the step, whatever the first time is.
     times = range(MIDNIGHT_MS - 2 * DAY_MS + MINUTE_MS, MIDNIGHT_MS + MINUTE_MS + 1, MINUTE_MS)
-    assert told(storage, "busy", 0) == by_asking_each(cluster.records["busy", 0], 0, times)
+    assert reported(storage, "busy", 0) == by_asking_each(cluster.records["busy", 0], 0, times)
 
 
 def test_only_named_topics_are_requested_and_an_absent_one_is_reported(
@@ -124,8 +124,8 @@ def test_nothing_is_known_of_an_empty_log_that_had_records(cluster: ScriptedClus
     cluster.starts = {("emptied", 0): 500}
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + MINUTE_MS)
 
-    assert (told(storage, "emptied", 0), done.deleted, done.look_ups) == ([], 2, 2)
-    assert [row[1:] for row in told(storage, "new", 0)] == [(0, None, None)] * 2
+    assert (reported(storage, "emptied", 0), done.deleted, done.look_ups) == ([], 2, 2)
+    assert [row[1:] for row in reported(storage, "new", 0)] == [(0, None, None)] * 2
 
 
 def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_requested_again(
@@ -144,10 +144,10 @@ def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_reque
     done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
 
     times = (MIDNIGHT_MS + MINUTE_MS, until_ms)
-    assert told(storage, "odd", 0) == [(MIDNIGHT_MS, 0, 0, MIDNIGHT_MS), *((at, None, None, None) for at in times)]
+    assert reported(storage, "odd", 0) == [(MIDNIGHT_MS, 0, 0, MIDNIGHT_MS), *((at, None, None, None) for at in times)]
     assert (done.ahead, done.deleted) == (2, 0)
     again = run(cluster, storage, until_ms=until_ms, now_ms=ahead_ms + 1)
-    assert (again.ahead, len(told(storage, "odd", 0))) == (0, 3)
+    assert (again.ahead, len(reported(storage, "odd", 0))) == (0, 3)
 
 
 def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -163,7 +163,7 @@ def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: Scr
     cluster.script("ListOffsets", grow)
     done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
 
-    assert [row[1:] for row in told(storage, "idle", 0)] == [(8, None, None)] * 3
+    assert [row[1:] for row in reported(storage, "idle", 0)] == [(8, None, None)] * 3
     assert (done.ahead, len(records)) == (0, 9)
 
 
@@ -173,7 +173,7 @@ def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: Scripte
     cluster.records["compacted", 0] = [-1] * 57 + [MIDNIGHT_MS + 90_000] * 3
     run(cluster, storage, until_ms=MIDNIGHT_MS + 2 * MINUTE_MS)
 
-    assert [row[1:] for row in told(storage, "compacted", 0)] == [
+    assert [row[1:] for row in reported(storage, "compacted", 0)] == [
         (None, 57, MIDNIGHT_MS + 90_000),
         (60, None, None),
     ]

@@ -121,7 +121,7 @@ def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_n
 
 
 @pytest.mark.parametrize(
-    ("again", "told"),
+    ("again", "reported"),
     [
         ([(0, 49, 50), (50, 99, 50)], "100"),  # the same, cut otherwise
         ([(0, 149, 150)], "150"),
@@ -130,13 +130,13 @@ def test_records_that_were_deleted_unread_are_a_warning_and_compacted_ones_are_n
     ],
 )
 def test_a_range_that_is_reported_again_counts_once(
-    storage: Storage, again: list[tuple[int, int, int]], told: str
+    storage: Storage, again: list[tuple[int, int, int]], reported: str
 ) -> None:
     """A topic that is read again is cut into other pieces."""
     append(storage, "x", rows(INGEST_GAPS, gap(0, 99, 100, "deleted")), table=INGEST_GAPS)
     append(storage, "y", rows(INGEST_GAPS, *(gap(*each, "deleted") for each in again)), table=INGEST_GAPS)
     append(storage, "z", rows(INGEST_GAPS, gap(0, 9, 10, "deleted") | {"source_partition": 1}), table=INGEST_GAPS)
-    assert checks_of(storage)["gaps"].detail == f"deleted: {int(told) + 10} offsets"
+    assert checks_of(storage)["gaps"].detail == f"deleted: {int(reported) + 10} offsets"
 
 
 def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:
@@ -151,12 +151,12 @@ def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> No
     read_until(storage, "mine", {0: 10, 1: 5}, "old")
     anew = checks_of(storage, Cluster("mine", {0: 12, 1: 8}, "new"))["ingest"]
     cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
-    gone = checks_of(storage, Cluster("mine", {}))["ingest"]
-    assert {found.status for found in (anew, cut, gone)} == {"failed"}
+    deleted = checks_of(storage, Cluster("mine", {}))["ingest"]
+    assert {found.status for found in (anew, cut, deleted)} == {"failed"}
     assert "was recreated: its topic id is new now" in anew.detail
     assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
     assert "use a new directory (--data-dir)" in cut.detail
-    assert "__consumer_offsets was read, and does not exist any more" in gone.detail
+    assert "__consumer_offsets was read, and does not exist any more" in deleted.detail
 
 
 def test_ends_that_are_not_known_are_no_sign_that_all_was_read(storage: Storage) -> None:

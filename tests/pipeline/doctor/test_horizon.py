@@ -143,7 +143,7 @@ def test_what_brokers_refuse_is_raised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "status", "told"),
+    ("found", "status", "reported"),
     [
         ({0: Tail(0, 1_000), 1: Tail(0, 9_000)}, "ok", "every record so far is retained"),
         (
@@ -165,7 +165,7 @@ def test_what_brokers_refuse_is_raised() -> None:
     ],
 )
 def test_the_partition_that_begins_last_says_since_when_all_is_there(
-    found: dict[int, Tail], status: str, told: str
+    found: dict[int, Tail], status: str, reported: str
 ) -> None:
     said = _status_and_detail(found, 2)
-    assert (said[0], said[1].startswith(told)) == (status, True)
+    assert (said[0], said[1].startswith(reported)) == (status, True)

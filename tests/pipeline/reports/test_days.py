@@ -26,13 +26,13 @@ QUIET = {
 }
 
 
-def told(**others: Any) -> list[tuple[str, str]]:
+def reported(**others: Any) -> list[tuple[str, str]]:
     return list(describe_group([QUIET | others], TODAY, 0))
 
 
 def test_an_ordinary_day_has_no_finding() -> None:
-    assert told() == []
-    assert told(retention_margin=None, skew=None) == []
+    assert reported() == []
+    assert reported(retention_margin=None, skew=None) == []
 
 
 @pytest.mark.parametrize(
@@ -86,18 +86,18 @@ def test_an_ordinary_day_has_no_finding() -> None:
     ],
 )
 def test_a_day_that_deserves_a_look_is_reported(day: dict[str, Any], kind: str, message: str) -> None:
-    assert told(**day) == [(kind, message)]
+    assert reported(**day) == [(kind, message)]
 
 
 @pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 2.9}])
 def test_what_is_far_off_or_too_little_is_not_reported(day: dict[str, Any]) -> None:
-    assert told(**day) == []
+    assert reported(**day) == []
 
 
 def test_what_was_lost_in_the_morning_and_what_will_be_are_both_reported() -> None:
     day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
-    assert [message for _, message in told(**day)] == [
+    assert [message for _, message in reported(**day)] == [
         "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
         "Group g: at the day's rates the log start passes its commit in 2.0 hours.",
     ]
@@ -106,7 +106,7 @@ def test_what_was_lost_in_the_morning_and_what_will_be_are_both_reported() -> No
 YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
 
 
-def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
+def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
     """Return what is reported of a day after others, of which so many minutes are known."""
     days = [QUIET | today, *(YESTERDAY | row for row in before)]
     found = list(describe_group(days, TODAY, minutes * 60_000))
@@ -117,14 +117,14 @@ def retention_told(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any
 def test_what_was_lost_on_any_day_is_reported_once() -> None:
     lost, more = {"retention_margin": -10}, {"date": date(2026, 11, 18), "retention_margin": -30}
 
-    assert retention_told(lost, more) == [
+    assert retention_findings(lost, more) == [
         "Group g: on 2026-11-18 it was 30 records below the log start: they are lost to it."
     ]
     # It lies there still.
-    assert retention_told(lost, retention_margin=-10, last_retention_margin=-10) == [
+    assert retention_findings(lost, retention_margin=-10, last_retention_margin=-10) == [
         "Group g: it is 10 records below the log start: they are lost to it."
     ]
-    assert len(retention_told(more, retention_margin=-10, last_retention_margin=-10)) == 2
+    assert len(retention_findings(more, retention_margin=-10, last_retention_margin=-10)) == 2
 
 
 def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
@@ -137,18 +137,18 @@ def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> No
 
 
 def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> None:
-    foretold = {"retention_left_ms": 3 * HOUR}
+    forecast = {"retention_left_ms": 3 * HOUR}
 
-    assert retention_told(foretold, minutes=30) == [
+    assert retention_findings(forecast, minutes=30) == [
         "Group g: at the rates of 2026-11-19 the log start passes its commit in 2.5 hours."
     ]
-    assert retention_told(foretold, minutes=30, retention_left_ms=HOUR) == [
+    assert retention_findings(forecast, minutes=30, retention_left_ms=HOUR) == [
         "Group g: at the day's rates the log start passes its commit in 1.0 hours."
     ]
-    assert retention_told(foretold, minutes=71) == []
-    assert retention_told(foretold, minutes=30, last_lag=0) == []
-    assert retention_told({"retention_left_ms": 0}, minutes=30) == []
-    assert retention_told(foretold | {"date": date(2026, 11, 18)}, minutes=30) == []
+    assert retention_findings(forecast, minutes=71) == []
+    assert retention_findings(forecast, minutes=30, last_lag=0) == []
+    assert retention_findings({"retention_left_ms": 0}, minutes=30) == []
+    assert retention_findings(forecast | {"date": date(2026, 11, 18)}, minutes=30) == []
 
 
 UNREAD = {

@@ -14,7 +14,7 @@ from tests.pipeline.transform.builds import build_here
 
 START: Final = int(NOON.timestamp() * 1_000)
 DAY: Final = 86_400
-ROUNDS: Final = range(0, 301, 60)
+RUNS: Final = range(0, 301, 60)
 
 
 def summary(name: str, **known: Any) -> GroupHistory:
@@ -72,7 +72,7 @@ def test_if_the_time_lag_of_a_partition_is_unknown_that_of_the_others_is_a_lower
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> History:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> History:
     """Of three groups that are named, and not of `also idle`."""
     storage = new_storage(tmp_path_factory.mktemp("order"))
     gap = {"cluster_id": "c", "from_offset": 0, "reason": "deleted", "found_at": NOON}
@@ -82,14 +82,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> History:
         {
             "offset_commits": [
                 # 10 records a second of 5 that are written.
-                *(commit(at, 10 * at, source=at, group="closes up") for at in ROUNDS),
-                *(commit(at, 10 * at, source=1_000 + at, group="in part") for at in ROUNDS),
-                *(commit(at, 3, source=2_000 + at, group="in part", partition=1) for at in ROUNDS),
+                *(commit(at, 10 * at, source=at, group="closes up") for at in RUNS),
+                *(commit(at, 10 * at, source=1_000 + at, group="in part") for at in RUNS),
+                *(commit(at, 3, source=2_000 + at, group="in part", partition=1) for at in RUNS),
                 *(commit(-2 * DAY, 3, source=3_000, group=name, topic="u") for name in ("idle", "also idle")),
             ],
             "partition_offsets": [
-                *(ends(at, 5_000 + 5 * at) for at in ROUNDS),
-                *(ends(at, 50, partition=1) for at in ROUNDS),
+                *(ends(at, 5_000 + 5 * at) for at in RUNS),
+                *(ends(at, 50, partition=1) for at in RUNS),
             ],
             "ingest_gaps": [
                 gap | {"source_partition": part, "until_offset": missing - 1, "missing": missing}
@@ -99,19 +99,23 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> History:
     )
     build_here(storage)
     names = ("closes up", "in part", "idle")
-    return report(storage, since_ms=START, until_ms=START + ROUNDS[-1] * 1_000, groups=names)
+    return report(storage, since_ms=START, until_ms=START + RUNS[-1] * 1_000, groups=names)
 
 
-def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(told: History) -> None:
-    caught_up_ms = {group.group: group.catch_up_ms for group in told.groups}
+def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(reported: History) -> None:
+    caught_up_ms = {group.group: group.catch_up_ms for group in reported.groups}
 
     # 5,000 + 1,500 - 3,000 records are left, and 5 a second are gained.
     assert (caught_up_ms["closes up"], caught_up_ms["in part"]) == (700_000, None)
 
 
-def test_there_are_findings_of_the_selected_groups_alone(told: History) -> None:
-    assert [(finding.kind, finding.group) for finding in told.findings] == [("idle_group", "idle")]
+def test_there_are_findings_of_the_selected_groups_alone(reported: History) -> None:
+    assert [(finding.kind, finding.group) for finding in reported.findings] == [("idle_group", "idle")]
 
 
-def test_the_largest_gap_is_reported_first(told: History) -> None:
-    assert [sentence.partition(" of ")[0] for sentence in told.gaps] == ["Partition 2", "Partition 3", "Partition 1"]
+def test_the_largest_gap_is_reported_first(reported: History) -> None:
+    assert [sentence.partition(" of ")[0] for sentence in reported.gaps] == [
+        "Partition 2",
+        "Partition 3",
+        "Partition 1",
+    ]

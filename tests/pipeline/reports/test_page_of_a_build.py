@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE, HOUR = 60, 3_600
 # Nobody samples in the three hours between.
-ROUNDS: Final = (*range(0, 31 * MINUTE, MINUTE), *range(4 * HOUR, 4 * HOUR + 31 * MINUTE, MINUTE))
+RUNS: Final = (*range(0, 31 * MINUTE, MINUTE), *range(4 * HOUR, 4 * HOUR + 31 * MINUTE, MINUTE))
 # Left and right end of each piece of the line of the lag, as parts of the period; pieces of a path begin with an M.
 PIECES: Final = """
 const plot = document.querySelector("#group-1 .plot"), axis = plot._fullLayout.xaxis;
@@ -35,7 +35,7 @@ return lines.flatMap((line) => line.getAttribute("d").split("M").filter(Boolean)
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("hole")
     storage = new_storage(folder)
-    rows = {"offset_commits": [commit(1, 0, source=1)], "partition_offsets": [ends(at, 7 + at) for at in ROUNDS]}
+    rows = {"offset_commits": [commit(1, 0, source=1)], "partition_offsets": [ends(at, 7 + at) for at in RUNS]}
     put_all(storage, "b", rows)
     build_here(storage)
     path = folder / "report.html"

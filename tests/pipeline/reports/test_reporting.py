@@ -54,21 +54,21 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def told(storage: Storage) -> History:
+def reported(storage: Storage) -> History:
     return report(storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
 
 
-def test_the_worst_group_comes_first(told: History) -> None:
-    assert [(group.group, group.verdict, group.rule) for group in told.groups] == [
+def test_the_worst_group_comes_first(reported: History) -> None:
+    assert [(group.group, group.verdict, group.rule) for group in reported.groups] == [
         ("slow", "WARN", "falling_behind"),
         ("single", "UNKNOWN", "incomplete"),
         ("fine", "OK", "no_lag"),
     ]
-    assert (told.groups_in_all, told.clusters, told.made_ms) == (3, ("c",), 5)
+    assert (reported.groups_in_all, reported.clusters, reported.made_ms) == (3, ("c",), 5)
 
 
-def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: History) -> None:
-    slow = told.groups[0]
+def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(reported: History) -> None:
+    slow = reported.groups[0]
 
     assert [point.lag for point in slow.points] == [5, 10, 15, 20, 25, 30, 35, 40]
     assert slow.points[0].at_ms == slow.lagging_since_ms == START + 30_000
@@ -79,16 +79,16 @@ def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(told: Hist
     assert abs((slow.time_lag_ms or 0) - 120_000) <= 1_000
 
 
-def test_findings_and_data_gaps_are_reported_in_sentences(told: History) -> None:
-    assert [(finding.kind, finding.topic) for finding in told.findings] == [("unread_topic", "unread")]
-    assert told.gaps == (
+def test_findings_and_data_gaps_are_reported_in_sentences(reported: History) -> None:
+    assert [(finding.kind, finding.topic) for finding in reported.findings] == [("unread_topic", "unread")]
+    assert reported.gaps == (
         "Partition 3 of __consumer_offsets: 120 offsets from 0 to 119 were deleted before they were read.",
         (
             "2,000 offsets of __consumer_offsets had no record when they were read: compaction had removed it, or "
             "it was a transaction marker or part of an aborted transaction."
         ),
     )
-    assert told.missing == (
+    assert reported.missing == (
         "Nothing was sampled since 2026-11-20T12:04Z, or build has not run since: lag and verdicts are as of then.",
         (
             "The time lag of 2 groups is unknown for a part of the period, because no log end offset is known from "
@@ -105,17 +105,17 @@ def test_only_the_selected_groups_are_reported(storage: Storage) -> None:
 
 
 def test_groups_that_nobody_draws_are_reported_without_points(storage: Storage) -> None:
-    told = report(storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
+    reported = report(storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
 
-    assert [bool(group.points) for group in told.groups] == [True, *[False] * (len(told.groups) - 1)]
-    assert any(group.lagging_since_ms is not None for group in told.groups[1:])
+    assert [bool(group.points) for group in reported.groups] == [True, *[False] * (len(reported.groups) - 1)]
+    assert any(group.lagging_since_ms is not None for group in reported.groups[1:])
 
 
 def test_named_groups_are_all_shown_however_few_others_are(storage: Storage) -> None:
     spared = Cut(1, frozenset({"fine", "slow"}))
-    told = report(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
+    reported = report(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
 
-    assert [group.group for group in told.groups] == ["slow", "single", "fine"]
+    assert [group.group for group in reported.groups] == ["slow", "single", "fine"]
 
 
 def test_a_period_without_rows_says_what_to_do(storage: Storage) -> None:
@@ -131,10 +131,10 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(tmp_path: Path) -
     put_all(made, "sampled", {"offset_commits": sampled, "partition_offsets": [ends(60, 20), ends(120, 20)]})
     build_here(made)
 
-    def told() -> str:
+    def reported() -> str:
         return " ".join(report(made, since_ms=START, until_ms=START + HOUR).missing)
 
-    assert "No commits were read" not in told()
+    assert "No commits were read" not in reported()
     (read,) = [file for file in made.files(OFFSET_COMMITS) if file.batch == "read"]
     made.swap(OFFSET_COMMITS, [read], [], same_rows=True)
-    assert "No commits were read from __consumer_offsets: verdicts are derived from samples" in told()
+    assert "No commits were read from __consumer_offsets: verdicts are derived from samples" in reported()

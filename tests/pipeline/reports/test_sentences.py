@@ -69,11 +69,11 @@ def test_all_findings_and_all_gaps_are_reported(tmp_path: Path) -> None:
     put_all(storage, "b", {"offset_commits": [*idle, *young], "ingest_gaps": gaps})
     build_here(storage)
 
-    told = told_until(storage, HOUR)
-    assert (len(told.findings), len(told.gaps)) == (120, 82)
+    reported = told_until(storage, HOUR)
+    assert (len(reported.findings), len(reported.gaps)) == (120, 82)
     deleted = "partition 0 of __consumer_offsets: 6 offsets from 0 to 5 were deleted before they were read."
-    assert {f"Cluster {cluster}: {deleted}" for cluster in "cd"} < set(told.gaps)
-    assert told.gaps[-1].startswith("Cluster c: 6 offsets of __consumer_offsets had no record")
+    assert {f"Cluster {cluster}: {deleted}" for cluster in "cd"} < set(reported.gaps)
+    assert reported.gaps[-1].startswith("Cluster c: 6 offsets of __consumer_offsets had no record")
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +88,10 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
         commit(MIDNIGHT - 2 * HOUR, None, source=5, group="gone", topic="u"),
     ]
     removal = event(MIDNIGHT - 2 * HOUR, "group_removed", "GroupMetadata", source=6, group="gone", tombstone=True)
-    rounds = range(0, 3 * HOUR + 1_201, 600)
+    runs = range(0, 3 * HOUR + 1_201, 600)
     began = MIDNIGHT - 3 * HOUR
-    logs = [ends(began + at, 5_000, start=at // 12) for at in rounds]
-    logs += [ends(began + at, 5_000, start=500, topic="u") for at in rounds]
+    logs = [ends(began + at, 5_000, start=at // 12) for at in runs]
+    logs += [ends(began + at, 5_000, start=500, topic="u") for at in runs]
     put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs, "group_events": [removal]})
     build_here(storage)
     return storage
@@ -120,18 +120,18 @@ def test_a_loss_before_the_period_is_no_part_of_it(night: Storage) -> None:
 
 
 def test_nothing_is_found_of_a_group_that_was_removed_before_the_period(night: Storage) -> None:
-    told = told_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
-    assert {finding.group for finding in told.findings if finding.kind == "retention_risk"} == {"g", "lost"}
-    assert "gone" not in {group.group for group in told.groups}
+    reported = told_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
+    assert {finding.group for finding in reported.findings if finding.kind == "retention_risk"} == {"g", "lost"}
+    assert "gone" not in {group.group for group in reported.groups}
 
 
 def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
-    rounds = range(0, 20 * MINUTE, MINUTE)
-    commits = [*of("a", [commit(at, at, source=1 + at) for at in rounds]), *of("b", [commit(at, 1) for at in rounds])]
+    runs = range(0, 20 * MINUTE, MINUTE)
+    commits = [*of("a", [commit(at, at, source=1 + at) for at in runs]), *of("b", [commit(at, 1) for at in runs])]
     # The newest dates do not show all that was read. Of `c` no group has had a rebalance, and that is known.
     commits += of("c", [commit(-4 * DAY, 1, source=1), commit(0, 1)])
-    logs = [row for cluster in "ab" for row in of(cluster, [ends(at, 5) for at in rounds])]
+    logs = [row for cluster in "ab" for row in of(cluster, [ends(at, 5) for at in runs])]
     member = event(0, "generation", "GroupMetadata", source=9_000, epoch=1, members=[{"member_id": "m"}])
     put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs, "group_events": of("a", [member])})
 
@@ -161,9 +161,9 @@ def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Pa
 
 def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
-    rounds = range(0, 41 * MINUTE, MINUTE)
+    runs = range(0, 41 * MINUTE, MINUTE)
     commits = [commit(30 * MINUTE, 5, source=1, cluster_id="behind"), commit(30 * MINUTE + 1, 5, source=1)]
-    logs = [row for cluster, last in (("behind", 41), ("c", 40)) for row in of(cluster, map(end_at, rounds[:last]))]
+    logs = [row for cluster, last in (("behind", 41), ("c", 40)) for row in of(cluster, map(end_at, runs[:last]))]
     logs.append(ends(40 * MINUTE + 1, 9, cluster_id="behind"))
     put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs})
 
@@ -172,9 +172,9 @@ def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(tmp_path
         "sample of 2026-11-20T12:40Z: commits in between are known from samples only, until ingest runs again."
     )
     built = build_here(storage).missing
-    told = told_until(storage, 41 * MINUTE).missing
-    assert [each for each in built if "last record" in each] == [each for each in told if "last record" in each]
-    assert sentence in told
+    reported = told_until(storage, 41 * MINUTE).missing
+    assert [each for each in built if "last record" in each] == [each for each in reported if "last record" in each]
+    assert sentence in reported
 
 
 def end_at(seconds: int) -> Row:

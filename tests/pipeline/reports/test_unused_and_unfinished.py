@@ -49,13 +49,13 @@ def test_an_empty_group_without_commits_for_a_day_is_unused_and_comes_last(tmp_p
 
 def test_a_group_whose_commits_were_removed_after_midnight_has_no_verdict(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
-    evening = range(11 * HOUR, 12 * HOUR - MINUTE, 10 * MINUTE)
+    last_hours = range(11 * HOUR, 12 * HOUR - MINUTE, 10 * MINUTE)
     night = range(12 * HOUR, 13 * HOUR, 10 * MINUTE)
-    commits = [commit(at, 5, source=at, group="removed") for at in evening]
-    commits += [commit(at + 1, 5, source=at + 1, group="stays") for at in (*evening, *night)]
+    commits = [commit(at, 5, source=at, group="removed") for at in last_hours]
+    commits += [commit(at + 1, 5, source=at + 1, group="stays") for at in (*last_hours, *night)]
     # Before the first sample of the new day.
     commits.append(commit(12 * HOUR, None, source=90_000, group="removed"))
-    logs = [ends(at + 2, 500) for at in (*evening, *night)]
+    logs = [ends(at + 2, 500) for at in (*last_hours, *night)]
     put_all(storage, "b", {"offset_commits": commits, "partition_offsets": logs})
     build_here(storage)
 

@@ -25,9 +25,9 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         ("orders", "payments", 0, 5),
         ("orders", "payments", 1, 7),
     ]
-    told = next(row for row in rows if row["metadata"])
-    assert ms(told, "commit_time") == ms(told, "record_time") == NOON_MS + 1000
-    assert {name: told[name] for name in told if not name.endswith("_time")} == {
+    reported = next(row for row in rows if row["metadata"])
+    assert ms(reported, "commit_time") == ms(reported, "record_time") == NOON_MS + 1000
+    assert {name: reported[name] for name in reported if not name.endswith("_time")} == {
         "cluster_id": "scripted",
         "origin": "sample",
         "group": "orders",
@@ -70,8 +70,10 @@ def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
 ) -> None:
     take(cluster, storage)
 
-    told = {row["group"]: (row["group_type"], row["state"], "members" in row) for row in rows_of(storage, GROUP_EVENTS)}
-    assert told == {
+    reported = {
+        row["group"]: (row["group_type"], row["state"], "members" in row) for row in rows_of(storage, GROUP_EVENTS)
+    }
+    assert reported == {
         "billing": ("Classic", "Empty", False),
         "connect": ("Classic", "Stable", False),
         "orders": ("Consumer", "Stable", True),

@@ -110,10 +110,10 @@ def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
-    gone = other.files()
+    deleted = other.files()
     one.commit(remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
-        other.commit(remove=gone)
+        other.commit(remove=deleted)
 
 
 def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -> None:

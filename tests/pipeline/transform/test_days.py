@@ -12,7 +12,7 @@ from tests.pipeline.fact_rows import Row, commit, ends, event
 from tests.pipeline.transform.builds import built, of, read
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
-ROUNDS = range(0, 21 * MINUTE, MINUTE)
+RUNS = range(0, 21 * MINUTE, MINUTE)
 AFTER_MIDNIGHT = 12 * HOUR + 5 * MINUTE
 TODAY, TOMORROW = date(2026, 11, 20), date(2026, 11, 21)
 
@@ -25,8 +25,8 @@ FALLING = [ends(at, end, start=None, origin="backfill") for at, end in ((1, 9_00
 def commits() -> list[Row]:
     """Samples unless they have a source."""
     return [
-        *of("deleted", (commit(seconds, 10, topic="gone") for seconds in ROUNDS)),
-        *of("silent broker", (commit(seconds, 10, partition=1) for seconds in ROUNDS)),
+        *of("deleted", (commit(seconds, 10, topic="gone") for seconds in RUNS)),
+        *of("silent broker", (commit(seconds, 10, partition=1) for seconds in RUNS)),
         *of("not to be described", [commit(0, 10, source=1, topic="secret")]),
         *of("commit removed with its topic", (commit(seconds, 10, topic="gone") for seconds in range(0, 300, MINUTE))),
         *of("even", (commit(0, 0, source=part, partition=part, topic="quiet") for part in range(9))),
@@ -55,11 +55,11 @@ def commits() -> list[Row]:
 
 def log_ends() -> list[Row]:
     sampled = [
-        *of("deleted", (ends(seconds, 10) for seconds in ROUNDS)),
-        *of("silent broker", (ends(seconds, 110) for seconds in ROUNDS)),
-        *of("silent broker", (ends(seconds, 110, partition=1) for seconds in ROUNDS if seconds < 120)),
-        *of("not to be described", (ends(seconds, 10) for seconds in ROUNDS)),
-        *of("commit removed with its topic", (ends(seconds, 110) for seconds in ROUNDS)),
+        *of("deleted", (ends(seconds, 10) for seconds in RUNS)),
+        *of("silent broker", (ends(seconds, 110) for seconds in RUNS)),
+        *of("silent broker", (ends(seconds, 110, partition=1) for seconds in RUNS if seconds < 120)),
+        *of("not to be described", (ends(seconds, 10) for seconds in RUNS)),
+        *of("commit removed with its topic", (ends(seconds, 110) for seconds in RUNS)),
         *of("commit removed with its topic", (ends(seconds, 1, topic="gone") for seconds in range(0, 300, MINUTE))),
         *of("one in use", (ends(at, 8_000 if part == 0 else 3, partition=part) for at in (1, 61) for part in range(4))),
         *of("truncated", [*(ends(at, 3, partition=1) for at in (1, 61)), *FALLING]),
@@ -68,14 +68,14 @@ def log_ends() -> list[Row]:
         *of("below", (ends(seconds, 100, start=20) for seconds in (1, 61))),
         *of("removed meanwhile", (ends(seconds, 100, start=20) for seconds in (1, 901))),
         *of("removed meanwhile", (ends(seconds, 100, start=20, topic="kept") for seconds in (1, 901))),
-        *of("unread", (ends(seconds, 10 + seconds) for seconds in ROUNDS)),
+        *of("unread", (ends(seconds, 10 + seconds) for seconds in RUNS)),
         *of("unread", [ends(19 * MINUTE, 70, topic="dropped"), ends(20 * MINUTE, 400, topic="new")]),
-        *of("shared", (ends(seconds, 50, topic=topic) for seconds in ROUNDS for topic in ("kept", "left", "t"))),
-        *of("assigned", (ends(seconds, 50) for seconds in ROUNDS)),
+        *of("shared", (ends(seconds, 50, topic=topic) for seconds in RUNS for topic in ("kept", "left", "t"))),
+        *of("assigned", (ends(seconds, 50) for seconds in RUNS)),
         *of("subscribed", (ends(20 * MINUTE, 5, topic=topic) for topic in ("classic", "matched", "no more"))),
         *of("rarely read", (ends(days * DAY, 50) for days in range(-8, 1))),
     ]
-    silent = (ends(seconds, 0, start=None, partition=1) | {"log_end_offset": None} for seconds in ROUNDS)
+    silent = (ends(seconds, 0, start=None, partition=1) | {"log_end_offset": None} for seconds in RUNS)
     return [*sampled, *(row for row in of("silent broker", silent) if row["observed_at"].minute >= 2)]
 
 

@@ -14,7 +14,7 @@ from tests.pipeline.transform.builds import built, of, read, read_statuses
 MINUTE: Final = 60
 DAY: Final = 86_400
 # Of samples; one topic at least is part of each.
-ROUNDS: Final = range(0, 21 * MINUTE, MINUTE)
+RUNS: Final = range(0, 21 * MINUTE, MINUTE)
 YESTERDAY, TODAY = date(2026, 11, 19), date(2026, 11, 20)
 Days = dict[tuple[str, str, date], Row]
 
@@ -29,9 +29,9 @@ def commits() -> list[Row]:
         *of("readers", (commit(1, 5, source=30 + n, group=f"stands {n}") for n in range(3))),
         *of("readers", (commit(at, 5, source=40 + at, group="repeats") for at in (1, 30, 60))),
         # Partition 1 was last observed 8 minutes before the last sample, and 12.
-        *of("missed lately", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
-        *of("missed for long", (commit(at, 5, topic="t", partition=1) for at in ROUNDS)),
-        *of("missed for long", (commit(at, 5, topic="__consumer_offsets") for at in ROUNDS)),
+        *of("missed lately", (commit(at, 5, topic="t", partition=1) for at in RUNS)),
+        *of("missed for long", (commit(at, 5, topic="t", partition=1) for at in RUNS)),
+        *of("missed for long", (commit(at, 5, topic="__consumer_offsets") for at in RUNS)),
         *of("members", (commit(at, 5, source=9 + n) for n, at in enumerate((1 - DAY, 2 - DAY, 1, 2)))),
         *of("members", (commit(at, 5, source=20 + n, group="other") for n, at in enumerate((3 - DAY, 3)))),
         *of("members", [commit(4, 5, source=30, group="streaming")]),
@@ -50,12 +50,12 @@ def log_ends() -> list[Row]:
     return [
         *of("two partitions", (ends(at, 10) for at in (60, 720, 780))),
         *of("two partitions", (ends(at, end, partition=1) for at, end in ((60, 10), (720, 90), (780, 90)))),
-        *of("missed lately", (ends(at, 5) for at in ROUNDS)),
-        *of("missed lately", (ends(at, 5, partition=1) for at in ROUNDS if at <= 12 * MINUTE)),
-        *of("missed for long", (ends(at, 5) for at in ROUNDS)),
-        *of("missed for long", (ends(at, 5, partition=1) for at in ROUNDS if at <= 8 * MINUTE)),
-        *of("missed lately", (ends(at, 5 + at, topic="__consumer_offsets") for at in ROUNDS)),
-        *of("missed for long", (ends(at, 5 + at, topic="__consumer_offsets") for at in ROUNDS)),
+        *of("missed lately", (ends(at, 5) for at in RUNS)),
+        *of("missed lately", (ends(at, 5, partition=1) for at in RUNS if at <= 12 * MINUTE)),
+        *of("missed for long", (ends(at, 5) for at in RUNS)),
+        *of("missed for long", (ends(at, 5, partition=1) for at in RUNS if at <= 8 * MINUTE)),
+        *of("missed lately", (ends(at, 5 + at, topic="__consumer_offsets") for at in RUNS)),
+        *of("missed for long", (ends(at, 5 + at, topic="__consumer_offsets") for at in RUNS)),
         *of("assigned yesterday", (ends(day + at, 5) for day in (-DAY, 0) for at in (0, 60))),
     ]
 

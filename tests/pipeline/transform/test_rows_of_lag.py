@@ -14,15 +14,15 @@ from tests.pipeline.transform.builds import built, of, read, seconds_after_noon
 MINUTE: Final = 60
 # For 12 minutes a record a second is written and read, then 4 are written and 3 read.
 TURN: Final = 12 * MINUTE
-ROUNDS: Final = range(0, 25 * MINUTE + 1, MINUTE)
+RUNS: Final = range(0, 25 * MINUTE + 1, MINUTE)
 Find = Callable[[str, str, float], Row]
 
 
 def commits() -> list[Row]:
     return [
-        *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in ROUNDS)),
+        *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in RUNS)),
         # Removed and committed again between two samples: the offset only grows.
-        *of("removed", (commit(at - 1, at, source=at) for at in ROUNDS)),
+        *of("removed", (commit(at - 1, at, source=at) for at in RUNS)),
         *of("removed", [commit(12.5 * MINUTE, None, source=750), commit(12.8 * MINUTE, 768, source=768)]),
         # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
         *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
@@ -36,8 +36,8 @@ def commits() -> list[Row]:
 
 def log_ends() -> list[Row]:
     return [
-        *of("turns", (ends(at, 10 + at + 3 * max(0, at - TURN)) for at in ROUNDS)),
-        *of("removed", (ends(at, 10 + at) for at in ROUNDS)),
+        *of("turns", (ends(at, 10 + at + 3 * max(0, at - TURN)) for at in RUNS)),
+        *of("removed", (ends(at, 10 + at) for at in RUNS)),
         *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
         *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
         *of("both", [ends(30, 80, origin="backfill", start=None)]),

@@ -125,9 +125,9 @@ def test_findings_gaps_and_what_is_missing_are_reported() -> None:
 
 def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed() -> None:
     old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
-    gone = group("gone", state="Dead", removed_ms=FROM + HOUR)
+    deleted = group("deleted", state="Dead", removed_ms=FROM + HOUR)
     missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)
-    text = page_of(history(old, gone, missed, evaluated_ms=TO, unknown=("nosuch",))).text
+    text = page_of(history(old, deleted, missed, evaluated_ms=TO, unknown=("nosuch",))).text
     for given in (
         "Lag as of21 Nov 2026, 00:00",
         "as of 20 Nov 2026, 23:00",

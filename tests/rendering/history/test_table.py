@@ -131,17 +131,17 @@ def test_a_report_says_as_of_when_and_its_rows_only_where_one_is_old(make_screen
 
 
 def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..., Screen]) -> None:
-    gone = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, evaluated_ms=FROM)
-    out, err = drawn_on(window(40), history(gone))
+    deleted = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, evaluated_ms=FROM)
+    out, err = drawn_on(window(40), history(deleted))
     assert out.split("\n")[1].split()[1] == "removed"
     assert "Removed: billing, 2026-11-20T01:00Z\n" in err
-    _, err = drawn_on(window(40), history(gone, clusters=("c-1", "c-2")))
+    _, err = drawn_on(window(40), history(deleted, clusters=("c-1", "c-2")))
     assert "Removed: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
 
 
 def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) -> None:
-    gone = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, removed_is_bound=True)
-    assert "Removed: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(gone))[1]
+    deleted = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, removed_is_bound=True)
+    assert "Removed: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(deleted))[1]
 
 
 def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:

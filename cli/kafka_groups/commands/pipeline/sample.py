@@ -67,7 +67,7 @@ def sample(
             _sample_repeatedly(run, settings, storage, interval)
             return
         sampled, cluster_id = _sample_once(run, settings, storage)
-        numbers = {"rounds": 1}
+        numbers = {"samples": 1}
         summary = Summary(cluster_id=cluster_id, rows=dict(sampled.rows), numbers=numbers, seconds=run.seconds())
         run.finish(summary, sampled.failures)
 
@@ -91,7 +91,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
     started = time.monotonic()
 
     def summarize() -> Summary:
-        return Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"rounds": samples}, seconds=run.seconds())
+        return Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"samples": samples}, seconds=run.seconds())
 
     run.summarize = summarize
     try:

@@ -23,7 +23,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "batches": _count("How many batches were written."),
             "records": _count("How many records of __consumer_offsets were read."),
         },
-        "sample": {"rounds": _count("How many samples were taken.")},
+        "sample": {"samples": _count("How many samples were taken.")},
         "backfill": {
             "partitions": _count("How many partitions were looked up."),
             "times": _count("At how many times in the past."),

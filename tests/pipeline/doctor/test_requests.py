@@ -41,8 +41,8 @@ def tell_features(cluster: ScriptedCluster, broker: int, level: int, **finalized
         ],
     }
 
-    def tell(asked: ReceivedRequest, told: Struct) -> bytes:
-        return encode_response(FEATURES, asked.version, told | answer)
+    def tell(asked: ReceivedRequest, reported: Struct) -> bytes:
+        return encode_response(FEATURES, asked.version, reported | answer)
 
     cluster.script("ApiVersions", *[tell] * TWICE, brokers=[broker])
 

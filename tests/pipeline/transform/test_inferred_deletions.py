@@ -37,7 +37,7 @@ FACTS: dict[str, list[Row]] = {
     "back again": [
         row for minute in MINUTES for row in sampled("back again", minute, **(GONE if minute == LEFT + 1 else {}))
     ],
-    "one round": [*samples("one round", [*range(LEFT + 1), MINUTES[-1]], **GONE)],
+    "one run": [*samples("one run", [*range(LEFT + 1), MINUTES[-1]], **GONE)],
     "broker away": [
         *samples("broker away", MINUTES, **GONE),
         *(
@@ -110,7 +110,7 @@ def last_minute(tables: dict[str, list[Row]], cluster: str) -> int:
         ("coordinators there", LEFT),
         # That is known only once two samples missed it, and ten minutes have passed.
         ("just deleted", LEFT + 8),
-        ("one round", MINUTES[-1]),
+        ("one run", MINUTES[-1]),
         ("back again", MINUTES[-1]),
         # A group may be on the coordinator that is away; one that is listed may have failed.
         ("broker away", MINUTES[-1]),
