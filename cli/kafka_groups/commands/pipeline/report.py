@@ -63,9 +63,9 @@ def report(
     """Show lag with its trend, verdicts with their rules, rebalances and findings of groups.
 
     Without selectors, these are all groups: the worst first, then those without a verdict, then unused ones, then
-    those that were deleted in the period. The values of a group are those of its last row. AS-OF is shown if that row is ten minutes
-    older than the newest row of another group. Times are UTC. ndjson and csv have a line for each group, csv without
-    points and rebalances. json also has the findings.
+    those that were deleted in the period. The values of a group are those of its last row. AS-OF is shown if that row
+    is ten minutes older than the newest row of another group. Times are UTC. ndjson and csv have a line for each
+    group, csv without points and rebalances. json also has the findings.
 
     A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
     kafka-groups --help.
