@@ -55,7 +55,8 @@ def filled(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) 
 
 
 def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
-    until = now_ms()
+    # The grid has multiples of the step only, and its last time is to be after the commits.
+    until = -(-now_ms() // STEP_MS) * STEP_MS
     with open_admin(bootstrap) as admin:
         cluster_id = admin.cluster_id()
         sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
