@@ -276,3 +276,12 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
     storage.append(files)
 
     assert seen(storage) == Counter([1, 2, 3])
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_transactions_of_a_log_that_lost_a_version_are_not_read(storage: Storage, number: int) -> None:
+    for offset in range(3):
+        storage.append(written(storage, commits([offset])), {"app": offset}, expected={})
+    Path(storage.place.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
+    with pytest.raises(StorageError, match="cannot read the table"):
+        storage.versions_of(OFFSET_COMMITS, ["app"])

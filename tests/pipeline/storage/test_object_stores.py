@@ -57,7 +57,8 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 @pytest.fixture
 def remote(endpoint: str) -> Storage:
-    return open_storage(f"s3://{new_bucket(endpoint)}/mes données", create=True)
+    # A part of the address that looks like a column is none.
+    return open_storage(f"s3://{new_bucket(endpoint)}/mes données/group=prod", create=True)
 
 
 def offsets_in(storage: Storage) -> Counter[int]:
@@ -82,7 +83,16 @@ def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(re
     read = pa.Table.from_batches(_read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
     assert read.schema.names == [*OFFSET_COMMITS.arrow().names, "date"]
     assert read["source_offset"].to_pylist() == [*range(8)]
+    assert read["group"].to_pylist() == [f"g{offset % 5}" for offset in range(8)]
     assert read["date"].to_pylist() == [dt.date(2026, 11, 1)] * 5 + [dt.date(2026, 11, 2)] * 3
+
+
+def test_a_file_that_was_deleted_does_not_become_part_of_a_table(remote: Storage) -> None:
+    files = written(remote, commits(range(3)))
+    remote.place.forget(files[0].path)
+    with pytest.raises(StorageError, match="was deleted before it became part of its table; run the command again"):
+        remote.append(files)
+    assert remote.files(OFFSET_COMMITS) == []
 
 
 @pytest.mark.slow

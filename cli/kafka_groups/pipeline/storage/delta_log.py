@@ -97,6 +97,8 @@ class DeltaLog:
         delta-rs reads the log again for each one that is requested. A log is a Parquet checkpoint, if there is one, and
         the commits after it, a JSON object a line (Delta's PROTOCOL.md, "Checkpoints" and "Transaction Identifiers").
         """
+        if self.opened is None:  # which a damaged log fails at
+            return {}
         names = self._place.names(self._log)
         last = max((name[:20] for name in names if name.endswith(".parquet")), default="")
         found: dict[str, int] = {}
@@ -155,7 +157,7 @@ class DeltaLog:
                         actions, "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
                     )
                 except CommitFailedError:  # another program was faster
-                    if attempt == _ATTEMPTS:
+                    if attempt == _ATTEMPTS or (transactions and not expected):
                         raise
                     del self.opened
                 else:

@@ -106,13 +106,14 @@ class RootDirectory:
 
         They get the present time: no cleaning may take one for a leftover before its commit.
         """
-        if not self.is_local:
-            return
         with as_storage_error("write", self.into):
-            for path in paths:
-                if not os.path.exists(path):
-                    message = f"{path} was deleted before it became part of its table; run the command again"
+            for found in self.fs.get_file_info(paths):
+                if found.type == FileType.NotFound:
+                    message = f"{found.path} was deleted before it became part of its table; run the command again"
                     raise StorageError(message)
+            if not self.is_local:
+                return
+            for path in paths:
                 os.utime(path)
             above = {str(each) for path in paths for each in PurePath(path).parents}
             for path in (*paths, *(each for each in above if len(each) >= len(self.root))):

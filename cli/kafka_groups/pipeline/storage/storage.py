@@ -225,4 +225,8 @@ def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
     for path in (path for piece in pieces for path in piece["path"].to_pylist()):
         file = open_root(path)
         with as_storage_error("read the tables", path):
-            yield from ds.dataset(file.root, schema, "parquet", file.fs, partitioning="hive").to_batches()
+            # Directories above the table may have names like columns, too.
+            base = file.root.rpartition("/date=")[0]
+            yield from ds.dataset(
+                file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base
+            ).to_batches()
