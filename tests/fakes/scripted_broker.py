@@ -183,8 +183,6 @@ class ScriptedBroker:
     def _serve(self, connection: socket.socket) -> None:
         held: list[Callable[[], bytes | None]] = []
         try:
-            # As brokers do: responses to pipelined requests would wait 40 ms for each other.
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
