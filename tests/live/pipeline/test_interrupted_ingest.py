@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -147,7 +148,8 @@ def test_it_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> No
     exit_code, reported = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 
     assert ended.exit_code == exit_code, ended.stderr
-    assert [line for line in ended.stderr.splitlines() if line.startswith("Error")] == [f"Error: {reported}"]
+    # Where Java is killed at the same time, py4j may add a traceback to any line.
+    assert re.findall(r"^Error: [a-z]*", ended.stderr, re.MULTILINE) == [f"Error: {reported}"]
     assert "py4j" not in ended.stderr
 
 
