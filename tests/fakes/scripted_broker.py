@@ -177,6 +177,7 @@ class ScriptedBroker:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._open.append(connection)
             self._start(self._serve, connection)
 

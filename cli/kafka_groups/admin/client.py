@@ -29,7 +29,7 @@ T = TypeVar("T", bound=Hashable)
 V = TypeVar("V")
 # A broker handles the requests of a connection one after the other, and it responds to a change when the replicas have
 # it. So changes of one request a group go out on several connections to a coordinator.
-_CHANGE_CONNECTIONS: Final = 16
+_CHANGE_CONNECTIONS: Final = 28
 
 
 class GroupAdmin(ClusterClient):

@@ -35,7 +35,7 @@ _JITTER: Final = 0.2
 # Retries of a key whose coordinator accepts no connection (some 3 s, with lookups between them).
 _MAX_LOST_CONNECTIONS: Final = 6
 # Fewer keys than this are not worth another connection.
-MIN_KEYS_PER_CONNECTION: Final = 16
+MIN_KEYS_PER_CONNECTION: Final = 8
 
 
 class RequestSpec(NamedTuple, Generic[K]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -90,7 +89,7 @@ def begin_run(
     plan: Plan,
     undoes: str | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    token: Callable[[], str] = lambda: secrets.token_hex(3),
+    token: Callable[[], str] = lambda: os.urandom(3).hex(),
 ) -> JournalWriter:
     """Write the plan to a new file, which only the user can read, and return when it is on the disk.
 

@@ -66,7 +66,10 @@ class FakePipeline:
     def _fake(self, module: str, name: str, **others: Any) -> Any:
         fake = self._mocker.Mock(name=name)
         fake_module = ModuleType(f"kafka_groups.pipeline.{module}")
-        assert find_spec(fake_module.__name__), "a fake of a module that does not exist replaces nothing"
+        real = find_spec(fake_module.__name__)
+        assert real is not None, "a fake of a module that does not exist replaces nothing"
+        if real.submodule_search_locations is not None:
+            fake_module.__path__ = [*real.submodule_search_locations]  # its modules are the real ones
         vars(fake_module).update({name: fake, **others})
         self._monkeypatch.setitem(sys.modules, fake_module.__name__, fake_module)
         return fake

@@ -279,7 +279,8 @@ class BrokerPool:
         self._selector.unregister(connection)
         self._sent_before += connection.sent
         silent = isinstance(error, BrokerTimeoutError)
-        if silent or connection.versions is None:
+        # A broker that limits the connections of a client still serves the first one.
+        if silent or (connection.versions is None and number == 0):
             avoided_s = self._settings.timeout_s if silent else _AVOIDED_S
             self._bootstrap.note_failure(endpoint, until=self._clock() + avoided_s, silent=silent)
         return connection.close(self._describe(endpoint, error, connected=connection.versions is not None))
