@@ -48,13 +48,14 @@ def filled(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) 
     storage = open_storage(str(tmp_path_factory.mktemp("filled") / "tables"), create=True)
     timed = make_timed(broker, now_ms())
     with run_groups(broker) as kinds:
-        _look(broker, storage, timed)
+        grid = _look(broker, storage, timed)
     ingested = ingest(spark, storage, {"bootstrap.servers": broker})
     build_here(storage)
-    return FilledTables(kinds=kinds, timed=timed, storage=storage, ingested=ingested)
+    return FilledTables(kinds=kinds, timed=timed, grid=grid, storage=storage, ingested=ingested)
 
 
-def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
+def _look(bootstrap: str, storage: Storage, timed: Timed) -> range:
+    """Take a sample, a backfill and a sample; return the times of the backfill."""
     # The grid has multiples of the step only, and its last time is to be after the commits.
     until = -(-now_ms() // STEP_MS) * STEP_MS
     with open_admin(bootstrap) as admin:
@@ -71,3 +72,4 @@ def _look(bootstrap: str, storage: Storage, timed: Timed) -> None:
             topics=[timed.topic],
         )
         sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
+    return range(until - REACH_MS, until + 1, STEP_MS)

@@ -21,10 +21,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FilledTables:
-    """Tables after one run of each command, and who they are about."""
+    """Tables after one run of each command, and who they are about; `grid` are the times of the backfill."""
 
     kinds: GroupKinds
     timed: Timed
+    grid: range
     storage: Storage
     ingested: Ingested
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_OFFSETS
+from kafka_groups.pipeline.schemas import LAG_HISTORY, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.live.pipeline.filled_tables import Row, ms
-from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, REACH_MS, STEADY, STEP_MS
+from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
 
 if TYPE_CHECKING:
     from tests.live.pipeline.filled_tables import FilledTables
@@ -35,10 +35,16 @@ def _of(rows: list[Row], *qualities: str) -> list[Row]:
 
 def test_every_commit_is_a_row_of_both_samples_and_by_the_backfill(filled: FilledTables, rows: list[Row]) -> None:
     groups, partitions = len(filled.timed.groups), len(filled.timed.times_ms)
+    committed = [
+        ms(row["commit_time"])
+        for row in filled.rows(OFFSET_COMMITS, topic=filled.timed.topic, origin="topic")
+        if row["partition"] != EMPTIED
+    ]
 
+    assert len(committed) == groups * (partitions - 1)
     assert Counter(row["origin"] for row in rows) == {
         "sample": 2 * groups * partitions,
-        "backfill": groups * (partitions - 1),
+        "backfill": sum(time >= at for at in committed for time in filled.grid),
     }
     assert EMPTIED not in {row["partition"] for row in rows if row["origin"] == "backfill"}
 
@@ -76,12 +82,11 @@ def test_a_lower_bound_is_never_above_the_truth(rows: list[Row]) -> None:
     assert [row for row in bounds if not 0 < row["time_lag_ms"] <= row["truth_ms"]] == []
 
 
-def test_what_was_written_before_the_grid_is_at_least_as_old_as_the_grid(rows: list[Row]) -> None:
+def test_what_was_written_before_the_grid_is_at_least_as_old_as_the_grid(filled: FilledTables, rows: list[Row]) -> None:
     quiet = [row for row in rows if row["partition"] == QUIET and row["lag"] > 0]
 
     assert {row["time_lag_quality"] for row in quiet} == {"lower_bound"}
-    # The grid ends less than a step after the samples.
-    assert min(row["time_lag_ms"] for row in quiet) > REACH_MS - STEP_MS
+    assert [row["time_lag_ms"] for row in quiet] == [ms(row["observed_at"]) - filled.grid[0] for row in quiet]
 
 
 def test_nothing_left_to_read_is_no_lag(filled: FilledTables, rows: list[Row]) -> None:

@@ -52,7 +52,7 @@ def _times(now_ms: int) -> dict[int, list[int]]:
     return {
         STEADY: list(range(ago(17), ago(0.5), 7_777)),
         # Ten records in three seconds, four minutes of silence: the grid sees but the first of the ten.
-        BURSTS: [ago(18.3) + burst * 4 * MINUTE_MS + nth * 300 for burst in range(5) for nth in range(10)],
+        BURSTS: [ago(17.3) + burst * 4 * MINUTE_MS + nth * 300 for burst in range(5) for nth in range(10)],
         OLDER: [*range(ago(60), ago(25), 70 * SECOND_MS), *range(ago(9), ago(1), 20 * SECOND_MS)],
         QUIET: list(range(ago(45), ago(26), 30 * SECOND_MS)),
         CUT: list(range(ago(16), ago(2), 7 * SECOND_MS)),
