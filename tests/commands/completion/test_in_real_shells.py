@@ -26,7 +26,7 @@ IDS = [
         "quoted2",
     ),
 ]
-pytestmark = pytest.mark.timed  # what comes too late is not offered
+pytestmark = pytest.mark.slow
 TOPICS = {"t:x": {0: 1}, "payments": {0: 2}}
 
 

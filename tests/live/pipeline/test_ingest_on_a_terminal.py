@@ -16,7 +16,7 @@ from kafka_groups.pipeline.source.brokers import Brokers
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 
-pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.timed]
+pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
