@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.decode.texts import LATEST_MS
+from kafka_groups.pipeline.decode.columns import LATEST_MS
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.schemas.row_batches import shaped
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
+from uuid import UUID
 
+from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
-from kafka_groups.pipeline.decode.texts import json_text, microseconds, topic_id_text
 from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
@@ -24,6 +27,14 @@ _STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEAS
 _NEW_STATE: Final = "UNKNOWN"
 # LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
 _STATIC_MEMBER_AWAY: Final = -2
+
+
+def _plain(value: bytes | UUID) -> str:
+    """Return what JSON does not have as text: bytes in base64, ids as Kafka prints them."""
+    return urlsafe_b64encode(value.bytes)[:-2].decode() if isinstance(value, UUID) else b64encode(value).decode()
+
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
 def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> dict[str, Any]:
@@ -45,7 +56,7 @@ def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> di
         "members": _classic_members(said) if "members" in said else None,
         "assignment": _assignment(_first(said, "topic_partitions", "assigned_partitions")),
         "pending_revocation": _assignment(said.get("partitions_pending_revocation")),
-        "details": json_text(regex | said) if regex or said else None,
+        "details": _JSON.encode(regex | said) if regex or said else None,
     }
 
 

@@ -33,6 +33,7 @@ group follows, and of a KIP-848 group (3) a downgrade if a GroupMetadata (2) fol
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
@@ -148,3 +149,16 @@ def _key_reader(type_id: int) -> Read:
 def _value_readers(type_id: int, version: int) -> list[Read]:
     flexible = version == _BY_ID[type_id].newest_version
     return [compile_reader(fields, version=version, flexible=flexible) for fields in SCHEMAS[_BY_ID[type_id].name]]
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """Return the partition of `__consumer_offsets`, out of so many, that all records of this group are in.
+
+    As in GroupCoordinatorService.partitionFor: Utils.abs(group.hashCode()) % partitions.
+    """
+    code = 0
+    # Java's String.hashCode goes over UTF-16 code units, so two for each character beyond the first 65,536.
+    for (unit,) in struct.iter_unpack(">H", group.encode("utf-16-be", "surrogatepass")):
+        code = (31 * code + unit) & 0xFFFF_FFFF
+    # As a signed number. Java's Math.abs of the smallest one is negative, so Kafka's Utils.abs makes it 0.
+    return min(code, 2**32 - code) % 2**31 % partitions
