@@ -42,13 +42,14 @@ def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> di
     # A column of its own for one type of key would be empty everywhere else.
     regex = {name: text for name, text in names.items() if name == "regular_expression"}
     said = value or {}
+    states = _STREAMS_MEMBER_STATES if record_type.name.startswith("Streams") else _MEMBER_STATES
     return {
         "type": record_type.name,
         "event_type": _event_type(record_type, value),
         "epoch": _first(said, "epoch", "assignment_epoch", "member_epoch", "generation"),
         "previous_epoch": said.get("previous_member_epoch"),
         "member_id": names.get("member_id"),
-        "member_state": _member_state(record_type, said) if "member_epoch" in said else None,
+        "member_state": states.get(said["state"], _NEW_STATE) if "state" in said else None,
         "group_instance_id": said.get("instance_id"),
         **{name: said.get(name) for name in ("client_id", "client_host", "protocol_type", "protocol", "leader")},
         "state_time": _state_time(said),
@@ -70,17 +71,6 @@ def _event_type(record_type: RecordType, value: Struct | None) -> str:
 
 def _first(value: Struct, *names: str) -> Any:
     return next((value[name] for name in names if name in value), None)
-
-
-def _member_state(record_type: RecordType, value: Struct) -> str:
-    if record_type.name.startswith("Streams"):
-        return _STREAMS_MEMBER_STATES.get(value["state"], _NEW_STATE)
-    if "state" in value:
-        return _MEMBER_STATES.get(value["state"], _NEW_STATE)
-    # In the early access of 3.7, what a member had to give up, and then to get, showed its state.
-    if value["partitions_pending_revocation"]:
-        return _MEMBER_STATES[1]
-    return _MEMBER_STATES[2 if value["partitions_pending_assignment"] else 0]
 
 
 def _state_time(value: Struct) -> int | None:
