@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.decode.record_types import ALL, COMMITS
-from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, Row, row_of, rows_of
+from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
 
 
 def _chunk(records: Iterable[Golden]) -> list[tuple[bytes | None, bytes | None]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from operator import itemgetter
 from typing import Any, Final
 
 from kafka_groups.history import GroupHistory
 from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.facts import find_last_facts, mark_deleted, mark_outdated
-from kafka_groups.pipeline.reports.period import DAY_MS, GROUP, Key, Period, Tables, date_of, key_of
-from kafka_groups.pipeline.reports.timeline import select_rebalanced
+from kafka_groups.pipeline.reports.period import DAY_MS, GROUP, Key, Period, Tables, key_of, select_rebalanced
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 from kafka_groups.pipeline.storage.queries import Row
 from kafka_groups.verdicts import VERDICTS
@@ -23,41 +23,32 @@ _STATUS: Final = (
     *("rule", "lag", "state", "members", "partitions", "time_lag_ms", "time_lag_quality"),
     *("consume_rate", "produce_rate", "catch_up_ms"),
 )
-# What each query returns of a group, and what follows from it; without a row nothing is known.
-UNKNOWN: Final[Row] = dict.fromkeys(
-    (
-        *("evaluated_ms", "first_ms", "has_unknown_time_lag", "is_last", "is_newest", *_STATUS),
-        *("record_ms", "is_removal", "seen", "seen_ms", "has_no_rebalances"),
-        *("day_ms", "committed_ms", "day_partitions", "committed", "is_idle"),
-        *("is_judged", "removed_ms", "removed_is_bound", "is_outdated", "unknown_partitions"),
-    )
-)
+# Any column of a group of which nothing is known is null.
+UNKNOWN: Final[Row] = defaultdict(lambda: None)
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """All groups of a period. By cluster: the time of the last lag, the newest day, the times of the last facts.
+    """All groups of a period but those that were deleted before it. By cluster: the last lag, day, and facts of each.
 
     - `is_judged`: the group has a lag and a verdict: those of its last row of group_status in the period, of
       `evaluated_ms`. It has none if it was deleted, or if all its commits were removed since.
     - `unknown_partitions`: partitions with a commit and without a known log end offset, which lag and verdict lack.
     - `is_outdated`: the coordinator did not respond to the last samples.
     - `is_idle`: no commit in the last 24 hours, and no member on the last day.
-    - `deleted` are groups that were deleted in the period or before it; `rows` lacks the latter.
     """
 
     rows: Mapping[Key, Row]
-    deleted: Collection[Key]
     evaluated_ms: Mapping[str, int]
-    newest_days: Mapping[str, date]
+    newest_day_ms: Mapping[str, int]
     reach: Mapping[str, Reach]
 
 
 def read_groups(tables: Tables) -> Groups:
     """Return the groups that any table has rows of in the period."""
-    rows: dict[Key, Row] = {}
+    rows: defaultdict[Key, Row] = defaultdict(UNKNOWN.copy)
     for found in _select_rows(tables):
-        rows.setdefault(key_of(found), UNKNOWN.copy()).update(found)
+        rows[key_of(found)].update(found)
     topics = {row["cluster_id"]: row for row in tables.select(TOPIC_DAILY, _LAST_TOPICS, tables.days)}
     reach = find_last_facts(tables, {cluster for cluster, _ in rows})
     mark_deleted(tables, rows, reach)
@@ -70,9 +61,8 @@ def read_groups(tables: Tables) -> Groups:
     since_ms = tables.period.since_ms
     return Groups(
         {key: row for key, row in rows.items() if row["removed_ms"] is None or row["removed_ms"] >= since_ms},
-        {key for key, row in rows.items() if row["removed_ms"] is not None},
         _newest(rows.values(), "evaluated_ms"),
-        {cluster: date_of(ms) for cluster, ms in _newest((*rows.values(), *topics.values()), "day_ms").items()},
+        _newest((*rows.values(), *topics.values()), "day_ms"),
         reach,
     )
 
@@ -141,11 +131,8 @@ def _time_lag(row: Row) -> tuple[int | None, str]:
 
 def _newest(rows: Collection[Row], name: str) -> dict[str, int]:
     """Return by cluster the greatest value of a column."""
-    found: dict[str, int] = {}
-    for row in rows:
-        if row[name] is not None:
-            found[row["cluster_id"]] = max(row[name], found.get(row["cluster_id"], 0))
-    return found
+    known = sorted((row for row in rows if row[name] is not None), key=itemgetter(name))
+    return {row["cluster_id"]: row[name] for row in known}
 
 
 def _has_ended(row: Row, topics: Row | None) -> bool:

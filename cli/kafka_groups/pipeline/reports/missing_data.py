@@ -70,20 +70,14 @@ def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selec
 def _describe_partial_lag(known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
     """Yield sentences on partitions and coordinators that did not respond to the last samples."""
     for cluster, rows in _by_cluster(chosen, lambda row: bool(row["unknown_partitions"])):
-        listed = [f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows]
         noun = "1 group has" if len(rows) == 1 else f"{len(rows):,} groups have"
-        sentence = (
-            f"{noun} partitions without a known log end offset for ten minutes, which lag and verdict do not include: "
-            f"{few(listed)}."
-        )
-        yield of_cluster(sentence, cluster, known.reach)
+        what = "partitions without a known log end offset for ten minutes, which lag and verdict do not include"
+        listed = few([f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows])
+        yield of_cluster(f"{noun} {what}: {listed}.", cluster, known.reach)
     for cluster, rows in _by_cluster(chosen, lambda row: bool(row["is_outdated"])):
         whose = "the coordinator of 1 group" if len(rows) == 1 else f"the coordinators of {len(rows):,} groups"
-        sentence = (
-            f"{whose} did not respond to samples for ten minutes, so lag and verdict are derived from older commits: "
-            f"{few([row['group'] for row in rows])}."
-        )
-        yield of_cluster(sentence, cluster, known.reach)
+        what = "did not respond to samples for ten minutes, so lag and verdict are derived from older commits"
+        yield of_cluster(f"{whose} {what}: {few([row['group'] for row in rows])}.", cluster, known.reach)
 
 
 def _by_cluster(rows: Sequence[Row], is_wanted: Callable[[Row], bool]) -> list[tuple[str, list[Row]]]:
@@ -93,16 +87,17 @@ def _by_cluster(rows: Sequence[Row], is_wanted: Callable[[Row], bool]) -> list[t
 
 def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
     since_ms, until_ms = tables.period
+    sampled_ms = {cluster: each.sampled_ms or -1 for cluster, each in known.reach.items()}
     if not known.evaluated_ms and len(known.reach) != 1:
         yield capital(_NOTHING)
         return
     for cluster in sorted(known.reach.keys() - known.evaluated_ms.keys()):
-        yield of_cluster(_SAMPLED if _is_sampled(known, cluster, since_ms) else _NOTHING, cluster, known.reach)
+        yield of_cluster(_SAMPLED if sampled_ms[cluster] >= since_ms else _NOTHING, cluster, known.reach)
     if not known.evaluated_ms:
         return
     for cluster, newest_ms in sorted(known.evaluated_ms.items()):
         if until_ms - newest_ms > FRESH_MS:
-            is_sampled = _is_sampled(known, cluster, until_ms - FRESH_MS)
+            is_sampled = sampled_ms[cluster] >= until_ms - FRESH_MS
             nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
             sentence = (
                 f"{nothing} since {spell(newest_ms)}, or build has not run since: lag and verdicts are as of then."
@@ -111,11 +106,6 @@ def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> 
     yield from _describe_lag(known, chosen, since_ms)
     yield from commits_missing(known.reach, "verdicts are derived from samples, and rebalances are unknown")
     yield from behind(known.reach)
-
-
-def _is_sampled(known: Groups, cluster: str, since_ms: int) -> bool:
-    sampled_ms = known.reach[cluster].sampled_ms
-    return sampled_ms is not None and sampled_ms >= since_ms
 
 
 def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iterator[str]:
