@@ -41,11 +41,9 @@ def report(  # noqa: PLR0913 - the options of the command
 ) -> History:
     """Return the history of `groups` and of those whose whole id matches; of all groups if neither is given.
 
-    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, and of these the `drawn`
-    ones have points, because points of all groups of a large cluster would not fit into memory. Verdict and lag of a
-    group are those of its last row in the period. Groups without a lag and groups whose commits were all removed have
-    no verdict; deleted groups come last. A group has a thousand points at most: of each stretch of time the one with
-    the largest lag. `progress` gets the number of finished steps. Raises StorageError.
+    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, the worst first, and of
+    these the `drawn` ones have points, because points of all groups of a large cluster would not fit into memory.
+    `progress` gets the number of finished steps. Raises StorageError.
     """
     tables, selectors = Tables(storage, Period(since_ms, until_ms)), select_groups(groups, match, exclude)
 

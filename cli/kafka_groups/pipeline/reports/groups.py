@@ -23,8 +23,13 @@ _STATUS: Final = (
     *("rule", "lag", "state", "members", "partitions", "time_lag_ms", "time_lag_quality"),
     *("consume_rate", "produce_rate", "catch_up_ms"),
 )
-# Any column of a group of which nothing is known is null.
-UNKNOWN: Final[Row] = defaultdict(lambda: None)
+
+
+class GroupRow(dict[str, Any]):
+    """What is known of a group; any other column is null."""
+
+    def __missing__(self, _column: str) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Groups:
     - `is_idle`: no commit in the last 24 hours, and no member on the last day.
     """
 
-    rows: Mapping[Key, Row]
+    rows: Mapping[Key, GroupRow]
     evaluated_ms: Mapping[str, int]
     newest_day_ms: Mapping[str, int]
     reach: Mapping[str, Reach]
@@ -46,7 +51,7 @@ class Groups:
 
 def read_groups(tables: Tables) -> Groups:
     """Return the groups that any table has rows of in the period."""
-    rows: defaultdict[Key, Row] = defaultdict(UNKNOWN.copy)
+    rows: defaultdict[Key, GroupRow] = defaultdict(GroupRow)
     for found in _select_rows(tables):
         rows[key_of(found)].update(found)
     topics = {row["cluster_id"]: row for row in tables.select(TOPIC_DAILY, _LAST_TOPICS, tables.days)}
@@ -67,9 +72,9 @@ def read_groups(tables: Tables) -> Groups:
     )
 
 
-def summarise(row: Row) -> GroupHistory:
+def summarise(row: GroupRow) -> GroupHistory:
     """Return what is known of a group at the end of the period, without points and rebalances."""
-    status = row if row["is_judged"] else UNKNOWN
+    status = row if row["is_judged"] else GroupRow()
     if status["lag"] is None:
         lag_quality = "unknown"
     elif row["is_outdated"]:
@@ -77,7 +82,7 @@ def summarise(row: Row) -> GroupHistory:
     else:
         lag_quality = "lower_bound" if row["unknown_partitions"] else "exact"
     # Rates of some partitions would look like those of the group.
-    rates = status if lag_quality == "exact" else UNKNOWN
+    rates = status if lag_quality == "exact" else GroupRow()
     time_lag_ms, time_lag_quality = _time_lag(row)
     last: Row = row
     if row["removed_ms"] is not None:
@@ -117,7 +122,7 @@ def badness(one: GroupHistory) -> tuple[Any, ...]:
     return (*order, one.cluster_id, one.group)
 
 
-def _time_lag(row: Row) -> tuple[int | None, str]:
+def _time_lag(row: GroupRow) -> tuple[int | None, str]:
     """Return the longest time lag of a partition, a lower bound if that of another one is unknown."""
     if row["is_outdated"] or not row["is_judged"]:
         return None, "unknown"
@@ -135,7 +140,7 @@ def _newest(rows: Collection[Row], name: str) -> dict[str, int]:
     return {row["cluster_id"]: row[name] for row in known}
 
 
-def _has_ended(row: Row, topics: Row | None) -> bool:
+def _has_ended(row: GroupRow, topics: Row | None) -> bool:
     """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
 
     Without a row it may also have commits that are older than the days that a build reads. If the cluster has rows

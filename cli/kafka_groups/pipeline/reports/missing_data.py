@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from kafka_groups.groups.selection import Selectors
@@ -69,20 +70,22 @@ def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selec
 
 def _describe_partial_lag(known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
     """Yield sentences on partitions and coordinators that did not respond to the last samples."""
-    for cluster, rows in _by_cluster(chosen, lambda row: bool(row["unknown_partitions"])):
+    for cluster, rows in _by_cluster(chosen, "unknown_partitions"):
         noun = "1 group has" if len(rows) == 1 else f"{len(rows):,} groups have"
         what = "partitions without a known log end offset for ten minutes, which lag and verdict do not include"
         listed = few([f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows])
         yield of_cluster(f"{noun} {what}: {listed}.", cluster, known.reach)
-    for cluster, rows in _by_cluster(chosen, lambda row: bool(row["is_outdated"])):
+    for cluster, rows in _by_cluster(chosen, "is_outdated"):
         whose = "the coordinator of 1 group" if len(rows) == 1 else f"the coordinators of {len(rows):,} groups"
         what = "did not respond to samples for ten minutes, so lag and verdict are derived from older commits"
         yield of_cluster(f"{whose} {what}: {few([row['group'] for row in rows])}.", cluster, known.reach)
 
 
-def _by_cluster(rows: Sequence[Row], is_wanted: Callable[[Row], bool]) -> list[tuple[str, list[Row]]]:
-    wanted = sorted(filter(is_wanted, rows), key=lambda row: str(row["cluster_id"]))
-    return [(cluster, list(found)) for cluster, found in groupby(wanted, lambda row: str(row["cluster_id"]))]
+def _by_cluster(rows: Sequence[Row], column: str) -> list[tuple[str, list[Row]]]:
+    """Return by cluster the rows in which a column is neither null nor 0."""
+    of_cluster_id = itemgetter("cluster_id")
+    found = sorted(filter(itemgetter(column), rows), key=of_cluster_id)
+    return [(cluster, list(same)) for cluster, same in groupby(found, of_cluster_id)]
 
 
 def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
@@ -110,7 +113,7 @@ def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> 
 
 def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iterator[str]:
     rows = sorted((row for row in chosen if row["removed_ms"] is None), key=key_of)
-    for cluster, lagging in _by_cluster(rows, lambda row: row["first_ms"] is not None):
+    for cluster, lagging in _by_cluster(rows, "first_ms"):
         first_ms = min(row["first_ms"] for row in lagging)
         if first_ms - since_ms > _HOUR_MS:
             sentence = f"no log end offsets are known before {spell(first_ms)}: lag begins there."
