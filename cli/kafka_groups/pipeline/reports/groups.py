@@ -90,24 +90,18 @@ def summarise(row: GroupRow) -> GroupHistory:
     elif row["seen"] is not None and row["seen"]["at_ms"] > (row["evaluated_ms"] or -1):
         last = row["seen"]
     return GroupHistory(
-        cluster_id=row["cluster_id"],
-        group=row["group"],
-        state=last["state"],
-        members=last["members"],
+        **{name: row[name] for name in ("cluster_id", "group", "removed_ms")},
+        **{name: last[name] for name in ("state", "members")},
+        **{name: status[name] for name in ("rule", "lag")},
+        **{name: rates[name] for name in ("consume_rate", "produce_rate", "catch_up_ms")},
         verdict=VERDICTS.get(status["rule"]),
-        rule=status["rule"],
         evaluated_ms=row["evaluated_ms"] if row["is_judged"] else None,
-        removed_ms=row["removed_ms"],
         removed_is_bound=bool(row["removed_is_bound"]),
         # Nobody reads with it.
         is_unused=bool(row["is_idle"]) and last["state"] == "Empty",
-        lag=status["lag"],
         lag_quality=lag_quality,
         time_lag_ms=time_lag_ms,
         time_lag_quality=time_lag_quality,
-        consume_rate=rates["consume_rate"],
-        produce_rate=rates["produce_rate"],
-        catch_up_ms=rates["catch_up_ms"],
         lagging_since_ms=None,
         lagging_since_is_bound=False,
         points=(),

@@ -38,24 +38,19 @@ GAPS: Final = """
 def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
     """Return sentences on offsets of `__consumer_offsets` without a record: deleted ranges by size, then others."""
     others: Counter[str] = Counter()
-    sentences = []
+    found = []
     for row in tables.select(INGEST_GAPS, GAPS):
-        if row["reason"] != "deleted":
+        if row["reason"] == "deleted":
+            missing = f"{row['missing']:,} offsets from {row['from_offset']} to {row['until_offset']}"
+            place = f"partition {row['source_partition']} of __consumer_offsets"
+            found.append((row["cluster_id"], f"{place}: {missing} were deleted before they were read."))
+        else:
             others[row["cluster_id"]] += row["missing"]
-            continue
-        sentence = (
-            f"partition {row['source_partition']} of __consumer_offsets: {row['missing']:,} offsets from "
-            f"{row['from_offset']} to {row['until_offset']} were deleted before they were read."
-        )
-        sentences.append(of_cluster(sentence, row["cluster_id"], known.reach))
+    # The log does not show which of these it was.
+    why = "compaction had removed it, or it was a transaction marker or part of an aborted transaction."
     for cluster, count in sorted(others.items()):
-        # The log does not show which of these it was.
-        sentence = (
-            f"{count:,} offsets of __consumer_offsets had no record when they were read: compaction had removed it, or "
-            "it was a transaction marker or part of an aborted transaction."
-        )
-        sentences.append(of_cluster(sentence, cluster, known.reach))
-    return tuple(dict.fromkeys(sentences))
+        found.append((cluster, f"{count:,} offsets of __consumer_offsets had no record when they were read: {why}"))
+    return tuple(dict.fromkeys(of_cluster(sentence, cluster, known.reach) for cluster, sentence in found))
 
 
 def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selectors: Selectors) -> Iterator[str]:
@@ -120,11 +115,8 @@ def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iter
             yield of_cluster(sentence, cluster, known.reach)
         if names := [row["group"] for row in lagging if row["has_unknown_time_lag"]]:
             noun = "1 group" if len(names) == 1 else f"{len(names):,} groups"
-            sentence = (
-                f"the time lag of {noun} is unknown for a part of the period, because no log end offset is known from "
-                f"before their commits: {few(names)}."
-            )
-            yield of_cluster(sentence, cluster, known.reach)
+            why = "for a part of the period, because no log end offset is known from before their commits"
+            yield of_cluster(f"the time lag of {noun} is unknown {why}: {few(names)}.", cluster, known.reach)
 
 
 def _describe_stale_groups(tables: Tables, selectors: Selectors) -> list[str]:
