@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kafka_groups.history import Cut, GroupHistory, History, Rebalance
+from kafka_groups.history import Cut, GroupHistory, History
 from kafka_groups.pipeline.reports.findings import find_findings
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
 from kafka_groups.pipeline.reports.missing_data import describe_gaps, describe_missing
@@ -93,18 +93,11 @@ def _add_histories(
     step(3)
     rebalances = read_rebalances(tables, shown)
     step(4)
-
-    def unseen(key: Key) -> tuple[Rebalance, ...] | None:
-        # Without a record in the period, nothing would have shown a rebalance.
-        read_ms = known.reach[key[0]].read_ms
-        is_unread = read_ms is None or read_ms < tables.period.since_ms
-        return None if is_unread or known.rows[key]["has_no_rebalances"] else ()
-
     return tuple(
         replace(
             one,
             points=tuple(points.get(key, ())),
-            rebalances=tuple(rebalances.get(key, ())) or unseen(key),
+            rebalances=tuple(rebalances.get(key, ())) or one.rebalances,
             **starts.get(key, {}),
         )
         for key, one in shown.items()

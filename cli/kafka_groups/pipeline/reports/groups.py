@@ -19,10 +19,6 @@ from kafka_groups.verdicts import VERDICTS
 _BADNESS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
 # Of two qualities of a time lag, the later one stands for both.
 _QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
-_STATUS: Final = (
-    *("rule", "lag", "state", "members", "partitions", "time_lag_ms", "time_lag_quality"),
-    *("consume_rate", "produce_rate", "catch_up_ms"),
-)
 
 
 class GroupRow(dict[str, Any]):
@@ -57,13 +53,16 @@ def read_groups(tables: Tables) -> Groups:
     topics = {row["cluster_id"]: row for row in tables.select(TOPIC_DAILY, _LAST_TOPICS, tables.days)}
     reach = find_last_facts(tables, {cluster for cluster, _ in rows})
     mark_deleted(tables, rows, reach)
+    since_ms = tables.period.since_ms
     for row in rows.values():
+        # Without a record in the period, nothing would have shown a rebalance.
+        read_ms = reach[row["cluster_id"]].read_ms
+        row["has_unknown_rebalances"] = row["has_unknown_rebalances"] or read_ms is None or read_ms < since_ms
         exists = row["removed_ms"] is None and not _has_ended(row, topics.get(row["cluster_id"]))
         row["is_judged"] = row["evaluated_ms"] is not None and exists
         if row["is_judged"] and row["is_last"] and row["committed"] is not None:
             row["unknown_partitions"] = max(0, row["committed"] - row["partitions"])
     mark_outdated(tables, rows.values(), reach)
-    since_ms = tables.period.since_ms
     return Groups(
         {key: row for key, row in rows.items() if row["removed_ms"] is None or row["removed_ms"] >= since_ms},
         _newest(rows.values(), "evaluated_ms"),
@@ -73,7 +72,7 @@ def read_groups(tables: Tables) -> Groups:
 
 
 def summarise(row: GroupRow) -> GroupHistory:
-    """Return what is known of a group at the end of the period, without points and rebalances."""
+    """Return what is known of a group at the end of the period, without points and known rebalances."""
     status = row if row["is_judged"] else GroupRow()
     if status["lag"] is None:
         lag_quality = "unknown"
@@ -105,7 +104,7 @@ def summarise(row: GroupRow) -> GroupHistory:
         lagging_since_ms=None,
         lagging_since_is_bound=False,
         points=(),
-        rebalances=None,
+        rebalances=None if row["has_unknown_rebalances"] else (),
     )
 
 
@@ -162,7 +161,8 @@ def _select_rows(tables: Tables) -> Iterator[Row]:
 # cluster has a later one in the period, and some has one after it.
 _LAST_STATUSES: Final = f"""
     SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
-        newest_of_cluster_ms > {{until_ms}} AND last_of_cluster_ms = last_ms AS is_newest, {", ".join(_STATUS)}
+        newest_of_cluster_ms > {{until_ms}} AND last_of_cluster_ms = last_ms AS is_newest,
+        rule, lag, state, members, partitions, time_lag_ms, time_lag_quality, consume_rate, produce_rate, catch_up_ms
     FROM {{rows}} AS last JOIN (
         SELECT *, max(newest_ms) OVER (PARTITION BY cluster_id) AS newest_of_cluster_ms,
             max(last_ms) OVER (PARTITION BY cluster_id) AS last_of_cluster_ms
@@ -176,9 +176,6 @@ _LAST_STATUSES: Final = f"""
 """
 # The last record of each group as a whole, which shows whether it exists; the last known state; and the last sample
 # that lists the group.
-_KNOWN_STATE: Final = (
-    "coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
-)
 _LAST_EVENTS: Final = f"""
     SELECT {GROUP}, last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
         last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
@@ -186,10 +183,12 @@ _LAST_EVENTS: Final = f"""
             WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END)
             ORDER BY at_ms, coalesce(source_offset, -1)) FILTER (WHERE known_state IS NOT NULL) AS seen,
         max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS seen_ms,
-        bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_no_rebalances
+        bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_unknown_rebalances
     FROM (
-        SELECT *, {_KNOWN_STATE} AS known_state, coalesce(group_type, type) AS kind, origin = 'topic' AND event_type IN
-            ('generation', 'group_emptied', 'group_epoch', 'group_removed') AS is_of_group
+        SELECT *, coalesce(group_type, type) AS kind, coalesce(state,
+                CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END) AS known_state,
+            origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
+                AS is_of_group
         FROM {{rows}}
     ) GROUP BY {GROUP}
 """
