@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, Final
@@ -101,24 +101,17 @@ def parse_tables(text: str, *, like: Iterable[Column] = ()) -> tuple[Table, ...]
     table, or of the first one. A line that is too long goes on with a deeper margin.
     """
     known = {column.name: column for column in like}
-    tables: list[Table] = []
-    for lines in "\n".join(logical_lines(text)).split("\n\n"):
-        tables.append(_parse_table(lines.splitlines(), known))
-        known = known or {column.name: column for column in tables[0].columns}
+    tables = []
+    for table in "\n".join(logical_lines(text)).split("\n\n"):
+        title, kind, *lines = table.splitlines()
+        name, _, about = title.partition(": ")
+        derived, identity, dated_by = kind.split("; ")
+        names = identity.removeprefix("identity ").split(", ")
+        columns = [column for line in lines for column in _parse_columns(line, known)]
+        known = known or {column.name: column for column in columns}
+        dated_by = dated_by.removeprefix("dated by ")
+        tables.append(Table(name, about, tuple(names), dated_by, tuple(columns), derived=derived == "derived"))
     return tuple(tables)
-
-
-def _parse_table(lines: Sequence[str], known: Mapping[str, Column]) -> Table:
-    name, _, about = lines[0].partition(": ")
-    derived, identity, dated_by = lines[1].split("; ")
-    return Table(
-        name,
-        about,
-        tuple(identity.removeprefix("identity ").split(", ")),
-        dated_by.removeprefix("dated by "),
-        tuple(column for line in lines[2:] for column in _parse_columns(line, known)),
-        derived=derived == "derived",
-    )
 
 
 def _parse_columns(line: str, known: Mapping[str, Column]) -> list[Column]:
