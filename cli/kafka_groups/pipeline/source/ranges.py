@@ -112,7 +112,8 @@ class RangeReader:
                 if wanted <= 0 or not self._consume(wanted, found):
                     break
                 room = CHUNK - sum(map(len, found))
-            return pa.concat_batches(found) if found else None
+            # pyarrow 18 has no concat_batches.
+            return pa.Table.from_batches(found).combine_chunks().to_batches()[0] if found else None
         finally:
             if was_on:
                 gc.enable()
