@@ -32,8 +32,8 @@ def find_findings(tables: Tables, selectors: Selectors, known: Groups) -> tuple[
     found = []
     for (cluster, group), days in groupby(_select_days(tables, known), key_of):
         # A group without a row has nothing but a day before the period.
-        known_of, day_ms = known.rows.get((cluster, group)), known.newest_day_ms.get(cluster)
-        if selectors.selects(group) and known_of and known_of["removed_ms"] is None and day_ms is not None:
+        group_row, day_ms = known.rows.get((cluster, group)), known.newest_day_ms.get(cluster)
+        if selectors.selects(group) and group_row and group_row["removed_ms"] is None and day_ms is not None:
             passed_ms = max(0, known.evaluated_ms.get(cluster, 0) - day_ms)
             for kind, text in describe_group(list(days), date_of(day_ms), passed_ms):
                 found.append(Finding(kind=kind, cluster_id=cluster, group=group, topic=None, message=text))
