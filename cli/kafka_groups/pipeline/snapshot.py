@@ -15,10 +15,9 @@ from typing import Any, Final, TypeAlias
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
-from kafka_groups.pipeline.decode.texts import topic_id_text
+from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, SAMPLE_RUNS
-from kafka_groups.pipeline.schemas.row_batches import shaped
-from kafka_groups.pipeline.schemas.shape import Table
+from kafka_groups.pipeline.schemas.shape import Table, shaped
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import SAMPLE, new_batch_name
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.schemas.row_batches import shaped
+from kafka_groups.pipeline.schemas.shape import shaped
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.transform.build import build
 from kafka_groups.pipeline.transform.engine import LocalEngine

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source.brokers import new_consumer
 from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, read_options
 from kafka_groups.pipeline.source.plan import TIMEOUT_S
@@ -43,21 +42,21 @@ class RawSource(KafkaGroupsSource):
                     for wanted in ranges:
                         for found in RangeReader(consumer, wanted, client, TIMEOUT_S).read():
                             if not isinstance(found, Hole):
-                                yield _rows(found)
+                                yield _rows(found, wanted.partition)
                 finally:
                     consumer.close()
 
         return Reader()
 
 
-def _rows(found: RawRecords) -> pa.RecordBatch:
+def _rows(found: pa.RecordBatch, partition: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
-            pa.repeat(pa.scalar(found.partition, pa.int32()), len(found)),
-            found.offsets,
-            found.timestamps_ms,
-            found.keys.cast(pa.binary()),
-            found.values.cast(pa.binary()),
+            pa.repeat(pa.scalar(partition, pa.int32()), len(found)),
+            found["offset"],
+            found["timestamp_ms"],
+            found["key"].cast(pa.binary()),
+            found["value"].cast(pa.binary()),
         ],
         names=["partition", "offset", "timestamp", "key", "value"],
     )

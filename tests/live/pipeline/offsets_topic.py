@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.decode import decode, raw_records
+from kafka_groups.pipeline.decode import decode
+from kafka_groups.pipeline.decode.columns import RAW
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, unique_name
@@ -106,14 +108,13 @@ def _rows_of(partition: int, consumer: Consumer) -> list[dict[str, Any]]:
     messages: list[Any] = []
     while (message := consumer.poll(_TIMEOUT_S)) is not None and message.error() is None:
         messages.append(message)
-    raw = raw_records(
-        partition=partition,
-        offsets=[message.offset() for message in messages],
-        timestamps_ms=[message.timestamp()[1] for message in messages],
-        keys=[message.key() for message in messages],
-        values=[message.value() for message in messages],
-    )
-    rows: list[dict[str, Any]] = decode(raw, "any").to_pylist()
+    columns = [
+        [message.offset() for message in messages],
+        [message.timestamp()[1] for message in messages],
+        [message.key() for message in messages],
+        [message.value() for message in messages],
+    ]
+    rows: list[dict[str, Any]] = decode(pa.record_batch(columns, schema=RAW), "any", partition).to_pylist()
     return rows
 
 

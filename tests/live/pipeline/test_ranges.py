@@ -7,7 +7,6 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source import ranges
 from kafka_groups.pipeline.source.brokers import new_consumer
 from kafka_groups.pipeline.source.plan import Range
@@ -35,7 +34,7 @@ def _read(broker: str, wanted: Range, timeout_s: float = 20) -> tuple[list[int],
         found = list(RangeReader(consumer, wanted, client, timeout_s).read())
     finally:
         consumer.close()
-    offsets = [offset for part in found if isinstance(part, RawRecords) for offset in part.offsets.to_pylist()]
+    offsets = [offset for part in found if not isinstance(part, Hole) for offset in part["offset"].to_pylist()]
     return offsets, [part for part in found if isinstance(part, Hole)]
 
 

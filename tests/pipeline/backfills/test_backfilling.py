@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline import backfills
-from kafka_groups.pipeline.decode.texts import topic_id_text
+from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.protocol import Struct

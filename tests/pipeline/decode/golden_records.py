@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafka_groups.pipeline.decode import RawRecords, decode, raw_records
+import pyarrow as pa
+
+from kafka_groups.pipeline.decode import decode
+from kafka_groups.pipeline.decode.columns import RAW
 
 Row = dict[str, Any]
 
@@ -56,17 +59,17 @@ ROUTED = [Routed(**line) for line in _LINES if "of" in line]
 BY_NAME = {str(golden): golden for golden in GOLDEN}
 
 
-def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> RawRecords:
-    """These keys and values as a chunk of partition 7, a record a second."""
+def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
+    """These keys and values as a chunk, a record a second."""
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
-    offsets = range(100, 100 + len(pairs))
+    offsets = list(range(100, 100 + len(pairs)))
     times = [1_700_000_000_000 + 1000 * place for place in range(len(pairs))]
-    return raw_records(7, offsets=offsets, timestamps_ms=times, keys=keys, values=values)
+    return pa.record_batch([offsets, times, keys, values], schema=RAW)
 
 
 def rows_of(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> list[Row]:
     """The rows of a chunk of these keys and values; Arrow found nothing wrong with them."""
-    batch = decode(raw(pairs), "c1")
+    batch = decode(raw(pairs), "c1", 7)
     batch.validate(full=True)
     rows: list[Row] = batch.to_pylist()
     return rows

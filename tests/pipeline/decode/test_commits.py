@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.decode.commits import commit_columns
 from kafka_groups.pipeline.decode.record_types import ALL, read_value
-from kafka_groups.pipeline.decode.texts import topic_id_text
 from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.decode.golden_records import row_of, rows_of

@@ -1,4 +1,4 @@
-"""Layouts that only an early access had: KIP-848 groups in 3.7, share groups in 4.0.
+"""Layouts that only an early access had: those of share groups in 4.0 are read, those of KIP-848 groups in 3.7 are not.
 
 The bytes are from the classes of kafka-group-coordinator 3.7.2 and 4.0: MessageUtil.toVersionPrefixedBytes(0, value).
 """
@@ -28,40 +28,25 @@ def event_of(name: str, value: str) -> dict[str, Any]:
     return {**event, "details": json.loads(event["details"])}
 
 
-@pytest.mark.parametrize("assignors", ["01", "02" + "046f776e" + "00000001" + "00" + "0001" + "04010203" + "00"])
-def test_a_member_is_decoded_whatever_assignors_it_brings(assignors: str) -> None:
-    event = event_of("ConsumerGroupMemberMetadata", _MEMBER + assignors + "00")
-    assert (event["event_type"], event["topics"], event["client_id"]) == ("member_metadata", ["orders"], "c")
-    names = [assignor["name"] for assignor in event["details"]["assignors"]]
-    assert names == ([] if assignors == "01" else ["own"])
-
-
 @pytest.mark.parametrize(
-    ("epochs", "pending", "state", "given_up"),
+    ("name", "value"),
     [
-        ("000000070000000600000007", "01" + "01", "STABLE", []),
-        ("000000070000000600000007", "01" + _PENDING, "UNRELEASED_PARTITIONS", []),
-        ("000000060000000500000007", _PENDING + _PENDING, "UNREVOKED_PARTITIONS", [5]),
+        ("ConsumerGroupMemberMetadata", _MEMBER + "01" + "00"),
+        (
+            "ConsumerGroupMemberMetadata",
+            _MEMBER + "02" + "046f776e" + "00000001" + "00" + "0001" + "04010203" + "00" * 2,
+        ),
+        ("ConsumerGroupCurrentMemberAssignment", "000000070000000600000007" + _HELD + "01" + "01" + _REST),
+        ("ConsumerGroupCurrentMemberAssignment", "000000060000000500000007" + _HELD + _PENDING + _PENDING + _REST),
+        ("ConsumerGroupTargetAssignmentMember", "00" + _HELD + "0000" + "01" + "00"),
+        ("ConsumerGroupPartitionMetadata", "00000007" + "02" + _ID + "076f7264657273" + "00000002010000"),
     ],
 )
-def test_the_state_of_a_member_follows_from_what_is_pending(
-    epochs: str, pending: str, state: str, given_up: list[int]
-) -> None:
-    event = event_of("ConsumerGroupCurrentMemberAssignment", epochs + _HELD + pending + _REST)
-    assert (event["epoch"], event["previous_epoch"]) == (int(epochs[:8], 16), int(epochs[8:16], 16))
-    assert event["member_state"] == state
-    assert [part["partitions"] for part in event["assignment"]] == [[0, 3]]
-    assert [number for part in event["pending_revocation"] for number in part["partitions"]] == given_up
-
-
-def test_a_target_assignment_is_decoded_without_its_metadata() -> None:
-    event = event_of("ConsumerGroupTargetAssignmentMember", "00" + _HELD + "0000" + "01" + "00")
-    assert [part["partitions"] for part in event["assignment"]] == [[0, 3]]
-
-
-def test_topics_that_were_written_with_an_epoch_are_decoded() -> None:
-    event = event_of("ConsumerGroupPartitionMetadata", "00000007" + "02" + _ID + "076f7264657273" + "00000002010000")
-    assert event["topics"] == ["orders"]
+def test_what_kip_848_groups_wrote_in_3_7_is_unknown_and_kept(name: str, value: str) -> None:
+    data = bytes.fromhex("0000" + value)
+    row = row_of(BY_NAME[f"{name}-vNone-tombstone"].key_bytes, data)
+    assert (row["kind"], row["value_version"], row["raw"]["value"]) == ("unknown", 0, data)
+    assert row["raw"]["problem"].startswith(f"the value of this {name} cannot be read: ")
 
 
 def test_the_epoch_of_a_share_group_is_decoded_without_a_hash() -> None:

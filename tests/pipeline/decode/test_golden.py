@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.decode.record_types import ALL, COMMITS
-from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, Row, row_of, rows_of
+from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
 
 
 def _chunk(records: Iterable[Golden]) -> list[tuple[bytes | None, bytes | None]]:
@@ -100,22 +100,12 @@ def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None
         cuts = [golden.value_bytes[:size] for size in range(min(len(golden.value_bytes), 300))]
         others = [*cuts, golden.value_bytes + b"\x00"]
         rows = rows_of([(golden.key_bytes, value) for value in others])
-        unknown = [(row, value) for row, value in zip(rows, others, strict=True) if not _is_of_3_7(row)]
-        assert len(others) - len(unknown) == (str(golden) == "ConsumerGroupMemberMetadata-v0-nulls")
-        for row, value in unknown:
+        for row, value in zip(rows, others, strict=True):
             assert row["kind"] == "unknown"
             assert (row["raw"]["key"], row["raw"]["value"]) == (golden.key_bytes, value)
             assert golden.name in row["raw"]["problem"]
             assert [row[name] for name in _KEY] == [whole[name] for name in _KEY]
             assert row["committed_offset"] is None
-
-
-def _is_of_3_7(row: Row) -> bool:
-    """Return whether a row is of a cut value that is whole as Kafka 3.7 wrote it.
-
-    Where the tags begin today, 3.7 wrote a member's assignors; no assignors are 01 00, as a tag is that is cut.
-    """
-    return bool(row["kind"] == "group_event" and json.loads(row["event"]["details"]).get("assignors") == [])
 
 
 def test_a_key_cut_anywhere_is_kept_as_unknown() -> None:

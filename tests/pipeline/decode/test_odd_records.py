@@ -118,6 +118,6 @@ def test_a_huge_count_costs_no_memory(name: str, value: bytes) -> None:
 
 
 def test_an_empty_chunk_is_an_empty_batch() -> None:
-    batch = decode(raw([]), "c1")
+    batch = decode(raw([]), "c1", 7)
     assert batch.num_rows == 0
     assert batch.schema == RECORD

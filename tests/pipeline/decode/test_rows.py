@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.decode import decode, gap_rows, partition_of, raw_records
-from kafka_groups.pipeline.decode.columns import RECORD
+from kafka_groups.pipeline.decode import decode, gap_rows, partition_of
+from kafka_groups.pipeline.decode.columns import RAW, RECORD
 from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, ROUTED, raw, rows_of
 
 
@@ -23,7 +24,7 @@ def test_a_row_says_where_and_when_its_record_was_found() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, len(GOLDEN)])
 def test_a_batch_has_the_promised_columns(count: int) -> None:
-    batch = decode(raw([(golden.key_bytes, golden.value_bytes) for golden in GOLDEN[:count]]), "c1")
+    batch = decode(raw([(golden.key_bytes, golden.value_bytes) for golden in GOLDEN[:count]]), "c1", 7)
     batch.validate(full=True)
     assert batch.schema == RECORD
 
@@ -31,8 +32,8 @@ def test_a_batch_has_the_promised_columns(count: int) -> None:
 @pytest.mark.parametrize("timestamp", [-1, 2**63 - 1, -(2**63)])
 def test_a_record_without_a_sensible_timestamp_has_none(timestamp: int) -> None:
     key = BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes
-    records = raw_records(0, offsets=[5], timestamps_ms=[timestamp], keys=[key], values=[None])
-    [row] = decode(records, "c1").to_pylist()
+    records = pa.record_batch([[5], [timestamp], [key], [None]], schema=RAW)
+    [row] = decode(records, "c1", 0).to_pylist()
     assert row["record_time"] is None
 
 

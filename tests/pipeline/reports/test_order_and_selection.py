@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.pipeline.reports import report
-from kafka_groups.pipeline.reports.groups import UNKNOWN, badness, summarise
+from kafka_groups.pipeline.reports.groups import GroupRow, badness, summarise
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
@@ -18,8 +18,8 @@ RUNS: Final = range(0, 301, 60)
 
 
 def summary(name: str, **known: Any) -> GroupHistory:
-    row = UNKNOWN | {"cluster_id": "c", "group": name, "evaluated_ms": 1, "is_judged": "rule" in known}
-    return summarise(row | known)
+    row = {"cluster_id": "c", "group": name, "evaluated_ms": 1, "is_judged": "rule" in known}
+    return summarise(GroupRow(row | known))
 
 
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:

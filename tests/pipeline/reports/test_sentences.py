@@ -119,6 +119,19 @@ def test_a_loss_before_the_period_is_no_part_of_it(night: Storage) -> None:
     ]
 
 
+def test_before_a_day_is_built_nothing_is_found_of_it(tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    began = MIDNIGHT - 3 * HOUR
+    logs = [ends(began + at, 5_000, start=at // 12) for at in range(0, 3 * HOUR, 600)]
+    put_all(storage, "b", {"offset_commits": [commit(began, 1_300, source=1)], "partition_offsets": logs})
+    build_here(storage)
+    assert told_until(storage, MIDNIGHT - MINUTE).findings
+    later = event(MIDNIGHT + HOUR, "generation", "GroupMetadata", source=2)
+    put_all(storage, "later", {"group_events": [later]})
+    reported = told_until(storage, MIDNIGHT + 2 * HOUR, since=MIDNIGHT)
+    assert ([group.group for group in reported.groups], reported.findings) == (["g"], ())
+
+
 def test_nothing_is_found_of_a_group_that_was_removed_before_the_period(night: Storage) -> None:
     reported = told_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
     assert {finding.group for finding in reported.findings if finding.kind == "retention_risk"} == {"g", "lost"}

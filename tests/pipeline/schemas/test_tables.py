@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, STORED, TABLES, Table, create_statement, spell_type
-from kafka_groups.pipeline.schemas.row_batches import shaped
-from kafka_groups.pipeline.schemas.shape import parse_table
+from kafka_groups.pipeline.schemas.shape import parse_tables, shaped
 
 
 @pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
@@ -20,13 +20,18 @@ def test_a_table_has_the_columns_that_its_rows_are_identified_and_dated_by(table
     assert all(column.about for column in table.columns)
 
 
+@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
+def test_a_table_has_a_name_in_the_module(table: Table) -> None:
+    assert getattr(schemas, table.name.upper()) is table
+
+
 def test_five_tables_are_derived_from_facts() -> None:
     derived = {"lag_history", "group_status", "rebalances", "group_daily", "topic_daily"}
     assert {name for name, table in TABLES.items() if table.derived} == derived
 
 
 def test_a_text_that_goes_on_in_the_next_line_is_one_sentence() -> None:
-    table = parse_table(
+    [table] = parse_tables(
         """
         rates: Rates of
             groups.

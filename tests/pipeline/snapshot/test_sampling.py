@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_groups.pipeline.decode.texts import topic_id_text
+from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Message
 
-from kafka_groups.pipeline.decode import RawRecords
 from kafka_groups.pipeline.source.plan import Range
 from kafka_groups.pipeline.source.ranges import CHUNK, Hole, RangeReader
 
@@ -31,12 +31,12 @@ class Log:
         ]
 
 
-def chunks_of(value: bytes, records: int) -> list[RawRecords]:
+def chunks_of(value: bytes, records: int) -> list[pa.RecordBatch]:
     reader: Any = RangeReader(Log(value), Range(3, 5, 5 + records), {}, 1.0)  # type: ignore[arg-type]  # as one acts
-    found: list[RawRecords | Hole] = list(reader.read())
-    chunks = [part for part in found if isinstance(part, RawRecords)]
+    found: list[pa.RecordBatch | Hole] = list(reader.read())
+    chunks = [part for part in found if isinstance(part, pa.RecordBatch)]
     assert len(chunks) == len(found)
-    offsets = [offset for chunk in chunks for offset in chunk.offsets.to_pylist()]
+    offsets = [offset for chunk in chunks for offset in chunk["offset"].to_pylist()]
     assert offsets == list(range(5, 5 + records))
     return chunks
 
@@ -55,6 +55,5 @@ def test_a_chunk_is_bounded_in_records_and_in_bytes(bytes_of_value: int, records
 
 def test_pieces_of_a_chunk_keep_their_values_and_times() -> None:
     (chunk,) = chunks_of(b"value", 5_000)
-    assert chunk.partition == 3
-    assert set(chunk.values.to_pylist()) == {b"value"}
-    assert chunk.timestamps_ms.to_pylist() == [1_000 + at for at in range(5, 5_005)]
+    assert set(chunk["value"].to_pylist()) == {b"value"}
+    assert chunk["timestamp_ms"].to_pylist() == [1_000 + at for at in range(5, 5_005)]

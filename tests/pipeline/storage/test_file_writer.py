@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, raw_records
+from kafka_groups.pipeline.decode import decode, gap_rows
+from kafka_groups.pipeline.decode.columns import RAW
 from kafka_groups.pipeline.ingestion.batch import split_records
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, TABLES
 from kafka_groups.pipeline.storage import FileWriter, new_writer
@@ -27,14 +28,10 @@ def commit_value(offset: int, at_ms: int) -> bytes:
     return b"\0\3" + offset.to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\0\0" + at_ms.to_bytes(8, "big", signed=True)
 
 
-def records(*rows: tuple[bytes | None, bytes | None], at_ms: int = NOON_MS) -> RawRecords:
-    return raw_records(
-        partition=3,
-        offsets=list(range(len(rows))),
-        timestamps_ms=[at_ms] * len(rows),
-        keys=[key for key, _ in rows],
-        values=[value for _, value in rows],
-    )
+def decoded(*rows: tuple[bytes | None, bytes | None], at_ms: int = NOON_MS) -> pa.RecordBatch:
+    """Decode such keys and values as records of partition 3."""
+    columns = [list(range(len(rows))), [at_ms] * len(rows), [key for key, _ in rows], [value for _, value in rows]]
+    return decode(pa.record_batch(columns, schema=RAW), "c", 3)
 
 
 def parts(batch: pa.RecordBatch) -> dict[str, list[dict[str, object]]]:
@@ -43,7 +40,7 @@ def parts(batch: pa.RecordBatch) -> dict[str, list[dict[str, object]]]:
 
 def test_each_record_is_a_row_of_exactly_one_table() -> None:
     event = b"\0\2\0\1g"  # GroupMetadata, removed
-    batch = decode(records((commit_key(), commit_value(5, NOON_MS)), (event, None), (b"\x7f\x7f", b"x")), "c")
+    batch = decoded((commit_key(), commit_value(5, NOON_MS)), (event, None), (b"\x7f\x7f", b"x"))
 
     found = parts(batch)
 
@@ -58,7 +55,7 @@ def test_each_record_is_a_row_of_exactly_one_table() -> None:
 
 
 def test_the_columns_are_exactly_those_of_the_tables() -> None:
-    batch = decode(records((commit_key(), commit_value(5, NOON_MS)), (b"\0\2\0\1g", None), (None, None)), "c")
+    batch = decoded((commit_key(), commit_value(5, NOON_MS)), (b"\0\2\0\1g", None), (None, None))
 
     assert all(rows.schema == table.arrow() for table, rows in split_records(batch))
 
@@ -80,7 +77,7 @@ def test_a_gap_is_a_row_of_ingest_gaps() -> None:
 
 
 def test_a_tombstone_has_the_time_of_its_record() -> None:
-    (row,) = parts(decode(records((commit_key(), None)), "c"))["offset_commits"]
+    (row,) = parts(decoded((commit_key(), None)))["offset_commits"]
 
     assert row["commit_time"] == row["record_time"]
     assert row["tombstone"] is True
@@ -95,7 +92,7 @@ def _write(into: Path, batch: pa.RecordBatch) -> FileWriter:
 
 def test_rows_go_to_the_date_of_their_commit(tmp_path: Path) -> None:
     times = [NOON_MS, NOON_MS + DAY_MS, NOON_MS, NOON_MS - 1]
-    batch = decode(records(*((commit_key(), commit_value(at, at)) for at in times)), "c")
+    batch = decoded(*((commit_key(), commit_value(at, at)) for at in times))
 
     files = _write(tmp_path, batch).close()
 
@@ -107,13 +104,13 @@ def test_rows_go_to_the_date_of_their_commit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("commit_ms", [-1, -10_000 * DAY_MS, 2**62, 200_000 * DAY_MS])
 def test_a_time_that_cannot_be_does_not_make_a_date(tmp_path: Path, commit_ms: int) -> None:
-    (file,) = _write(tmp_path, decode(records((commit_key(), commit_value(5, commit_ms))), "c")).close()
+    (file,) = _write(tmp_path, decoded((commit_key(), commit_value(5, commit_ms)))).close()
 
     assert file.date == "2024-10-04"
 
 
 def test_without_any_time_a_row_is_of_the_first_day(tmp_path: Path) -> None:
-    (file,) = _write(tmp_path, decode(records((commit_key(), None), at_ms=-1), "c")).close()
+    (file,) = _write(tmp_path, decoded((commit_key(), None), at_ms=-1)).close()
 
     assert file.date == "1970-01-01"
 
@@ -121,7 +118,7 @@ def test_without_any_time_a_row_is_of_the_first_day(tmp_path: Path) -> None:
 def test_a_hundred_dates_do_not_lose_a_row(tmp_path: Path) -> None:
     rows = [(commit_key(), commit_value(n, NOON_MS + (n % 100) * DAY_MS)) for n in range(300)]
 
-    files = _write(tmp_path, decode(records(*rows), "c")).close()
+    files = _write(tmp_path, decoded(*rows)).close()
 
     assert len({file.date for file in files}) == 100
     assert sum(file.rows for file in files) == 300
@@ -129,7 +126,7 @@ def test_a_hundred_dates_do_not_lose_a_row(tmp_path: Path) -> None:
 
 def test_an_attempt_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
     rows = [(commit_key(), commit_value(n, NOON_MS + n * DAY_MS)) for n in range(40)]
-    writer = _write(tmp_path, decode(records(*rows), "c"))
+    writer = _write(tmp_path, decoded(*rows))
 
     writer.abort()
 
@@ -152,7 +149,7 @@ def test_a_place_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_exception_deletes_what_was_written(tmp_path: Path) -> None:
-    rows = next(part for _, part in split_records(decode(records((commit_key(), commit_value(1, NOON_MS))), "c")))
+    rows = next(part for _, part in split_records(decoded((commit_key(), commit_value(1, NOON_MS)))))
 
     def fail() -> None:
         with new_writer(str(tmp_path), "b") as writer:
@@ -166,7 +163,7 @@ def test_an_exception_deletes_what_was_written(tmp_path: Path) -> None:
 
 
 def test_files_stand_in_the_directories_of_their_tables_with_the_name_of_their_batch(tmp_path: Path) -> None:
-    (file,) = _write(tmp_path, decode(records((commit_key(), commit_value(5, NOON_MS))), "c")).close()
+    (file,) = _write(tmp_path, decoded((commit_key(), commit_value(5, NOON_MS)))).close()
 
     path = Path(file.path)
     assert path.parent == tmp_path / "offset_commits" / "date=2024-10-04"

@@ -23,7 +23,7 @@ import pyarrow.dataset as ds
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfills.time_grid import NEVER, Flags, Points, TimeGrid
-from kafka_groups.pipeline.decode.texts import topic_id_text
+from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.decode.texts import LATEST_MS
+from kafka_groups.pipeline.decode.columns import LATEST_MS
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
-from kafka_groups.pipeline.schemas.row_batches import shaped
+from kafka_groups.pipeline.schemas.shape import shaped
 
 NEVER: Final = 2**63 - 1  # the time of the record after the last one
 _NOT_KNOWN: Final = -1

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_groups.pipeline.decode.columns import TIME
+from kafka_groups.pipeline.decode.columns import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import COMMITS
-from kafka_groups.pipeline.decode.texts import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
+from kafka_groups.pipeline.schemas.shape import TIME
 from kafka_groups.protocol import Struct, decode_string
 
 Ints: TypeAlias = npt.NDArray[np.int64]

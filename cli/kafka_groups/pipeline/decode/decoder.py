@@ -2,82 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.decode.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, RECORD, UNKNOWN
+from kafka_groups.pipeline.decode.columns import GAP, GROUP_EVENT, OFFSET_COMMIT, RECORD, UNKNOWN, microseconds
 from kafka_groups.pipeline.decode.commits import Flags, as_times, commit_columns, pack, read_keys, read_values
 from kafka_groups.pipeline.decode.events import event_of
 from kafka_groups.pipeline.decode.record_types import COMMITS, read_key, read_prefix, read_value
-from kafka_groups.pipeline.decode.texts import microseconds
 from kafka_groups.protocol import SchemaError
 
 _OF_A_CHUNK: Final = ("cluster_id", "source_partition", "source_offset", "record_time", "tombstone", "gap")
 _OF_A_RECORD: Final = [name for name in RECORD.names if name not in _OF_A_CHUNK]
 
 
-@dataclass(frozen=True, slots=True)
-class RawRecords:
-    """One chunk of one source partition, in offset order: Arrow columns of one length, which `raw_records` makes."""
-
-    partition: int
-    offsets: Any  # int64
-    timestamps_ms: Any  # int64
-    keys: Any  # large_binary
-    values: Any  # large_binary; null is a tombstone
-
-    def __len__(self) -> int:
-        return len(self.offsets)
-
-
-def raw_records(
-    partition: int,
-    *,
-    offsets: Sequence[int],
-    timestamps_ms: Sequence[int],
-    keys: Sequence[bytes | None],
-    values: Sequence[bytes | None],
-) -> RawRecords:
-    """Return records as a client has them; a value that is None is a tombstone."""
-    return RawRecords(
-        partition,
-        pa.array(offsets, pa.int64()),
-        pa.array(timestamps_ms, pa.int64()),
-        pa.array(keys, pa.large_binary()),
-        pa.array(values, pa.large_binary()),
-    )
-
-
-def joined(parts: Sequence[RawRecords]) -> RawRecords:
-    """Join these records, of which there are some, of one partition, end to end."""
-    columns = [[getattr(part, name) for part in parts] for name in ("offsets", "timestamps_ms", "keys", "values")]
-    return RawRecords(parts[0].partition, *map(pa.concat_arrays, columns))
-
-
-def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
-    """Return the records as rows of columns.RECORD, in their order.
+def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
+    """Return the records of a partition, which are rows of columns.RAW, as rows of columns.RECORD, in their order.
 
     Never fails for what is in a record: one that cannot be understood is a row of kind "unknown", with its bytes and a
     sentence about why, and with the names in its key if at least those were understood.
     """
-    count = len(records)
+    count, values = len(records), records["value"]
     # A chunk has few different keys.
-    keys = records.keys.dictionary_encode(null_encoding="encode")
+    keys = records["key"].dictionary_encode(null_encoding="encode")
     are_commits, of_keys = read_keys(pack(keys.dictionary))
     is_commit = are_commits[keys.indices.to_numpy()]
-    is_tombstone = records.values.is_null().to_numpy(zero_copy_only=False)
-    is_read, of_values = read_values(pack(records.values), is_commit & ~is_tombstone)
+    is_tombstone = values.is_null().to_numpy(zero_copy_only=False)
+    is_read, of_values = read_values(pack(values), is_commit & ~is_tombstone)
     columns = {
         "cluster_id": pa.repeat(pa.scalar(cluster_id), count),
         "kind": pa.repeat(pa.scalar(OFFSET_COMMIT), count),
-        "source_partition": pa.repeat(pa.scalar(records.partition, pa.int32()), count),
-        "source_offset": records.offsets,
-        "record_time": as_times(records.timestamps_ms.to_numpy()),
+        "source_partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
+        "source_offset": records["offset"],
+        "record_time": as_times(records["timestamp_ms"].to_numpy()),
         "tombstone": pa.array(is_tombstone),
         **{name: column.take(keys.indices) for name, column in of_keys.items()},
         **of_values,
@@ -89,10 +48,11 @@ def decode(records: RawRecords, cluster_id: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=RECORD)
 
 
-def _with_others(columns: dict[str, Any], records: RawRecords, is_other: Flags) -> dict[str, Any]:
+def _with_others(columns: dict[str, Any], records: pa.RecordBatch, is_other: Flags) -> dict[str, Any]:
     """Return the columns in which other records differ from commits; those are read one by one."""
     mask = pa.array(is_other)
-    rows = list(map(_read, records.keys.filter(mask).to_pylist(), records.values.filter(mask).to_pylist()))
+    others = records.filter(mask)
+    rows = list(map(_read, others["key"].to_pylist(), others["value"].to_pylist()))
     order = pa.array(np.cumsum(is_other) - 1, mask=~is_other)
     found = {}
     for name in _OF_A_RECORD:

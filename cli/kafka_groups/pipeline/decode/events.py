@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
+from uuid import UUID
 
+from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
-from kafka_groups.pipeline.decode.texts import json_text, microseconds, topic_id_text
 from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
@@ -26,18 +29,27 @@ _NEW_STATE: Final = "UNKNOWN"
 _STATIC_MEMBER_AWAY: Final = -2
 
 
+def _plain(value: bytes | UUID) -> str:
+    """Return what JSON does not have as text: bytes in base64, ids as Kafka prints them."""
+    return urlsafe_b64encode(value.bytes)[:-2].decode() if isinstance(value, UUID) else b64encode(value).decode()
+
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
 def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> dict[str, Any]:
     """Return the event of a record, from the names in its key and its value (None for a tombstone)."""
     # A column of its own for one type of key would be empty everywhere else.
     regex = {name: text for name, text in names.items() if name == "regular_expression"}
     said = value or {}
+    states = _STREAMS_MEMBER_STATES if record_type.name.startswith("Streams") else _MEMBER_STATES
     return {
         "type": record_type.name,
         "event_type": _event_type(record_type, value),
         "epoch": _first(said, "epoch", "assignment_epoch", "member_epoch", "generation"),
         "previous_epoch": said.get("previous_member_epoch"),
         "member_id": names.get("member_id"),
-        "member_state": _member_state(record_type, said) if "member_epoch" in said else None,
+        "member_state": states.get(said["state"], _NEW_STATE) if "state" in said else None,
         "group_instance_id": said.get("instance_id"),
         **{name: said.get(name) for name in ("client_id", "client_host", "protocol_type", "protocol", "leader")},
         "state_time": _state_time(said),
@@ -45,7 +57,7 @@ def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> di
         "members": _classic_members(said) if "members" in said else None,
         "assignment": _assignment(_first(said, "topic_partitions", "assigned_partitions")),
         "pending_revocation": _assignment(said.get("partitions_pending_revocation")),
-        "details": json_text(regex | said) if regex or said else None,
+        "details": _JSON.encode(regex | said) if regex or said else None,
     }
 
 
@@ -59,17 +71,6 @@ def _event_type(record_type: RecordType, value: Struct | None) -> str:
 
 def _first(value: Struct, *names: str) -> Any:
     return next((value[name] for name in names if name in value), None)
-
-
-def _member_state(record_type: RecordType, value: Struct) -> str:
-    if record_type.name.startswith("Streams"):
-        return _STREAMS_MEMBER_STATES.get(value["state"], _NEW_STATE)
-    if "state" in value:
-        return _MEMBER_STATES.get(value["state"], _NEW_STATE)
-    # In the early access of 3.7, what a member had to give up, and then to get, showed its state.
-    if value["partitions_pending_revocation"]:
-        return _MEMBER_STATES[1]
-    return _MEMBER_STATES[2 if value["partitions_pending_assignment"] else 0]
 
 
 def _state_time(value: Struct) -> int | None:

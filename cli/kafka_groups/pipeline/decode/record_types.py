@@ -1,38 +1,31 @@
 """The types of records in `__consumer_offsets`, and what a record that is no commit says about its group.
 
 Records are states, not changes: a broker writes the same state again when it likes (a compacted topic keeps the
-newest one), so an `event_type` says what holds from this record on. Each tombstone has one, too.
+newest one), so an `event_type` says what holds from this record on.
 
-| event_type | record type | it says |
-|---|---|---|
-| generation | 2 | a classic group has this generation, these members and assignments: a rebalance ended |
-| group_emptied | 2 | a classic group has no members left; its commits remain |
-| group_epoch | 3, 11, 17 | the group has this epoch: members or subscriptions changed, a rebalance begins |
-| group_removed | 2, 3, 11, 17, tombstone | the group is deleted, or moved to another protocol (see below) |
-| partition_metadata | 4 | the partitions of the subscribed topics (brokers up to 4.0) |
-| partition_metadata_removed | 4, tombstone | the same is no longer kept, or the group is deleted |
-| member_metadata | 5, 10, 19 | a member joined, or its client or subscription changed |
-| member_left | 5, 10, 19, tombstone | a member left or was fenced |
-| target_epoch | 6, 12, 20 | the target assignment was computed for this epoch |
-| target_epoch_removed | 6, 12, 20, tombstone | there is no target assignment, as the group is removed |
-| target_assignment | 7, 13, 21 | what a member is to have in the end |
-| target_assignment_removed | 7, 13, 21, tombstone | nothing any more: the member left |
-| member_assignment | 8, 14, 22 | what a member has at this epoch, and its state on the way to its target |
-| static_member_away | 8, 22 | a static member left and may come back: epoch -2, its target is kept |
-| member_assignment_removed | 8, 14, 22, tombstone | nothing any more: the member left |
-| share_partitions | 15 | the partitions whose share state is made, kept or being deleted |
-| share_partitions_removed | 15, tombstone | no share state is kept |
-| regex_resolved | 16 | the topics that a subscribed expression stands for |
-| regex_removed | 16, tombstone | no member subscribes to the expression any more |
-| topology | 23 | the topology that a streams application runs |
-| topology_removed | 23, tombstone | none, as the group is removed |
+| event_type | record type | it says | event_type of a tombstone |
+|---|---|---|---|
+| generation | 2 | a classic group has these members and assignments: a rebalance ended | group_removed |
+| group_emptied | 2 | a classic group has no members left; its commits remain | group_removed |
+| group_epoch | 3, 11, 17 | members or subscriptions changed, a rebalance begins | group_removed |
+| partition_metadata | 4 | the partitions of the subscribed topics (brokers up to 4.0) | partition_metadata_removed |
+| member_metadata | 5, 10, 19 | a member joined, or its client or subscription changed | member_left (or was fenced) |
+| target_epoch | 6, 12, 20 | the target assignment was computed for this epoch | target_epoch_removed |
+| target_assignment | 7, 13, 21 | what a member is to have in the end | target_assignment_removed |
+| member_assignment | 8, 14, 22 | what it has at this epoch, and its state on the way | member_assignment_removed |
+| static_member_away | 8, 22 | a static member left and may come back: epoch -2 | member_assignment_removed |
+| share_partitions | 15 | the partitions whose share state is made, kept or being deleted | share_partitions_removed |
+| regex_resolved | 16 | the topics that a subscribed expression stands for | regex_removed |
+| topology | 23 | the topology that a streams application runs | topology_removed |
 
-`group_removed` of a classic group (2) is an online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same
-group follows, and of a KIP-848 group (3) a downgrade if a GroupMetadata (2) follows; only else is the group deleted.
+A tombstone says that there is no such state any more: the member left, or the group is deleted. `group_removed` of a
+classic group (2) is an online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same group follows, and of a
+KIP-848 group (3) a downgrade if a GroupMetadata (2) follows; only else is the group deleted.
 """
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
@@ -148,3 +141,16 @@ def _key_reader(type_id: int) -> Read:
 def _value_readers(type_id: int, version: int) -> list[Read]:
     flexible = version == _BY_ID[type_id].newest_version
     return [compile_reader(fields, version=version, flexible=flexible) for fields in SCHEMAS[_BY_ID[type_id].name]]
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """Return the partition of `__consumer_offsets`, out of so many, that all records of this group are in.
+
+    As in GroupCoordinatorService.partitionFor: Utils.abs(group.hashCode()) % partitions.
+    """
+    code = 0
+    # Java's String.hashCode goes over UTF-16 code units, so two for each character beyond the first 65,536.
+    for (unit,) in struct.iter_unpack(">H", group.encode("utf-16-be", "surrogatepass")):
+        code = (31 * code + unit) & 0xFFFF_FFFF
+    # As a signed number. Java's Math.abs of the smallest one is negative, so Kafka's Utils.abs makes it 0.
+    return min(code, 2**32 - code) % 2**31 % partitions

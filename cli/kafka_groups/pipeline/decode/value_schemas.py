@@ -2,14 +2,16 @@
 
 A field is `name type`, with Kafka's names of types: `[]` is an array, and what `?` follows may be null. Words behind it
 are the `versions` that have it (from one on, or this one alone), its `tag` (KIP-482), and its `default` if that is not
-the type's. Structs are used by those below them. Records grow by tags; unknown ones are skipped. A second struct of a
-name is what an early release wrote under the same version number, by which no value of today can be read.
+the type's. Structs are used by those below them. Records grow by tags; unknown ones are skipped.
+
+A second struct of a name is what Kafka 4.0, where share groups were an early access, wrote under the same version
+number; no value of today can be read by it. What KIP-848 groups of 3.7, an early access, wrote is not here: no later
+broker reads those records, either. They are rows of unknown_records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from kafka_groups.pipeline.schemas.shape import logical_lines
@@ -44,9 +46,9 @@ def _parse_field(text: str, structs: Mapping[str, list[Fields]]) -> Field:
     )
 
 
-def _parse_schemas(*texts: str) -> dict[str, list[Fields]]:
+def _parse_schemas(text: str) -> dict[str, list[Fields]]:
     schemas: dict[str, list[Fields]] = {}
-    for line in chain(*map(logical_lines, texts)):
+    for line in filter(None, logical_lines(text)):
         names, _, fields = line.partition(": ")
         parsed = parse_fields(fields, schemas)
         for name in names.split(", "):
@@ -54,56 +56,38 @@ def _parse_schemas(*texts: str) -> dict[str, list[Fields]]:
     return schemas
 
 
-_CLASSIC: Final = """
+# Commits and classic groups; what consumers write into a member's subscription and assignment, in all versions (more
+# follows in both); KIP-848 groups; share groups (KIP-932); streams groups (KIP-1071).
+SCHEMAS: Final = _parse_schemas("""
     LegacyOffsetCommit, OffsetCommit: offset int64, leader_epoch int32 versions 3+ default -1, metadata string,
         commit_timestamp int64, expire_timestamp int64 versions 1 default -1, topic_id uuid versions 4+ tag 0
     Member: member_id string, group_instance_id string? versions 3+, client_id string, client_host string,
         rebalance_timeout int32 versions 1+ default -1, session_timeout int32, subscription bytes, assignment bytes
     GroupMetadata: protocol_type string, generation int32, protocol string?, leader string?,
         current_state_timestamp int64 versions 2+ default -1, members []Member
-    """
 
-# What consumers write into a member's subscription and assignment, in all versions; more follows in both.
-_CONSUMER_PROTOCOL: Final = """
     TopicPartition: topic string, partitions []int32
     ConsumerProtocolSubscription: topics []string
     ConsumerProtocolAssignment: assigned_partitions []TopicPartition
-    """
 
-# KIP-848. The second structs are of 3.7, where these groups were an early access.
-_CONSUMER: Final = """
     ConsumerGroupMetadata: epoch int32, metadata_hash int64 tag 0
     PartitionMetadata: partition int32, racks []string
     TopicMetadata: topic_id uuid, topic_name string, num_partitions int32, partition_metadata []PartitionMetadata
     ConsumerGroupPartitionMetadata: topics []TopicMetadata
-    ConsumerGroupPartitionMetadata: epoch int32, topics []TopicMetadata
     ClassicProtocol: name string, metadata bytes
     ClassicMemberMetadata: session_timeout_ms int32, supported_protocols []ClassicProtocol
     ConsumerGroupMemberMetadata: instance_id string?, rack_id string?, client_id string, client_host string,
         subscribed_topic_names []string, subscribed_topic_regex string?, rebalance_timeout_ms int32,
         server_assignor string?, classic_member_metadata ClassicMemberMetadata? tag 0
-    ClientAssignor: name string, minimum_version int16, maximum_version int16, reason int8, version int16,
-        metadata bytes
-    ConsumerGroupMemberMetadata: instance_id string?, rack_id string?, client_id string, client_host string,
-        subscribed_topic_names []string, subscribed_topic_regex string?, rebalance_timeout_ms int32,
-        server_assignor string?, assignors []ClientAssignor
     ConsumerGroupTargetAssignmentMetadata, ShareGroupTargetAssignmentMetadata, StreamsGroupTargetAssignmentMetadata:
         assignment_epoch int32, assignment_timestamp int64 tag 0
     TopicPartitions: topic_id uuid, partitions []int32
     ConsumerGroupTargetAssignmentMember, ShareGroupTargetAssignmentMember: topic_partitions []TopicPartitions
-    ConsumerGroupTargetAssignmentMember, ShareGroupTargetAssignmentMember: error int8,
-        topic_partitions []TopicPartitions, metadata_version int16, metadata_bytes bytes
     HeldPartitions: topic_id uuid, partitions []int32, assignment_epochs []int32? tag 0
     ConsumerGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, state int8,
         assigned_partitions []HeldPartitions, partitions_pending_revocation []HeldPartitions
-    ConsumerGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, target_member_epoch int32,
-        assigned_partitions []TopicPartitions, partitions_pending_revocation []TopicPartitions,
-        partitions_pending_assignment []TopicPartitions, error int8, metadata_version int16, metadata_bytes bytes
     ConsumerGroupRegularExpression: topics []string, version int64, timestamp int64
-    """
 
-# KIP-932. The second structs are of 4.0, where share groups were an early access.
-_SHARE: Final = """
     ShareGroupMetadata: epoch int32, metadata_hash int64
     ShareGroupMetadata: epoch int32
     ShareGroupMemberMetadata: rack_id string?, client_id string, client_host string, subscribed_topic_names []string
@@ -114,10 +98,7 @@ _SHARE: Final = """
     ShareGroupStatePartitionMetadata: initializing_topics []SharePartitions, initialized_topics []SharePartitions,
         deleting_topics []DeletingTopic
     ShareGroupStatePartitionMetadata: initialized_topics []SharePartitions, deleting_topics []DeletingTopic
-    """
 
-# KIP-1071.
-_STREAMS: Final = """
     KeyValue: key string, value string
     StreamsGroupMetadata: epoch int32, metadata_hash int64, validated_topology_epoch int32 tag 0 default -1,
         last_assignment_configs []KeyValue? tag 1, stored_description_topology_epoch int32 tag 2 default -1,
@@ -139,6 +120,4 @@ _STREAMS: Final = """
         state_changelog_topics []InternalTopic, repartition_sink_topics []string,
         repartition_source_topics []InternalTopic, copartition_groups []CopartitionGroup
     StreamsGroupTopology: epoch int32, subtopologies []Subtopology
-    """
-
-SCHEMAS: Final = _parse_schemas(_CLASSIC, _CONSUMER_PROTOCOL, _CONSUMER, _SHARE, _STREAMS)
+    """)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -11,8 +11,15 @@ from kafka_groups.history import Cut, GroupHistory, History
 from kafka_groups.pipeline.reports.findings import find_findings
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
 from kafka_groups.pipeline.reports.missing_data import describe_gaps, describe_missing
-from kafka_groups.pipeline.reports.period import Key, Period, Tables, select_groups
-from kafka_groups.pipeline.reports.timeline import find_lag_starts, read_points, read_rebalances
+from kafka_groups.pipeline.reports.period import (
+    Key,
+    Period,
+    Tables,
+    find_lag_starts,
+    read_points,
+    read_rebalances,
+    select_groups,
+)
 from kafka_groups.pipeline.storage import Storage
 
 _ALL: Final = Cut()
@@ -34,13 +41,10 @@ def report(  # noqa: PLR0913 - the options of the command
 ) -> History:
     """Return the history of `groups` and of those whose whole id matches; of all groups if neither is given.
 
-    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, and of these the `drawn`
-    ones have points, because points of all groups of a large cluster would not fit into memory. Verdict and lag of a
-    group are those of its last row in the period. Groups without a lag and groups whose commits were all removed have
-    no verdict; deleted groups come last. A group has a thousand points at most: of each stretch of time the one with
-    the largest lag. `progress` gets the number of finished steps. Raises StorageError.
+    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, the worst first, and of
+    these the `drawn` ones have points, because points of all groups of a large cluster would not fit into memory.
+    `progress` gets the number of finished steps. Raises StorageError.
     """
-    made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
     tables, selectors = Tables(storage, Period(since_ms, until_ms)), select_groups(groups, match, exclude)
 
     def step(done: int) -> None:
@@ -50,17 +54,16 @@ def report(  # noqa: PLR0913 - the options of the command
     known = read_groups(tables)
     chosen = sorted((summarise(row) for row in known.rows.values() if selectors.selects(row["group"])), key=badness)
     step(1)
-    histories = _add_histories(tables, known, shown.of(chosen), drawn, step)
+    histories = _add_histories(tables, known, {_key(one): one for one in shown.of(chosen)}, drawn, step)
     findings = find_findings(tables, selectors, known)
     step(5)
     gaps = describe_gaps(tables, known)
     step(6)
-    rows = [known.rows[_key(one)] for one in chosen]
-    missing = tuple(describe_missing(tables, known, rows, selectors))
+    missing = tuple(describe_missing(tables, known, [known.rows[_key(one)] for one in chosen], selectors))
     step(_PARTS)
     ids = {group for _, group in known.rows}
     return History(
-        made_ms=made_ms,
+        made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
         from_ms=since_ms,
         to_ms=until_ms,
         evaluated_ms=max(known.evaluated_ms.values(), default=None),
@@ -79,31 +82,23 @@ def _key(one: GroupHistory) -> Key:
 
 
 def _add_histories(
-    tables: Tables, known: Groups, shown: Sequence[GroupHistory], drawn: Cut, step: Callable[[int], None]
+    tables: Tables, known: Groups, shown: Mapping[Key, GroupHistory], drawn: Cut, step: Callable[[int], None]
 ) -> tuple[GroupHistory, ...]:
     """Return the groups with points, rebalances, and since when they have had a lag."""
     # A group that was deleted in the period has points, too.
-    with_points = [_key(one) for one in drawn.of(shown) if known.rows[_key(one)]["evaluated_ms"] is not None]
-    points = read_points(tables, with_points)
+    to_draw = map(_key, drawn.of(list(shown.values())))
+    points = read_points(tables, [key for key in to_draw if known.rows[key]["evaluated_ms"] is not None])
     step(2)
-    starts = find_lag_starts(tables, [_key(one) for one in shown if one.lag])
+    starts = find_lag_starts(tables, [key for key, one in shown.items() if one.lag])
     step(3)
-    rebalances = read_rebalances(tables, [_key(one) for one in shown])
+    rebalances = read_rebalances(tables, shown)
     step(4)
-    histories = []
-    for one in shown:
-        read_ms = known.reach[one.cluster_id].read_ms
-        is_read = read_ms is not None and read_ms >= tables.period.since_ms
-        # Without a record in the period, nothing would have shown a rebalance.
-        unseen = () if is_read and not known.rows[_key(one)]["has_no_rebalances"] else None
-        since_ms, is_bound = starts.get(_key(one), (None, False))
-        histories.append(
-            replace(
-                one,
-                lagging_since_ms=since_ms,
-                lagging_since_is_bound=is_bound,
-                points=tuple(points.get(_key(one), ())),
-                rebalances=tuple(rebalances.get(_key(one), ())) or unseen,
-            )
+    return tuple(
+        replace(
+            one,
+            points=tuple(points.get(key, ())),
+            rebalances=tuple(rebalances.get(key, ())) or one.rebalances,
+            **starts.get(key, {}),
         )
-    return tuple(histories)
+        for key, one in shown.items()
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
+from datetime import date
 from typing import Final
 
-from kafka_groups.pipeline.coverage import TIMES, Reach
+from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.decode import partition_of
-from kafka_groups.pipeline.reports.period import FRESH_MS, Key, Period, Tables
+from kafka_groups.pipeline.reports.period import DAY_MS, FRESH_MS, Key, Period, Tables
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.storage.queries import Row, quote
 
@@ -39,25 +40,24 @@ def find_last_facts(tables: Tables, clusters: Collection[str]) -> dict[str, Reac
     Older dates are read only for what the newest ones do not show.
     """
     found: dict[str, dict[tuple[str, str], int]] = {cluster: {} for cluster in clusters}
-    dates = sorted({day for table in TIMES for day in tables.storage.dates(table)})
-    begin = next(iter(dates[-_NEWEST_DATES:]), "1970-01-01")
+    dates = sorted({day for table in _ORIGINS for day in tables.storage.dates(table)})
+    begin = date.fromisoformat(next(iter(dates[-_NEWEST_DATES:]), "1970-01-01"))
+    begin_ms = (begin - date(1970, 1, 1)).days * DAY_MS
 
-    def add(table: Table, condition: str) -> None:
-        at_ms = f"CAST({TIMES[table]} AS BIGINT) / 1000"
-        sql = f"""
-            SELECT cluster_id, origin, max({at_ms}) AS last_ms FROM {{rows}}
-            WHERE {condition} AND {at_ms} <= {tables.period.until_ms} GROUP BY cluster_id, origin
-        """
-        for row in tables.queries.select(table, sql):
+    def add(table: Table, period: Period, condition: str = "TRUE") -> None:
+        columns = "cluster_id, origin, max(at_ms) AS last_ms"
+        sql = f"SELECT {columns} FROM {{rows}} WHERE {condition} GROUP BY cluster_id, origin"
+        for row in tables.select(table, sql, period):
             found.setdefault(row["cluster_id"], {})[table.name, row["origin"]] = row["last_ms"]
 
-    for table in TIMES:
-        add(table, f"date >= DATE '{begin}'")
+    for table in _ORIGINS:
+        add(table, Period(begin_ms, tables.period.until_ms))
     for table, origin in _ORIGINS.items() if dates[:-_NEWEST_DATES] else ():
         missing = [quote(cluster) for cluster, known in sorted(found.items()) if (table.name, origin) not in known]
         if missing:
             # Most files are of one cluster and one origin, as their statistics show: the others are not read.
-            add(table, f"date < DATE '{begin}' AND origin = '{origin}' AND cluster_id IN ({', '.join(missing)})")
+            wanted = f"origin = '{origin}' AND cluster_id IN ({', '.join(missing)})"
+            add(table, Period(0, min(begin_ms - 1, tables.period.until_ms)), wanted)
     return {cluster: Reach(known) for cluster, known in found.items()}
 
 
@@ -103,7 +103,8 @@ def mark_outdated(tables: Tables, groups: Collection[Row], reach: Mapping[str, R
     leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no log end offset of that
     partition if the coordinator could not list its groups. Without permission to describe that topic nothing is known.
     """
-    judged = [row for row in groups if row["is_judged"] and _is_only_sampled(reach[row["cluster_id"]])]
+    ahead_ms = {cluster: (each.sampled_ms or 0) - (each.read_ms or 0) for cluster, each in reach.items()}
+    judged = [row for row in groups if row["is_judged"] and ahead_ms[row["cluster_id"]] > FRESH_MS]
     if not judged:
         return
     newest = [reach[row["cluster_id"]].sampled_ms or 0 for row in judged]
@@ -113,9 +114,3 @@ def mark_outdated(tables: Tables, groups: Collection[Row], reach: Mapping[str, R
     for row in judged:
         if partitions := is_silent.get(row["cluster_id"]):
             row["is_outdated"] = partitions.get(partition_of(row["group"], len(partitions)), False)
-
-
-def _is_only_sampled(reach: Reach) -> bool:
-    if reach.sampled_ms is None:
-        return False
-    return reach.read_ms is None or reach.sampled_ms - reach.read_ms > FRESH_MS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import groupby
 from typing import Final
 
@@ -31,20 +31,21 @@ def find_findings(tables: Tables, selectors: Selectors, known: Groups) -> tuple[
     """
     found = []
     for (cluster, group), days in groupby(_select_days(tables, known), key_of):
-        if selectors.selects(group) and cluster in known.newest_days and (cluster, group) not in known.deleted:
-            newest = known.newest_days[cluster]
-            passed_ms = known.evaluated_ms.get(cluster, 0) - _midnight_ms(newest)
-            for kind, text in describe_group(list(days), newest, max(0, passed_ms)):
+        # A group without a row has nothing but a day before the period.
+        group_row, day_ms = known.rows.get((cluster, group)), known.newest_day_ms.get(cluster)
+        if selectors.selects(group) and group_row and group_row["removed_ms"] is None and day_ms is not None:
+            passed_ms = max(0, known.evaluated_ms.get(cluster, 0) - day_ms)
+            for kind, text in describe_group(list(days), date_of(day_ms), passed_ms):
                 found.append(Finding(kind=kind, cluster_id=cluster, group=group, topic=None, message=text))
     if selectors.selects_all():
         # Topics of Kafka itself are nobody's to read.
         sql = """
-            SELECT cluster_id, topic, date, messages_produced, lookback_days FROM {rows}
+            SELECT cluster_id, topic, at_ms, date, messages_produced, lookback_days FROM {rows}
             WHERE is_unread AND NOT starts_with(topic, '__') ORDER BY cluster_id, topic
         """
         for row in tables.select(TOPIC_DAILY, sql, tables.days):
-            if row["date"] == known.newest_days[row["cluster_id"]]:
-                cluster, topic = row["cluster_id"], row["topic"]
+            cluster, topic = row["cluster_id"], row["topic"]
+            if row["at_ms"] == known.newest_day_ms[cluster]:
                 text = describe_topic(row)
                 found.append(Finding(kind="unread_topic", cluster_id=cluster, group=None, topic=topic, message=text))
     return tuple(sorted(found, key=lambda finding: KINDS.index(finding.kind)))
@@ -55,7 +56,7 @@ def _select_days(tables: Tables, known: Groups) -> list[Row]:
 
     They are one day more: a period that begins today may need the forecast of yesterday, but not what was lost then.
     """
-    newest = ", ".join(f"DATE '{day}'" for day in sorted({*known.newest_days.values()})) or "NULL"
+    newest = ", ".join(f"DATE '{day}'" for day in sorted({*map(date_of, known.newest_day_ms.values())})) or "NULL"
     lost = f"CASE WHEN date >= DATE '{date_of(tables.period.since_ms)}' THEN retention_margin END"
     sql = f"""
         SELECT cluster_id, "group", date, orphaned_partitions, is_idle, skew, last_lag, {lost} AS retention_margin,
@@ -64,10 +65,6 @@ def _select_days(tables: Tables, known: Groups) -> list[Row]:
         ORDER BY cluster_id, "group", date DESC
     """
     return tables.select(GROUP_DAILY, sql, tables.period.days_before(1))
-
-
-def _midnight_ms(day: date) -> int:
-    return int(datetime.combine(day, datetime.min.time(), UTC).timestamp()) * 1_000
 
 
 def describe_group(days: Sequence[Row], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from operator import itemgetter
 from typing import Any, Final
 
 from kafka_groups.history import GroupHistory
 from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.facts import find_last_facts, mark_deleted, mark_outdated
-from kafka_groups.pipeline.reports.period import DAY_MS, GROUP, Key, Period, Tables, date_of, key_of
-from kafka_groups.pipeline.reports.timeline import select_rebalanced
+from kafka_groups.pipeline.reports.period import DAY_MS, GROUP, Key, Period, Tables, key_of, select_rebalanced
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 from kafka_groups.pipeline.storage.queries import Row
 from kafka_groups.verdicts import VERDICTS
@@ -19,67 +19,61 @@ from kafka_groups.verdicts import VERDICTS
 _BADNESS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
 # Of two qualities of a time lag, the later one stands for both.
 _QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
-_STATUS: Final = (
-    *("rule", "lag", "state", "members", "partitions", "time_lag_ms", "time_lag_quality"),
-    *("consume_rate", "produce_rate", "catch_up_ms"),
-)
-# What each query returns of a group, and what follows from it; without a row nothing is known.
-UNKNOWN: Final[Row] = dict.fromkeys(
-    (
-        *("evaluated_ms", "first_ms", "has_unknown_time_lag", "is_last", "is_newest", *_STATUS),
-        *("record_ms", "is_removal", "seen", "seen_ms", "has_no_rebalances"),
-        *("day_ms", "committed_ms", "day_partitions", "committed", "is_idle"),
-        *("is_judged", "removed_ms", "removed_is_bound", "is_outdated", "unknown_partitions"),
-    )
-)
+
+
+class GroupRow(dict[str, Any]):
+    """What is known of a group; any other column is null."""
+
+    def __missing__(self, _column: str) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """All groups of a period. By cluster: the time of the last lag, the newest day, the times of the last facts.
+    """All groups of a period but those that were deleted before it. By cluster: the last lag, day, and facts of each.
 
     - `is_judged`: the group has a lag and a verdict: those of its last row of group_status in the period, of
       `evaluated_ms`. It has none if it was deleted, or if all its commits were removed since.
     - `unknown_partitions`: partitions with a commit and without a known log end offset, which lag and verdict lack.
     - `is_outdated`: the coordinator did not respond to the last samples.
     - `is_idle`: no commit in the last 24 hours, and no member on the last day.
-    - `deleted` are groups that were deleted in the period or before it; `rows` lacks the latter.
     """
 
-    rows: Mapping[Key, Row]
-    deleted: Collection[Key]
+    rows: Mapping[Key, GroupRow]
     evaluated_ms: Mapping[str, int]
-    newest_days: Mapping[str, date]
+    newest_day_ms: Mapping[str, int]
     reach: Mapping[str, Reach]
 
 
 def read_groups(tables: Tables) -> Groups:
     """Return the groups that any table has rows of in the period."""
-    rows: dict[Key, Row] = {}
+    rows: defaultdict[Key, GroupRow] = defaultdict(GroupRow)
     for found in _select_rows(tables):
-        rows.setdefault(key_of(found), UNKNOWN.copy()).update(found)
+        rows[key_of(found)].update(found)
     topics = {row["cluster_id"]: row for row in tables.select(TOPIC_DAILY, _LAST_TOPICS, tables.days)}
     reach = find_last_facts(tables, {cluster for cluster, _ in rows})
     mark_deleted(tables, rows, reach)
+    since_ms = tables.period.since_ms
     for row in rows.values():
+        # Without a record in the period, nothing would have shown a rebalance.
+        read_ms = reach[row["cluster_id"]].read_ms
+        row["has_unknown_rebalances"] = row["has_unknown_rebalances"] or read_ms is None or read_ms < since_ms
         exists = row["removed_ms"] is None and not _has_ended(row, topics.get(row["cluster_id"]))
         row["is_judged"] = row["evaluated_ms"] is not None and exists
         if row["is_judged"] and row["is_last"] and row["committed"] is not None:
             row["unknown_partitions"] = max(0, row["committed"] - row["partitions"])
     mark_outdated(tables, rows.values(), reach)
-    since_ms = tables.period.since_ms
     return Groups(
         {key: row for key, row in rows.items() if row["removed_ms"] is None or row["removed_ms"] >= since_ms},
-        {key for key, row in rows.items() if row["removed_ms"] is not None},
         _newest(rows.values(), "evaluated_ms"),
-        {cluster: date_of(ms) for cluster, ms in _newest((*rows.values(), *topics.values()), "day_ms").items()},
+        _newest((*rows.values(), *topics.values()), "day_ms"),
         reach,
     )
 
 
-def summarise(row: Row) -> GroupHistory:
-    """Return what is known of a group at the end of the period, without points and rebalances."""
-    status = row if row["is_judged"] else UNKNOWN
+def summarise(row: GroupRow) -> GroupHistory:
+    """Return what is known of a group at the end of the period, without points and known rebalances."""
+    status = row if row["is_judged"] else GroupRow()
     if status["lag"] is None:
         lag_quality = "unknown"
     elif row["is_outdated"]:
@@ -87,7 +81,7 @@ def summarise(row: Row) -> GroupHistory:
     else:
         lag_quality = "lower_bound" if row["unknown_partitions"] else "exact"
     # Rates of some partitions would look like those of the group.
-    rates = status if lag_quality == "exact" else UNKNOWN
+    rates = status if lag_quality == "exact" else GroupRow()
     time_lag_ms, time_lag_quality = _time_lag(row)
     last: Row = row
     if row["removed_ms"] is not None:
@@ -95,28 +89,22 @@ def summarise(row: Row) -> GroupHistory:
     elif row["seen"] is not None and row["seen"]["at_ms"] > (row["evaluated_ms"] or -1):
         last = row["seen"]
     return GroupHistory(
-        cluster_id=row["cluster_id"],
-        group=row["group"],
-        state=last["state"],
-        members=last["members"],
+        **{name: row[name] for name in ("cluster_id", "group", "removed_ms")},
+        **{name: last[name] for name in ("state", "members")},
+        **{name: status[name] for name in ("rule", "lag")},
+        **{name: rates[name] for name in ("consume_rate", "produce_rate", "catch_up_ms")},
         verdict=VERDICTS.get(status["rule"]),
-        rule=status["rule"],
         evaluated_ms=row["evaluated_ms"] if row["is_judged"] else None,
-        removed_ms=row["removed_ms"],
         removed_is_bound=bool(row["removed_is_bound"]),
         # Nobody reads with it.
         is_unused=bool(row["is_idle"]) and last["state"] == "Empty",
-        lag=status["lag"],
         lag_quality=lag_quality,
         time_lag_ms=time_lag_ms,
         time_lag_quality=time_lag_quality,
-        consume_rate=rates["consume_rate"],
-        produce_rate=rates["produce_rate"],
-        catch_up_ms=rates["catch_up_ms"],
         lagging_since_ms=None,
         lagging_since_is_bound=False,
         points=(),
-        rebalances=None,
+        rebalances=None if row["has_unknown_rebalances"] else (),
     )
 
 
@@ -127,7 +115,7 @@ def badness(one: GroupHistory) -> tuple[Any, ...]:
     return (*order, one.cluster_id, one.group)
 
 
-def _time_lag(row: Row) -> tuple[int | None, str]:
+def _time_lag(row: GroupRow) -> tuple[int | None, str]:
     """Return the longest time lag of a partition, a lower bound if that of another one is unknown."""
     if row["is_outdated"] or not row["is_judged"]:
         return None, "unknown"
@@ -141,14 +129,11 @@ def _time_lag(row: Row) -> tuple[int | None, str]:
 
 def _newest(rows: Collection[Row], name: str) -> dict[str, int]:
     """Return by cluster the greatest value of a column."""
-    found: dict[str, int] = {}
-    for row in rows:
-        if row[name] is not None:
-            found[row["cluster_id"]] = max(row[name], found.get(row["cluster_id"], 0))
-    return found
+    known = sorted((row for row in rows if row[name] is not None), key=itemgetter(name))
+    return {row["cluster_id"]: row[name] for row in known}
 
 
-def _has_ended(row: Row, topics: Row | None) -> bool:
+def _has_ended(row: GroupRow, topics: Row | None) -> bool:
     """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
 
     Without a row it may also have commits that are older than the days that a build reads. If the cluster has rows
@@ -176,7 +161,8 @@ def _select_rows(tables: Tables) -> Iterator[Row]:
 # cluster has a later one in the period, and some has one after it.
 _LAST_STATUSES: Final = f"""
     SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
-        newest_of_cluster_ms > {{until_ms}} AND last_of_cluster_ms = last_ms AS is_newest, {", ".join(_STATUS)}
+        newest_of_cluster_ms > {{until_ms}} AND last_of_cluster_ms = last_ms AS is_newest,
+        rule, lag, state, members, partitions, time_lag_ms, time_lag_quality, consume_rate, produce_rate, catch_up_ms
     FROM {{rows}} AS last JOIN (
         SELECT *, max(newest_ms) OVER (PARTITION BY cluster_id) AS newest_of_cluster_ms,
             max(last_ms) OVER (PARTITION BY cluster_id) AS last_of_cluster_ms
@@ -190,9 +176,6 @@ _LAST_STATUSES: Final = f"""
 """
 # The last record of each group as a whole, which shows whether it exists; the last known state; and the last sample
 # that lists the group.
-_KNOWN_STATE: Final = (
-    "coalesce(state, CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END)"
-)
 _LAST_EVENTS: Final = f"""
     SELECT {GROUP}, last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
         last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
@@ -200,10 +183,12 @@ _LAST_EVENTS: Final = f"""
             WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END)
             ORDER BY at_ms, coalesce(source_offset, -1)) FILTER (WHERE known_state IS NOT NULL) AS seen,
         max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS seen_ms,
-        bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_no_rebalances
+        bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_unknown_rebalances
     FROM (
-        SELECT *, {_KNOWN_STATE} AS known_state, coalesce(group_type, type) AS kind, origin = 'topic' AND event_type IN
-            ('generation', 'group_emptied', 'group_epoch', 'group_removed') AS is_of_group
+        SELECT *, coalesce(group_type, type) AS kind, coalesce(state,
+                CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END) AS known_state,
+            origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
+                AS is_of_group
         FROM {{rows}}
     ) GROUP BY {GROUP}
 """

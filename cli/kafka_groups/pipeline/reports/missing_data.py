@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from kafka_groups.groups.selection import Selectors
@@ -37,24 +38,19 @@ GAPS: Final = """
 def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
     """Return sentences on offsets of `__consumer_offsets` without a record: deleted ranges by size, then others."""
     others: Counter[str] = Counter()
-    sentences = []
+    found = []
     for row in tables.select(INGEST_GAPS, GAPS):
-        if row["reason"] != "deleted":
+        if row["reason"] == "deleted":
+            missing = f"{row['missing']:,} offsets from {row['from_offset']} to {row['until_offset']}"
+            place = f"partition {row['source_partition']} of __consumer_offsets"
+            found.append((row["cluster_id"], f"{place}: {missing} were deleted before they were read."))
+        else:
             others[row["cluster_id"]] += row["missing"]
-            continue
-        sentence = (
-            f"partition {row['source_partition']} of __consumer_offsets: {row['missing']:,} offsets from "
-            f"{row['from_offset']} to {row['until_offset']} were deleted before they were read."
-        )
-        sentences.append(of_cluster(sentence, row["cluster_id"], known.reach))
+    # The log does not show which of these it was.
+    why = "compaction had removed it, or it was a transaction marker or part of an aborted transaction."
     for cluster, count in sorted(others.items()):
-        # The log does not show which of these it was.
-        sentence = (
-            f"{count:,} offsets of __consumer_offsets had no record when they were read: compaction had removed it, or "
-            "it was a transaction marker or part of an aborted transaction."
-        )
-        sentences.append(of_cluster(sentence, cluster, known.reach))
-    return tuple(dict.fromkeys(sentences))
+        found.append((cluster, f"{count:,} offsets of __consumer_offsets had no record when they were read: {why}"))
+    return tuple(dict.fromkeys(of_cluster(sentence, cluster, known.reach) for cluster, sentence in found))
 
 
 def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selectors: Selectors) -> Iterator[str]:
@@ -69,40 +65,37 @@ def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selec
 
 def _describe_partial_lag(known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
     """Yield sentences on partitions and coordinators that did not respond to the last samples."""
-    for cluster, rows in _by_cluster(chosen, lambda row: bool(row["unknown_partitions"])):
-        listed = [f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows]
+    for cluster, rows in _by_cluster(chosen, "unknown_partitions"):
         noun = "1 group has" if len(rows) == 1 else f"{len(rows):,} groups have"
-        sentence = (
-            f"{noun} partitions without a known log end offset for ten minutes, which lag and verdict do not include: "
-            f"{few(listed)}."
-        )
-        yield of_cluster(sentence, cluster, known.reach)
-    for cluster, rows in _by_cluster(chosen, lambda row: bool(row["is_outdated"])):
+        what = "partitions without a known log end offset for ten minutes, which lag and verdict do not include"
+        listed = few([f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows])
+        yield of_cluster(f"{noun} {what}: {listed}.", cluster, known.reach)
+    for cluster, rows in _by_cluster(chosen, "is_outdated"):
         whose = "the coordinator of 1 group" if len(rows) == 1 else f"the coordinators of {len(rows):,} groups"
-        sentence = (
-            f"{whose} did not respond to samples for ten minutes, so lag and verdict are derived from older commits: "
-            f"{few([row['group'] for row in rows])}."
-        )
-        yield of_cluster(sentence, cluster, known.reach)
+        what = "did not respond to samples for ten minutes, so lag and verdict are derived from older commits"
+        yield of_cluster(f"{whose} {what}: {few([row['group'] for row in rows])}.", cluster, known.reach)
 
 
-def _by_cluster(rows: Sequence[Row], is_wanted: Callable[[Row], bool]) -> list[tuple[str, list[Row]]]:
-    wanted = sorted(filter(is_wanted, rows), key=lambda row: str(row["cluster_id"]))
-    return [(cluster, list(found)) for cluster, found in groupby(wanted, lambda row: str(row["cluster_id"]))]
+def _by_cluster(rows: Sequence[Row], column: str) -> list[tuple[str, list[Row]]]:
+    """Return by cluster the rows in which a column is neither null nor 0."""
+    of_cluster_id = itemgetter("cluster_id")
+    found = sorted(filter(itemgetter(column), rows), key=of_cluster_id)
+    return [(cluster, list(same)) for cluster, same in groupby(found, of_cluster_id)]
 
 
 def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
     since_ms, until_ms = tables.period
+    sampled_ms = {cluster: each.sampled_ms or -1 for cluster, each in known.reach.items()}
     if not known.evaluated_ms and len(known.reach) != 1:
         yield capital(_NOTHING)
         return
     for cluster in sorted(known.reach.keys() - known.evaluated_ms.keys()):
-        yield of_cluster(_SAMPLED if _is_sampled(known, cluster, since_ms) else _NOTHING, cluster, known.reach)
+        yield of_cluster(_SAMPLED if sampled_ms[cluster] >= since_ms else _NOTHING, cluster, known.reach)
     if not known.evaluated_ms:
         return
     for cluster, newest_ms in sorted(known.evaluated_ms.items()):
         if until_ms - newest_ms > FRESH_MS:
-            is_sampled = _is_sampled(known, cluster, until_ms - FRESH_MS)
+            is_sampled = sampled_ms[cluster] >= until_ms - FRESH_MS
             nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
             sentence = (
                 f"{nothing} since {spell(newest_ms)}, or build has not run since: lag and verdicts are as of then."
@@ -113,25 +106,17 @@ def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> 
     yield from behind(known.reach)
 
 
-def _is_sampled(known: Groups, cluster: str, since_ms: int) -> bool:
-    sampled_ms = known.reach[cluster].sampled_ms
-    return sampled_ms is not None and sampled_ms >= since_ms
-
-
 def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iterator[str]:
     rows = sorted((row for row in chosen if row["removed_ms"] is None), key=key_of)
-    for cluster, lagging in _by_cluster(rows, lambda row: row["first_ms"] is not None):
+    for cluster, lagging in _by_cluster(rows, "first_ms"):
         first_ms = min(row["first_ms"] for row in lagging)
         if first_ms - since_ms > _HOUR_MS:
             sentence = f"no log end offsets are known before {spell(first_ms)}: lag begins there."
             yield of_cluster(sentence, cluster, known.reach)
         if names := [row["group"] for row in lagging if row["has_unknown_time_lag"]]:
             noun = "1 group" if len(names) == 1 else f"{len(names):,} groups"
-            sentence = (
-                f"the time lag of {noun} is unknown for a part of the period, because no log end offset is known from "
-                f"before their commits: {few(names)}."
-            )
-            yield of_cluster(sentence, cluster, known.reach)
+            why = "for a part of the period, because no log end offset is known from before their commits"
+            yield of_cluster(f"the time lag of {noun} is unknown {why}: {few(names)}.", cluster, known.reach)
 
 
 def _describe_stale_groups(tables: Tables, selectors: Selectors) -> list[str]:

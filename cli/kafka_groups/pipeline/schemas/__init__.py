@@ -2,7 +2,7 @@
 
 All times are UTC; `*_ms` are milliseconds; rates are records a second. Every table is partitioned by `date` (UTC, of
 the time that it is `dated by`). Facts are what was read from the brokers, which nothing can bring back; derived tables
-are written again from the facts, date by date. `shape.parse_table` describes the notation; a name without a type is a
+are written again from the facts, date by date. `shape.parse_tables` describes the notation; a name without a type is a
 column as in offset_commits.
 `SCHEMA_VERSION` goes up when a column changes its meaning or goes away; columns may be added without.
 """
@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.pipeline.schemas.shape import Column, Table, create_statement, parse_table, spell_type
+from kafka_groups.pipeline.schemas.shape import Column, Table, create_statement, parse_tables, spell_type
 
 __all__ = ["Column", "Table", "create_statement", "spell_type"]
 
 SCHEMA_VERSION: Final = 3
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
-OFFSET_COMMITS: Final = parse_table("""
+_FACTS: Final = parse_tables(
+    """
     offset_commits: Every commit, and every deletion of a commit.
     facts; identity cluster_id, origin, source_partition, source_offset, group, topic, partition, commit_time; dated by
         commit_time
@@ -38,14 +39,7 @@ OFFSET_COMMITS: Final = parse_table("""
     topic_id STRING: id of the topic, where the broker wrote it (since 4.1)
     tombstone BOOLEAN: true: the offset expired, was deleted, or its partition was
     value_version SMALLINT: version of OffsetCommitValue; null for tombstones and samples
-    """)
 
-
-def _table(text: str) -> Table:
-    return parse_table(text, like=OFFSET_COMMITS.columns)
-
-
-GROUP_EVENTS: Final = _table("""
     group_events: Events of groups and members: generations, epochs, joins, leaves, deletions; and sampled states.
     facts; identity cluster_id, origin, source_partition, source_offset, group, record_time; dated by record_time
     cluster_id, origin, source_partition, source_offset, record_time, group
@@ -74,9 +68,7 @@ GROUP_EVENTS: Final = _table("""
     details STRING: the whole content of the record, as JSON
     group_type STRING: Classic, Consumer, Share or Streams; sampled
     state STRING: Stable, Empty, …; sampled
-    """)
 
-PARTITION_OFFSETS: Final = _table("""
     partition_offsets: Log end offsets of topic partitions, current ones (sample) or of a time in the past (backfill).
     facts; identity cluster_id, origin, topic, partition, observed_at; dated by observed_at
     cluster_id
@@ -90,9 +82,7 @@ PARTITION_OFFSETS: Final = _table("""
     last_stable_offset BIGINT: last stable offset, where a read_committed consumer stops; null in the past
     point_offset BIGINT: backfill: the first record at or after observed_at; null if there is none
     point_time TIMESTAMP: that record's own timestamp
-    """)
 
-SAMPLE_RUNS: Final = _table("""
     sample_runs: Samples that were finished; rows of another sample do not count.
     facts; identity cluster_id, sampled_at; dated by sampled_at
     cluster_id
@@ -104,9 +94,7 @@ SAMPLE_RUNS: Final = _table("""
     commits BIGINT: rows in offset_commits
     partitions BIGINT: rows in partition_offsets
     failures BIGINT: groups, partitions and brokers whose part is missing
-    """)
 
-INGEST_GAPS: Final = _table("""
     ingest_gaps: Offsets of __consumer_offsets for which no record was returned when they were read.
     facts; identity cluster_id, source_partition, from_offset, until_offset; dated by found_at
     cluster_id
@@ -116,9 +104,7 @@ INGEST_GAPS: Final = _table("""
     missing BIGINT: how many of them have no record
     reason STRING: deleted: below the log start; compacted: compaction, transaction marks and aborts
     found_at TIMESTAMP: when it was found
-    """)
 
-UNKNOWN_RECORDS: Final = _table("""
     unknown_records: Records that this version cannot decode, unchanged: nothing is dropped.
     facts; identity cluster_id, source_partition, source_offset; dated by record_time
     cluster_id, source_partition, source_offset, record_time
@@ -128,9 +114,12 @@ UNKNOWN_RECORDS: Final = _table("""
     key BINARY: the key's bytes
     value BINARY: the value's bytes; null for a tombstone
     problem STRING: why it was not decoded
-    """)
+    """
+)
+OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS = _FACTS
 
-LAG_HISTORY: Final = _table("""
+_DERIVED: Final = parse_tables(
+    """
     lag_history: Lag and verdict of a group on a partition at each time that the partition's log end is known for.
     derived; identity cluster_id, group, topic, partition, observed_at; dated by observed_at
     cluster_id, group, topic, partition
@@ -155,9 +144,7 @@ LAG_HISTORY: Final = _table("""
     complete DOUBLE: filled share of the window
     window_start TIMESTAMP: the first commit of the window; of samples, when its offset was first seen
     window_end TIMESTAMP: the last commit of the window; of samples as above
-    """)
 
-GROUP_STATUS: Final = _table("""
     group_status: Verdict, lag and state of a group at each time that lag_history has a row of it; partitions count as
         last seen within ten minutes.
     derived; identity cluster_id, group, evaluated_at; dated by evaluated_at
@@ -178,9 +165,7 @@ GROUP_STATUS: Final = _table("""
     catch_up_ms BIGINT: longest of the partitions; null if lag of one does not fall, or there is no lag
     state STRING: state of the group, where known
     members INT: number of members, where known
-    """)
 
-REBALANCES: Final = _table("""
     rebalances: Rebalances, with the members that joined and left.
     derived; identity cluster_id, group, protocol, generation, started_at; dated by started_at
     cluster_id, group
@@ -201,9 +186,7 @@ REBALANCES: Final = _table("""
     members_after INT: number of members after; null if that of those who were there is not known
     joined ARRAY<STRING>: members that joined, except those that an online upgrade or downgrade kept; null if unknown
     left ARRAY<STRING>: members that left; null if unknown
-    """)
 
-GROUP_DAILY: Final = _table("""
     group_daily: A group's day.
     derived; identity cluster_id, group, day; dated by day
     cluster_id, group
@@ -232,9 +215,7 @@ GROUP_DAILY: Final = _table("""
     last_commit_time TIMESTAMP: the group's last commit until the day's end
     is_idle BOOLEAN: true: no commit in the 24 hours until it was last looked at, and no member seen that day
     orphaned_partitions INT: partitions of which the last sample saw a commit, but not the partition
-    """)
 
-TOPIC_DAILY: Final = _table("""
     topic_daily: A topic's day: records written, and groups that read them.
     derived; identity cluster_id, topic, day; dated by day
     cluster_id, topic
@@ -247,34 +228,30 @@ TOPIC_DAILY: Final = _table("""
     is_unread BOOLEAN: true: it is there, no group has a commit on it that the build sees, and no member or share group
         is known to read it
     lookback_days INT: number of days before that day whose commits were read, too
-    """)
+    """,
+    like=OFFSET_COMMITS.columns,
+)
+LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, TOPIC_DAILY = _DERIVED
 
-PARTITION_STATE: Final = _table("""
+# What a build hands from day to day: not documented, and may change with any version.
+STATES: Final = parse_tables(
+    """
     partition_state: What a build hands from day to day: of topic partitions (group null), and of groups on them.
     derived; identity cluster_id, topic, partition, group, day; dated by day
     cluster_id, topic, partition, group
     day TIMESTAMP: the day at whose end it holds
     state BINARY: numbers, as transform/state.py has them
-    """)
 
-GROUP_STATE: Final = _table("""
     group_state: What a build hands from day to day: of groups.
     derived; identity cluster_id, group, day; dated by day
     cluster_id, group
     day TIMESTAMP: the day at whose end it holds
     state STRING: members, epochs and subscriptions, as JSON
-    """)
+    """,
+    like=OFFSET_COMMITS.columns,
+)
+PARTITION_STATE, GROUP_STATE = STATES
 
-# The tables by name, in the order of the documentation.
-TABLES: Final = {
-    table.name: table
-    for table in (
-        *(OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS),
-        *(LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, TOPIC_DAILY),
-        *(SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS),
-    )
-}
-
-# All tables of a data directory; those of states are not documented, and may change with any version.
-STATES: Final = (PARTITION_STATE, GROUP_STATE)
+# The tables by name, in the order of the documentation; and all tables of a data directory.
+TABLES: Final = {table.name: table for table in (*_FACTS[:3], *_DERIVED, *_FACTS[3:])}
 STORED: Final = TABLES | {table.name: table for table in STATES}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -67,23 +67,20 @@ class Table:
         """Return its columns for Arrow, without the date, which stands in directory names."""
         return pa.schema([(column.name, column.type) for column in self.columns])
 
-    def ddl(self) -> str:
+    def ddl(self, separator: str = ", ") -> str:
         """Return its columns for Spark, `date` included."""
-        return ", ".join(_spelled(self))
+        columns = [f"`{column.name}` {spell_type(column.type)}" for column in self.columns]
+        return separator.join([*columns, "`date` DATE"])
 
 
 def create_statement(table: Table, location: str) -> str:
     """Return the statement by which a catalog of Spark (Unity, Glue, Hive) learns of a table at its location."""
-    columns = ",\n".join(f"  {column}" for column in _spelled(table))
+    columns = table.ddl(",\n  ")
     quoted = location.replace("'", "\\'")
     return (
-        f"CREATE TABLE IF NOT EXISTS {table.name} (\n{columns}\n)\n"
+        f"CREATE TABLE IF NOT EXISTS {table.name} (\n  {columns}\n)\n"
         f"USING DELTA\nPARTITIONED BY (`date`)\nLOCATION '{quoted}';"
     )
-
-
-def _spelled(table: Table) -> list[str]:
-    return [*(f"`{column.name}` {spell_type(column.type)}" for column in table.columns), "`date` DATE"]
 
 
 def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
@@ -96,24 +93,25 @@ def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
     return _SPELLED[kind]
 
 
-def parse_table(text: str, *, like: Iterable[Column] = ()) -> Table:
-    """Return a table from its name and what it has, its identity and the column that dates its rows, and its columns.
+def parse_tables(text: str, *, like: Iterable[Column] = ()) -> tuple[Table, ...]:
+    """Return tables, which blank lines separate.
 
+    The first line of each has its name and what it has, the second one its identity and the column that dates its rows.
     A column is a line `name TYPE: what it says`; a line of names stands for columns that are `like` those of another
-    table. A line that is too long goes on with a deeper margin.
+    table, or of the first one. A line that is too long goes on with a deeper margin.
     """
-    title, kind, *lines = logical_lines(text)
-    name, _, about = title.partition(": ")
-    derived, identity, dated_by = kind.split("; ")
     known = {column.name: column for column in like}
-    return Table(
-        name,
-        about,
-        tuple(identity.removeprefix("identity ").split(", ")),
-        dated_by.removeprefix("dated by "),
-        tuple(column for line in lines for column in _parse_columns(line, known)),
-        derived=derived == "derived",
-    )
+    tables = []
+    for table in "\n".join(logical_lines(text)).split("\n\n"):
+        title, kind, *lines = table.splitlines()
+        name, _, about = title.partition(": ")
+        derived, identity, dated_by = kind.split("; ")
+        names = identity.removeprefix("identity ").split(", ")
+        columns = [column for line in lines for column in _parse_columns(line, known)]
+        known = known or {column.name: column for column in columns}
+        dated_by = dated_by.removeprefix("dated by ")
+        tables.append(Table(name, about, tuple(names), dated_by, tuple(columns), derived=derived == "derived"))
+    return tuple(tables)
 
 
 def _parse_columns(line: str, known: Mapping[str, Column]) -> list[Column]:
@@ -127,3 +125,14 @@ def _parse_columns(line: str, known: Mapping[str, Column]) -> list[Column]:
 def logical_lines(text: str) -> list[str]:
     """Return the lines of a text without their margin, each joined with those of a deeper margin behind it."""
     return re.sub(r"\n +", " ", dedent(text).strip()).splitlines()
+
+
+def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
+    """Return `size` rows of a table: columns, or values that all rows share (times: microseconds), else null."""
+    arrays = [
+        pa.repeat(pa.scalar(same.get(field.name), field.type), size)
+        if columns.get(field.name) is None
+        else pa.array(columns[field.name], field.type)
+        for field in table.arrow()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=table.arrow())

@@ -6,19 +6,18 @@ import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, joined, raw_records
+from kafka_groups.pipeline.decode import decode, gap_rows
+from kafka_groups.pipeline.decode.columns import RAW
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import hidden, is_passing, new_consumer, source_error
 from kafka_groups.pipeline.source.log_truncation import LOST_RECORDS
 from kafka_groups.pipeline.source.plan import Range
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 _CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
@@ -53,7 +52,7 @@ def read_rows(
                     at_ms = time.time_ns() // 1_000_000
                     yield gap_rows(cluster_id, wanted.partition, **found._asdict(), at_ms=at_ms)
                 else:
-                    yield decode(found, cluster_id)
+                    yield decode(found, cluster_id, wanted.partition)
 
 
 class RangeReader:
@@ -75,7 +74,7 @@ class RangeReader:
         self._holes: list[Hole] = []
         self._trouble = "nothing came"
 
-    def read(self) -> Iterator[RawRecords | Hole]:
+    def read(self) -> Iterator[pa.RecordBatch | Hole]:
         """Yield the records in offset order, each data gap behind the records before it."""
         partition, start, end, epoch = self._wanted
         # With an epoch, librdkafka first checks on the leader whether the log is still the one read so far (KIP-320).
@@ -99,26 +98,27 @@ class RangeReader:
         self._note_missing(end)
         yield from self._holes
 
-    def _chunk(self) -> RawRecords | None:
+    def _chunk(self) -> pa.RecordBatch | None:
         """Return the next records, as many as fit; None if none came."""
         # The collector would look at tens of thousands of messages repeatedly: a third of the time. They are freed
         # when it comes back.
         was_on = gc.isenabled()
         gc.disable()
         try:
-            found: list[RawRecords] = []
+            found: list[pa.RecordBatch] = []
             room = CHUNK
             while not self._is_done and room > 0 and _bytes_of(found) < _CHUNK_BYTES:
                 wanted = min(_AT_ONCE, room, self._wanted.end - self._next)
                 if wanted <= 0 or not self._consume(wanted, found):
                     break
                 room = CHUNK - sum(map(len, found))
-            return joined(found) if found else None
+            # pyarrow 18 has no concat_batches.
+            return pa.Table.from_batches(found).combine_chunks().to_batches()[0] if found else None
         finally:
             if was_on:
                 gc.enable()
 
-    def _consume(self, wanted: int, found: list[RawRecords]) -> bool:
+    def _consume(self, wanted: int, found: list[pa.RecordBatch]) -> bool:
         """Put so many messages behind what was found; whether all came. They are freed when this returns."""
         few = self._wanted.end - self._next <= _FEW
         messages = self._consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
@@ -131,7 +131,7 @@ class RangeReader:
                 self._take_in(message, error)
         return False
 
-    def _gather(self, messages: list[Message], found: list[RawRecords]) -> None:
+    def _gather(self, messages: list[Message], found: list[pa.RecordBatch]) -> None:
         """Put what the messages hold behind what was found."""
         offsets: list[Any] = list(map(Message.offset, messages))
         if offsets and offsets[-1] >= self._wanted.end - 1:
@@ -143,14 +143,9 @@ class RangeReader:
             return
         self._next = offsets[-1] + 1
         self._found += len(offsets)
-        part = raw_records(
-            self._wanted.partition,
-            offsets=offsets,
-            timestamps_ms=[stamp for _, stamp in map(Message.timestamp, messages)],
-            keys=list(map(Message.key, messages)),
-            values=list(map(Message.value, messages)),
-        )
-        found.append(part)
+        times = [stamp for _, stamp in map(Message.timestamp, messages)]
+        keys, values = list(map(Message.key, messages)), list(map(Message.value, messages))
+        found.append(pa.record_batch([offsets, times, keys, values], schema=RAW))
 
     def _take_in(self, message: Message, error: KafkaError) -> None:
         code = error.code()
@@ -195,5 +190,5 @@ class RangeReader:
             self._holes.append(Hole(self._since, until - 1, missing, _COMPACTED))
 
 
-def _bytes_of(found: list[RawRecords]) -> int:
-    return sum(part.keys.nbytes + part.values.nbytes for part in found)
+def _bytes_of(found: list[pa.RecordBatch]) -> int:
+    return sum(part["key"].nbytes + part["value"].nbytes for part in found)
