@@ -43,7 +43,7 @@ COMMITS = st.fixed_dictionaries(
 
 def _written(version: int, commit: dict[str, Any]) -> bytes:
     out = bytearray(version.to_bytes(2, "big"))
-    compile_writer(SCHEMAS["OffsetCommit"][0], version=version, flexible=version == 4)(out, commit)
+    compile_writer(SCHEMAS["OffsetCommit"], version=version, flexible=version == 4)(out, commit)
     return bytes(out)
 
 

@@ -71,7 +71,7 @@ def test_members_of_kafka_connect_have_no_topics_but_their_bytes_are_kept() -> N
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")
-    write = compile_writer(SCHEMAS["GroupMetadata"][0], version=3, flexible=False)
+    write = compile_writer(SCHEMAS["GroupMetadata"], version=3, flexible=False)
     write(out, {"protocol_type": "consumer", "members": [member]})
     return bytes(out)
 

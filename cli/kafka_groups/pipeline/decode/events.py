@@ -17,8 +17,8 @@ from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 # What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.
 _CONSUMER: Final = "consumer"
 _CONSUMER_PROTOCOL: Final = {
-    "topics": compile_reader(SCHEMAS["ConsumerProtocolSubscription"][0], version=0, flexible=False),
-    "assigned_partitions": compile_reader(SCHEMAS["ConsumerProtocolAssignment"][0], version=0, flexible=False),
+    "topics": compile_reader(SCHEMAS["ConsumerProtocolSubscription"], version=0, flexible=False),
+    "assigned_partitions": compile_reader(SCHEMAS["ConsumerProtocolAssignment"], version=0, flexible=False),
 }
 
 # MemberState of org.apache.kafka.coordinator.group.modern and .streams (4.4.0): not the same numbers.

@@ -26,7 +26,6 @@ KIP-848 group (3) a downgrade if a GroupMetadata (2) follows; only else is the g
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -112,14 +111,7 @@ def read_value(record_type: RecordType, value: bytes) -> Struct:
     if not 0 <= version <= record_type.newest_version:
         msg = f"version {version} of the value is not known, only 0 to {record_type.newest_version}"
         raise SchemaError(msg)
-    current, *early = _value_readers(record_type.id, version)
-    try:
-        return _read_whole(value, current)
-    except SchemaError:
-        for read in early:
-            with suppress(SchemaError):
-                return _read_whole(value, read)
-        raise
+    return _read_whole(value, _value_reader(record_type.id, version))
 
 
 def _read_whole(data: bytes, read: Read) -> Struct:
@@ -138,9 +130,9 @@ def _key_reader(type_id: int) -> Read:
 
 
 @cache
-def _value_readers(type_id: int, version: int) -> list[Read]:
+def _value_reader(type_id: int, version: int) -> Read:
     flexible = version == _BY_ID[type_id].newest_version
-    return [compile_reader(fields, version=version, flexible=flexible) for fields in SCHEMAS[_BY_ID[type_id].name]]
+    return compile_reader(SCHEMAS[_BY_ID[type_id].name], version=version, flexible=flexible)
 
 
 def partition_of(group: str, partitions: int) -> int:

@@ -4,9 +4,8 @@ A field is `name type`, with Kafka's names of types: `[]` is an array, and what 
 are the `versions` that have it (from one on, or this one alone), its `tag` (KIP-482), and its `default` if that is not
 the type's. Structs are used by those below them. Records grow by tags; unknown ones are skipped.
 
-A second struct of a name is what Kafka 4.0, where share groups were an early access, wrote under the same version
-number; no value of today can be read by it. What KIP-848 groups of 3.7, an early access, wrote is not here: no later
-broker reads those records, either. They are rows of unknown_records.
+What only an early access wrote is not here (KIP-848 groups in 3.7, share groups in 4.0): no later broker reads those
+records, either. They are rows of unknown_records.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ Fields: TypeAlias = tuple[Field, ...]
 _PRIMITIVES: Final = {kind.name: kind for kind in (BYTES, INT8, INT16, INT32, INT64, STRING, UINT16, UUID_)}
 
 
-def parse_fields(text: str, structs: Mapping[str, list[Fields]]) -> Fields:
+def parse_fields(text: str, structs: Mapping[str, Fields]) -> Fields:
     """Return the fields of a text; `structs` are those that it may name."""
     return tuple(_parse_field(field, structs) for field in text.split(", "))
 
 
-def _parse_field(text: str, structs: Mapping[str, list[Fields]]) -> Field:
+def _parse_field(text: str, structs: Mapping[str, Fields]) -> Field:
     name, kind, *words = text.split()
     options = dict(zip(words[::2], words[1::2], strict=True))
     versions = options.get("versions", "0+")
     since = int(versions.rstrip("+"))
     is_array, is_nullable, bare = kind.startswith("[]"), kind.endswith("?"), kind.strip("[]?")
-    element: Any = structs[bare][0] if bare in structs else _PRIMITIVES[bare]
+    element: Any = structs[bare] if bare in structs else _PRIMITIVES[bare]
     default: Any = None if is_nullable and not is_array else ...
     return Field(
         name,
@@ -46,13 +45,11 @@ def _parse_field(text: str, structs: Mapping[str, list[Fields]]) -> Field:
     )
 
 
-def _parse_schemas(text: str) -> dict[str, list[Fields]]:
-    schemas: dict[str, list[Fields]] = {}
+def _parse_schemas(text: str) -> dict[str, Fields]:
+    schemas: dict[str, Fields] = {}
     for line in filter(None, logical_lines(text)):
         names, _, fields = line.partition(": ")
-        parsed = parse_fields(fields, schemas)
-        for name in names.split(", "):
-            schemas.setdefault(name, []).append(parsed)
+        schemas.update(dict.fromkeys(names.split(", "), parse_fields(fields, schemas)))
     return schemas
 
 
@@ -89,7 +86,6 @@ SCHEMAS: Final = _parse_schemas("""
     ConsumerGroupRegularExpression: topics []string, version int64, timestamp int64
 
     ShareGroupMetadata: epoch int32, metadata_hash int64
-    ShareGroupMetadata: epoch int32
     ShareGroupMemberMetadata: rack_id string?, client_id string, client_host string, subscribed_topic_names []string
     ShareGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, state int8,
         assigned_partitions []TopicPartitions
@@ -97,7 +93,6 @@ SCHEMAS: Final = _parse_schemas("""
     DeletingTopic: topic_id uuid, topic_name string
     ShareGroupStatePartitionMetadata: initializing_topics []SharePartitions, initialized_topics []SharePartitions,
         deleting_topics []DeletingTopic
-    ShareGroupStatePartitionMetadata: initialized_topics []SharePartitions, deleting_topics []DeletingTopic
 
     KeyValue: key string, value string
     StreamsGroupMetadata: epoch int32, metadata_hash int64, validated_topology_epoch int32 tag 0 default -1,
