@@ -11,8 +11,8 @@ import pyarrow as pa
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.transform.columns import choose, millis_of, pack, to_batch
 from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC, TOTALS
+from kafka_groups.pipeline.transform.kernels.lag import QUALITIES
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints
-from kafka_groups.pipeline.transform.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
 from kafka_groups.pipeline.transform.partition_batch import Names
 from kafka_groups.pipeline.transform.partition_stage import PartitionDay

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels import lag, log_ends, segments, time_lag, verdicts
+from kafka_groups.pipeline.transform.kernels import lag, log_ends, segments, verdicts
 from kafka_groups.pipeline.transform.kernels.commits import (
     ABSENT_MS,
     Commits,
@@ -117,14 +117,14 @@ class _Day:
         observations = log_ends.observe(observed, self.logs.ends, len(self.logs.totals))
         own = observations.where(observations.is_used & ~observations.is_carried)
         ends = observations.where(observations.is_used & (observations.log_end != NULL))
-        points = time_lag.index_points(own, self.logs.points)
+        points = lag.index_points(own, self.logs.points)
         log_state = self._log_state(observed, observations, points)
         commits, totals = self._commits(own)
         days, totals = move(commits, totals)
         removals = commits.where(commits.is_removal & ~commits.is_carried)
         lags = lag.measure_lag(ends, commits, names.partition_of)
-        ages = time_lag.measure_time_lag(lags, ends, points)
-        recent, rates = self._rates(lags)
+        ages = lag.measure_time_lag(lags, ends, points)
+        recent, rates = lag.measure_rates(self.keys.recent, lags)
         judged, entries, lag_points = self._judge(commits, ends, lags)
         statuses = KeyStatuses.of([lags.key, lags.at_us, *judged, lags.lag, *ages, *rates])
         never = np.full(len(totals), NULL)
@@ -150,7 +150,7 @@ class _Day:
             is_quiet=log_ends.are_quiet(observed, size),
             keys=days,
             is_orphaned=self._orphans(days, log_state.ends),
-            worst=lag.find_worst(lags, ends.log_start[lags.observation], statuses.time_lag_ms, len(totals)),
+            worst=lag.find_worst(lags, statuses.time_lag_ms, len(totals)),
             removals=removals,
             lags=lags,
             statuses=statuses,
@@ -159,12 +159,12 @@ class _Day:
             key_state=key_state,
         )
 
-    def _log_state(self, observed: log_ends.Observations, observations: LogEnds, points: time_lag.Points) -> LogState:
+    def _log_state(self, observed: log_ends.Observations, observations: LogEnds, points: lag.Points) -> LogState:
         before, now_ms = self.logs.totals.fact_day, (self.day + 1) * DAY_US // 1_000
         fact_day = segments.last_of(observed.partition, EVERY, np.full(len(observed), self.day), before)
         ends = log_ends.carry(observations, len(before), self.settings.rules.intervals)
         oldest_ms = now_ms - (self.settings.lookback_days + 1) * DAY_US // 1_000
-        points = time_lag.thin_points(points, ends.last_log(len(before)), now_ms, oldest_ms)
+        points = lag.thin_points(points, ends.last_log(len(before)), now_ms, oldest_ms)
         return LogState(log_ends.LogTotals(fact_day), ends, points)
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
@@ -215,15 +215,6 @@ class _Day:
         place, key = segments.expand(first, np.searchsorted(partition_of, new.partition, "right") - first)
         times = (new.before_us[place] // 1_000 + 1) * 1_000
         return key[chosen[key]], times[chosen[key]]
-
-    def _rates(self, lags: lag.LagRows) -> tuple[lag.Recent, list[Any]]:
-        """Return the lag rows of the last ten minutes before the day and of the day, and the rates at the day's own."""
-        own = lag.Recent(*(getattr(lags, name) for name in lag.Recent.names()))
-        joined = lag.Recent.join(self.keys.recent, own)
-        order = np.lexsort((joined.at_us, joined.key))
-        recent = joined.where(order)
-        # Within a key the day's rows keep their order, so the places are in the order of the lag rows.
-        return recent, [column[order >= len(self.keys.recent)] for column in lag.measure_rates(recent)]
 
     def _judge(
         self, commits: Commits, ends: LogEnds, lags: lag.LagRows
