@@ -29,7 +29,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     saturated_sum,
 )
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
-from kafka_groups.pipeline.transform.partition_rows import verdict_columns
+from kafka_groups.pipeline.transform.partition_batch import verdict_columns
 from kafka_groups.verdicts import VERDICTS
 
 # Arrays by name; those of rows of a table have one length.

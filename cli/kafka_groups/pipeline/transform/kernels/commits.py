@@ -69,7 +69,6 @@ class KeyDays(Rows):
     moves: Ints
     sampled_us: Ints
     lives: Flags
-    is_present: Flags
 
 
 def in_order(*parts: Commits) -> Commits:
@@ -125,8 +124,6 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
         moves=np.bincount(rows.key[is_move], minlength=size),
         sampled_us=last_time(own & ~rows.is_record & is_live),
         lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
-        # A key with facts on earlier days has a commit that they handed on.
-        is_present=np.bincount(rows.key, minlength=size) > 0,
     )
     return days, after
 
@@ -145,17 +142,26 @@ def _moves(rows: Commits, last_read: Ints) -> tuple[Ints, Flags]:
     return moved, ~rows.is_removal & (rows.is_record | ((moved != 0) & (moved != NULL)))
 
 
+def removals_at(keys: Ints, times: Ints) -> Commits:
+    """Return removals that no record shows."""
+    nothing, no, zero = np.full(len(keys), NULL), np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
+    return Commits(keys, times, nothing, no, ~no, nothing, no, zero)
+
+
 def infer_deletions(
-    totals: KeyTotals, seen_us: Ints, kept_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
+    rows: Commits, totals: KeyTotals, read_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
 ) -> tuple[Ints, KeyTotals]:
     """Return the time since which each commit is removed, NULL where it is not, and totals with absences.
 
     Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Where records were read
     that are younger, they show what was removed. And a group that is still listed without any commit may be one that
-    failed. All is of the day and of each key, NULL where nothing was read: `seen_us` is the last sample that saw the
-    commit, `kept_us` the last record of the cluster if the last one of the key is a commit, `groups_us` the last
-    samples that listed the group and that saw a commit of it. `runs` are clusters and times of complete sampling runs.
+    failed. All is of the day and of each key, NULL where nothing was read: `read_us` is the cluster's last record of a
+    commit, `groups_us` the last samples that listed the group and that saw a commit of it. `runs` are clusters and
+    times of complete sampling runs.
     """
+    never = np.full(len(totals), NULL)
+    is_kept = segments.last_of(rows.key, rows.is_record, ~rows.is_removal, np.zeros(len(totals), np.bool_))
+    seen_us = segments.last_of(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
     is_seen = seen_us != NULL
     seen_us = np.where(is_seen, seen_us, totals.seen_us)
     before = np.where(is_seen, 0, np.maximum(totals.runs, 0))
@@ -168,7 +174,8 @@ def infer_deletions(
     last_run_us = segments.take(runs[1], np.where(first >= 0, end - 1, -1))
     is_absent = (seen_us != NULL) & (missed >= _MISSED_BY) & (last_run_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_silent = (groups_us[0] >= since) & (groups_us[1] < since)
-    removed_us = np.where(is_absent & (kept_us < since) & ~is_silent, since, NULL)
+    is_shown = is_kept & (read_us >= since)
+    removed_us = np.where(is_absent & ~is_shown & ~is_silent, since, NULL)
     # What was removed is not missed any more, unless it is seen again.
     seen_us = np.where(removed_us != NULL, NULL, seen_us)
     return removed_us, replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)

@@ -87,14 +87,6 @@ class Evidence:
     point_lag: Ints
 
 
-def new_samples(commits: Commits) -> Flags:
-    """Return which rows are samples of the day that saw another offset than the one before, or the first of a life."""
-    is_sample = ~commits.is_record & ~commits.is_removal
-    previous = segments.last_before(is_sample, segments.starts_of(commits.key, commits.life))
-    is_new: Flags = segments.take(commits.offset, previous) != commits.offset
-    return is_sample & ~commits.is_carried & is_new
-
-
 def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following: Ints) -> Ints:
     """Return the lag that each commit left: the last log end that was known at its time minus the offset, or 0.
 
@@ -106,17 +98,31 @@ def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following:
     return np.where(is_known, np.maximum(0, end - commits.offset), NULL)
 
 
-def join_slots(carried: Entries, commits: Commits, lag: Ints, slot_ms: int) -> Entries:
-    """Return the entries of earlier days and of the day's commits in order, with the openings of their slots.
+def join_evidence(
+    slots: Entries, points: LagPoints, commits: Commits, ends: LogEnds, partition: Ints, slot_ms: int
+) -> tuple[Entries, LagPoints]:
+    """Return the entries and points of earlier days and of the day's commits; `partition` is that of each commit.
 
     Slots are fixed, `floor(time / slot_ms)`: late and replayed commits make the same ones. An earlier day hands on one
     entry for each slot.
     """
-    at_us, is_sample = commits.at_us, ~commits.is_record
-    day = Entries(commits.key, is_sample, commits.life, at_us, at_us // 1_000, commits.offset, lag)
-    rows = Entries.join(carried, day).sorted_by("key", "is_sample", "life", "at_us")
-    starts = segments.starts_of(rows.stream, rows.life, rows.opened_ms // slot_ms)
-    return replace(rows, opened_ms=rows.opened_ms[starts])
+    known, wanted = (ends.partition, ends.at_us), (partition, commits.at_us)
+    before, following = segments.last_at(known, wanted), segments.first_at(known, wanted)
+    is_record, is_sample = (kind & ~commits.is_removal for kind in (commits.is_record, ~commits.is_record))
+    previous = segments.last_before(is_sample, segments.starts_of(commits.key, commits.life))
+    is_new = is_sample & ~commits.is_carried & (segments.take(commits.offset, previous) != commits.offset)
+    is_point = is_new & (following >= 0)
+    new_points = (
+        record_points(commits.where(is_record), ends, before[is_record]),
+        _points(commits.where(is_point), ends, following[is_point], commits.offset[is_point]),
+    )
+    at_us, lag = commits.at_us, lag_when_committed(commits, ends, before, following)
+    day = Entries(commits.key, ~commits.is_record, commits.life, at_us, at_us // 1_000, commits.offset, lag)
+    day = day.where(is_new | (is_record & ~commits.is_carried))
+    entries = Entries.join(slots, day).sorted_by("key", "is_sample", "life", "at_us")
+    starts = segments.starts_of(entries.stream, entries.life, entries.opened_ms // slot_ms)
+    all_points = LagPoints.join(points, *new_points).sorted_by("key", "is_sample", "life", "log", "at_us")
+    return replace(entries, opened_ms=entries.opened_ms[starts]), all_points
 
 
 def last_slots(entries: Entries, life: Ints, count: int) -> Entries:
@@ -143,21 +149,10 @@ def record_points(records: Commits, ends: LogEnds, before: Ints) -> LagPoints:
     return _points(records.where(first), ends, before[first], np.where(is_at, records.offset[last], between))
 
 
-def sample_points(samples: Commits, ends: LogEnds, following: Ints) -> LagPoints:
-    """Return a point for each sample: with the log end of its own run."""
-    rows = samples.where(following >= 0)
-    return _points(rows, ends, following[following >= 0], rows.offset)
-
-
 def _points(rows: Commits, ends: LogEnds, place: Ints, offset: Ints) -> LagPoints:
     end = ends.log_end[place]
     lag = np.maximum(0, end - offset)
     return LagPoints(rows.key, ~rows.is_record, rows.life, ends.log[place], rows.at_us, end, lag)
-
-
-def join_points(*parts: LagPoints) -> LagPoints:
-    """Return the points of all parts in order."""
-    return LagPoints.join(*parts).sorted_by("key", "is_sample", "life", "log", "at_us")
 
 
 def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
