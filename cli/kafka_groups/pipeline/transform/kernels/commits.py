@@ -106,7 +106,14 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
     def last_time(condition: Flags) -> Ints:
         return segments.last_of(rows.key, condition, rows.at_us, never)
 
-    moved, is_commit = _moves(rows, last_time(rows.is_record))
+    starts = segments.starts_of(rows.key)
+    follows_commit = ~segments.take(rows.is_removal, segments.last_before(rows.is_record, starts), missing=True)
+    is_idle = ~rows.is_record & is_live & follows_commit & (rows.at_us <= last_time(rows.is_record)[rows.key])
+    last = segments.take(rows.offset, segments.last_before(~is_idle, starts))
+    is_known = (rows.offset != NULL) & (last != NULL)
+    # NULL: the first one that is known, or the first one after a removal.
+    moved = np.where(is_idle, 0, np.where(is_known, rows.offset - last, NULL))
+    is_commit = is_live & (rows.is_record | ((moved != 0) & (moved != NULL)))
     is_move = own & is_live & (is_commit | (moved == NULL))
     commits = np.bincount(rows.key[own & rows.is_record & is_live], minlength=size)
     begins = segments.first_rows(rows.key)
@@ -126,20 +133,6 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
         lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
     )
     return days, after
-
-
-def _moves(rows: Commits, last_read: Ints) -> tuple[Ints, Flags]:
-    """Return how far each row moved (NULL: the first that is known, or after a removal), and whether it is a commit.
-
-    `last_read` is each key's last record: samples up to it, after another one, are idle.
-    """
-    starts = segments.starts_of(rows.key)
-    follows_commit = ~segments.take(rows.is_removal, segments.last_before(rows.is_record, starts), missing=True)
-    is_idle = ~rows.is_record & ~rows.is_removal & follows_commit & (rows.at_us <= last_read[rows.key])
-    last = segments.take(rows.offset, segments.last_before(~is_idle, starts))
-    is_known = (rows.offset != NULL) & (last != NULL)
-    moved = np.where(is_idle, 0, np.where(is_known, rows.offset - last, NULL))
-    return moved, ~rows.is_removal & (rows.is_record | ((moved != 0) & (moved != NULL)))
 
 
 def removals_at(keys: Ints, times: Ints) -> Commits:

@@ -234,7 +234,12 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints
     written, is_exact = _written(points, previous, following, committed)
     # Earlier days may have seen a higher start of the log.
     carried = segments.highest(np.where(ends.is_carried, ends.log_start, NULL), ends.partition, ends.log)
-    least = _least_age(points, following, np.maximum(log_start, carried[rows.observation]), now)
+    kept_from = np.maximum(log_start, carried[rows.observation])
+    # All records before the next point were written earlier.
+    time, certain = points.earliest[following], np.minimum(points.exact, points.seen)[following]
+    is_time = np.where(kept_from != NULL, points.offset[following] > kept_from, certain == LARGEST)
+    before = np.where(is_time, time, certain)
+    least = np.where((following >= 0) & (before < now), now - before, NULL)
     start, stable = ends.log_start[rows.observation], ends.last_stable[rows.observation]
     is_written, age = (written != NULL) & (written <= now), now - written
     # In the order of the rules: the condition, the quality and the value.
@@ -282,11 +287,3 @@ def _written(points: Points, previous: Ints, following: Ints, committed: Ints) -
     steps = (committed - offset) / np.where(is_between, points.offset[following] - offset, 1)
     between = time + np.floor(np.where(is_between, passed, 0) * steps + 0.5).astype(np.int64)
     return np.where(is_at, time, np.where(is_between, between, NULL)), is_at & (exact != LARGEST)
-
-
-def _least_age(points: Points, following: Ints, kept_from: Ints, now: Ints) -> Ints:
-    """Return what has passed since the next point, as all records before it were written earlier; NULL: nothing."""
-    time, certain = points.earliest[following], np.minimum(points.exact, points.seen)[following]
-    is_time = np.where(kept_from != NULL, points.offset[following] > kept_from, certain == LARGEST)
-    before = np.where(is_time, time, certain)
-    return np.where((following >= 0) & (before < now), now - before, NULL)

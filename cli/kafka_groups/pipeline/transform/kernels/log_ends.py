@@ -63,7 +63,11 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     and is not used. A backfill reports what producers wrote as times, and the topic that there is now: rows that
     contradict samples of the same log, whose ends only grow, are not used.
     """
-    rows = _joined(day, carried)
+    day = day.sorted_by(*Observations.names())
+    day = day.where(segments.last_rows(day.partition, day.at_us))
+    nothing, no = np.zeros(len(day), np.int64), np.zeros(len(day), np.bool_)
+    own = LogEnds.of([*day.columns(), nothing, nothing, no, ~no, no])
+    rows = LogEnds.join(carried, own).sorted_by("partition")
     partition, end, of_day = rows.partition, rows.log_end, ~rows.is_carried
     starts = segments.starts_of(partition)
     has_end, has_id = rows.is_sample & (end != NULL), rows.is_sample & (rows.topic_id != NULL)
@@ -84,13 +88,6 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     )
     contradicts = of_day & ~rows.is_sample & _contradictions(numbered)
     return replace(numbered, is_used=numbered.is_used & ~contradicts)
-
-
-def _joined(day: Observations, carried: LogEnds) -> LogEnds:
-    rows = day.sorted_by(*Observations.names())
-    rows = rows.where(segments.last_rows(rows.partition, rows.at_us))
-    nothing, no = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
-    return LogEnds.join(carried, LogEnds.of([*rows.columns(), nothing, nothing, no, ~no, no])).sorted_by("partition")
 
 
 def _contradictions(rows: LogEnds) -> Flags:
@@ -137,13 +134,10 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
 def are_quiet(day: Observations, size: int) -> Flags:
     """Return which partitions were observed more than once, always with the same log end."""
     rows = day.where(day.log_end != NULL)
-    begins = segments.first_rows(rows.partition)
-    (least_end, most_end), (first_us, last_us) = (
-        [segments.reduce(best, values, begins) for best in (np.minimum, np.maximum)]
-        for values in (rows.log_end, rows.at_us)
-    )
+    begins, ends = segments.first_rows(rows.partition), segments.last_rows(rows.partition)
+    least_end, most_end = (segments.reduce(best, rows.log_end, begins) for best in (np.minimum, np.maximum))
     found = np.zeros(size, np.bool_)
-    found[rows.partition[begins]] = (least_end == most_end) & (first_us < last_us)
+    found[rows.partition[begins]] = (least_end == most_end) & (rows.at_us[begins] < rows.at_us[ends])
     return found
 
 

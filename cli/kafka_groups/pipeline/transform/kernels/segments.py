@@ -172,7 +172,6 @@ def last_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
 def first_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
     """Return the place of the owner's first row at or after each time, -1 where there is none."""
     found = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    found = np.where(found < len(rows[0]), found, -1)
     is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) >= wanted[1])
     return np.where(is_mine, found, -1)
 

@@ -178,17 +178,9 @@ def evidence_at(rows: LagRows, entries: Entries, points: LagPoints, least_end: I
     begins = segments.first_rows(points.stream, points.life, points.log)
     before = np.where(begins, -1, np.arange(len(points)) - 1)
     last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
-    return Evidence(
-        at_ms=rows.at_us // 1_000,
-        current_lag=rows.lag,
-        least_end=least_end,
-        is_sampled=is_sampled,
-        opened_ms=segments.take(entries.opened_ms, window),
-        offset=segments.take(entries.offset, window),
-        lag=segments.take(entries.lag, window),
-        point_end=segments.take(points.end, last),
-        point_lag=segments.take(points.lag, last),
-    )
+    slots_at = [segments.take(column, window) for column in (entries.opened_ms, entries.offset, entries.lag)]
+    points_at = [segments.take(column, last) for column in (points.end, points.lag)]
+    return Evidence(rows.at_us // 1_000, rows.lag, least_end, is_sampled, *slots_at, *points_at)
 
 
 def _last_entries(rows: LagRows, entries: Entries) -> tuple[Flags, Ints]:
@@ -214,45 +206,32 @@ def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats,
     is_there = found.opened_ms != NULL
     count = is_there.sum(axis=1)
     complete = np.minimum(1.0, count / rules.intervals)
-    first_ms = found.opened_ms[np.arange(len(count)), is_there.argmax(axis=1)]
-    last_ms = found.opened_ms[:, -1]
+    first_ms, last_ms = found.opened_ms[np.arange(len(count)), is_there.argmax(axis=1)], found.opened_ms[:, -1]
+    length_ms, has_commits = last_ms - first_ms, count >= verdicts.LEAST_COMMITS
+    usual_ms = np.where(count >= rules.intervals, length_ms, np.maximum(length_ms, verdicts.SILENT_MS))
+    stays_behind = (found.offset == found.offset[:, -1:]) & (found.lag > rules.allowed_lag)
     conditions = {
         "no_commits": count == 0,
         "no_lag": found.current_lag <= rules.allowed_lag,
         "incomplete": complete < rules.minimum_complete,
-        "stopped": _have_stopped(found, last_ms - first_ms, count >= rules.intervals),
+        "stopped": (found.at_ms - last_ms > usual_ms) & (found.least_end > found.offset[:, -1]),
         "rewound": _were_rewound(found.offset),
-        "stalled": _have_stalled(found, is_there, rules),
+        "stalled": (stays_behind | ~is_there).all(axis=1) & has_commits,
     }
-    pace = _pace(found, count >= verdicts.LEAST_COMMITS, rules)
+    pace = _pace(found, has_commits, rules)
     rank = np.select([*conditions.values()], [_RANK[rule] for rule in conditions], pace)
     return rank, complete, first_ms, last_ms
 
 
-def _have_stopped(found: Evidence, length_ms: Ints, is_full: Flags) -> Flags:
-    usual_ms = np.where(is_full, length_ms, np.maximum(length_ms, verdicts.SILENT_MS))
-    is_silent: Flags = found.at_ms - found.opened_ms[:, -1] > usual_ms
-    return is_silent & (found.least_end > found.offset[:, -1])
-
-
 def _were_rewound(offset: Ints) -> Flags:
     """Return whether an offset is below the one before, and no later one reached that again: at the first such fall."""
-    fell = np.zeros(offset.shape, np.bool_)
-    fell[:, 1:] = (offset[:, 1:] < offset[:, :-1]) & (offset[:, :-1] != NULL)
-    at = fell.argmax(axis=1)
-    before = offset[np.arange(len(offset)), np.maximum(at - 1, 0)]
-    is_later = np.arange(offset.shape[1]) >= at[:, None]
-    found: Flags = fell.any(axis=1) & (np.where(is_later, offset, NULL).max(axis=1) < before)
+    falls = np.zeros(offset.shape, np.bool_)
+    falls[:, :-1] = offset[:, 1:] < offset[:, :-1]  # no offset is below NULL
+    at = falls.argmax(axis=1)
+    is_later = np.arange(offset.shape[1]) > at[:, None]
+    reaches = is_later & (offset >= offset[np.arange(len(offset)), at][:, None])
+    found: Flags = falls.any(axis=1) & ~reaches.any(axis=1)
     return found
-
-
-def _have_stalled(found: Evidence, is_there: Flags, rules: verdicts.Rules) -> Flags:
-    is_same = found.offset == found.offset[:, -1:]
-    is_behind = found.lag > rules.allowed_lag
-    has_stalled: Flags = ((is_same & is_behind) | ~is_there).all(axis=1) & (
-        is_there.sum(axis=1) >= verdicts.LEAST_COMMITS
-    )
-    return has_stalled
 
 
 def _pace(found: Evidence, has_commits: Flags, rules: verdicts.Rules) -> Ints:
