@@ -132,7 +132,7 @@ class PartitionDay:
     """The results of a day, and the state at its end.
 
     `carried` are the statuses that the day before handed on. `keys` are the places of those that have a commit, and
-    KEY_NUMBERS of all; `topics` the places of the partitions that were observed, and TOPIC_NUMBERS of all.
+    their KEY_NUMBERS; `topics` the places of the partitions that were observed, and their TOPIC_NUMBERS.
     """
 
     day: int
@@ -222,17 +222,12 @@ def rows_for_groups(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]
     numbers = {name: getattr(statuses, name) for name in STATUS_NUMBERS}
     yield to_output(STATUS, batch.key_columns(statuses.key), numbers)
     yield to_output(STATUS, batch.key_columns(removals.key), {"at_us": removals.at_us})
-    keys, numbers_of_keys = found.keys
-    yield to_output(KEY, batch.key_columns(keys), _payload(keys, numbers_of_keys))
-    topics, numbers_of_topics = found.topics
-    topics = topics[batch.with_log[topics]]
-    names = batch.partition_columns(topics)
-    columns = {"cluster_id": names["cluster_id"], "group": names["topic"]}
-    yield to_output(TOPIC, columns, _payload(topics, numbers_of_topics))
-
-
-def _payload(places: Ints, numbers: Sequence[Any]) -> dict[str, Any]:
-    return {"payload": pack([values[places] for values in numbers], (), len(places))}
+    keys, key_numbers = found.keys
+    yield to_output(KEY, batch.key_columns(keys), {"payload": pack(key_numbers, (), len(keys))})
+    partitions, topic_numbers = found.topics
+    columns = batch.partition_columns(partitions)
+    topics = {"cluster_id": columns["cluster_id"], "group": columns["topic"]}
+    yield to_output(TOPIC, topics, {"payload": pack(topic_numbers, (), len(partitions))})
 
 
 def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:

@@ -90,14 +90,19 @@ class _Day:
         days, totals = commits.move(rows, totals)
         lags = lag.measure_lag(ends, rows, batch.partition_of)
         statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
-        of_keys = [
+        numbers_of_keys = [
             *(*days.columns(), *(getattr(totals, name) for name in TOTALS)),
             *(self._orphans(days, last_ends), log_ends.are_quiet(observed, size)[batch.partition_of]),
             *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns(),
         ]
-        sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
-        has_key = is_read[batch.cluster_of[batch.partition_of]] & (np.bincount(rows.key, minlength=len(totals)) > 0)
+        is_chosen = is_read[batch.cluster_of[batch.partition_of]] & (np.bincount(rows.key, minlength=len(totals)) > 0)
+        keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
+        sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
+        numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
+        fact_day = segments.last_of(
+            observed.partition, EVERY, np.full(len(observed), self.day), self.logs.totals.fact_day
+        )
         return PartitionDay(
             day=self.day,
             ends=ends,
@@ -105,19 +110,15 @@ class _Day:
             statuses=statuses,
             carried=self.keys.status,
             removals=rows.where(rows.is_removal & ~rows.is_carried),
-            keys=(np.flatnonzero(has_key), of_keys),
-            topics=(np.unique(own.partition), [np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us]),
+            keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
+            topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
             log_state=LogState(
-                log_ends.LogTotals(self._fact_day(observed.partition, self.logs.totals.fact_day)),
+                log_ends.LogTotals(fact_day),
                 last_ends,
                 lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000),
             ),
             key_state=key_state,
         )
-
-    def _fact_day(self, owner: Ints, before: Ints) -> Ints:
-        """Return the last day with a fact, which is this day for the owners."""
-        return segments.last_of(owner, EVERY, np.full(len(owner), self.day), before)
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
         """Return the commits and removals in order, those that samples imply included, and totals with absences."""
@@ -134,7 +135,7 @@ class _Day:
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
         ended = segments.last_of(rows.key, is_unread, rows.at_us, never) >= totals.seen_us
-        fact_day = self._fact_day(own.key, totals.fact_day)
+        fact_day = segments.last_of(own.key, EVERY, np.full(len(own), self.day), totals.fact_day)
         return rows, replace(totals, fact_day=fact_day, seen_us=np.where(ended, NULL, totals.seen_us))
 
     def _infer_deletions(self, rows: Commits) -> tuple[Ints, KeyTotals]:
@@ -173,8 +174,7 @@ class _Day:
         entries, points = verdicts.join_evidence(
             before.entries, before.points, rows, ends, partition, rules.min_distance_ms
         )
-        least_end = log_ends.least_ends(ends, rules.intervals)[lags.observation]
-        evidence = verdicts.evidence_at(lags, entries, points, least_end, rules.intervals)
+        evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
         judged, ages = verdicts.judge_windows(evidence, rules), lag.measure_time_lag(lags, ends, index)
         recent, rates = lag.measure_rates(before.recent, lags)
         statuses = KeyStatuses(lags.key, lags.at_us, *judged, lags.lag, *ages, *rates)

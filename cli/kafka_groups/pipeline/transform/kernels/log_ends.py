@@ -139,11 +139,3 @@ def are_quiet(day: Observations, size: int) -> Flags:
     found = np.zeros(size, np.bool_)
     found[rows.partition[begins]] = (least_end == most_end) & (rows.at_us[begins] < rows.at_us[ends])
     return found
-
-
-def least_ends(ends: LogEnds, count: int) -> Ints:
-    """Return for each log end, all of which are known, the least of its log's last `count` ones."""
-    places = np.arange(len(ends))
-    previous = np.where(segments.first_rows(ends.partition, ends.log), -1, places - 1)
-    least: Ints = segments.take(ends.log_end, segments.chain(places, previous, count), LARGEST).min(axis=1)
-    return least

@@ -75,6 +75,11 @@ def starts_of(*codes: Ints) -> Ints:
     return np.maximum.accumulate(np.where(first_rows(*codes), np.arange(len(codes[0])), 0))
 
 
+def previous_rows(*codes: Ints) -> Ints:
+    """Return for each row the place of the row of its segment before it; else -1."""
+    return np.where(first_rows(*codes), -1, np.arange(len(codes[0])) - 1)
+
+
 def last_where(condition: Flags, starts: Ints) -> Ints:
     """Return for each row the place of the last row of its segment, up to itself, that meets the condition; else -1."""
     places = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))

@@ -162,11 +162,8 @@ def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
     return points.where(segments.last_some(is_current, points.stream, count))
 
 
-def evidence_at(rows: LagRows, entries: Entries, points: LagPoints, least_end: Ints, slots: int) -> Evidence:
-    """Return the evidence at each lag row: the last `slots` slots, its own as far as it is filled, and points.
-
-    `least_end` is the least of the last log ends.
-    """
+def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoints, slots: int) -> Evidence:
+    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any."""
     is_sampled, place = _last_entries(rows, entries)
     start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
     before = np.where(start > segments.starts_of(entries.stream, entries.life), start - 1, -1)
@@ -175,9 +172,10 @@ def evidence_at(rows: LagRows, entries: Entries, points: LagPoints, least_end: I
     place = segments.last_at((points.stream, points.at_us), (rows.key * 2 + is_sampled, rows.at_us))
     is_mine = segments.take(points.life, place, -1) == rows.life
     is_mine &= segments.take(points.log, place, -1) == rows.log
-    begins = segments.first_rows(points.stream, points.life, points.log)
-    before = np.where(begins, -1, np.arange(len(points)) - 1)
+    before = segments.previous_rows(points.stream, points.life, points.log)
     last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
+    last_ends = segments.chain(np.arange(len(ends)), segments.previous_rows(ends.partition, ends.log), slots)
+    least_end = segments.take(ends.log_end, last_ends, LARGEST).min(axis=1)[rows.observation]
     slots_at = [segments.take(column, window) for column in (entries.opened_ms, entries.offset, entries.lag)]
     points_at = [segments.take(column, last) for column in (points.end, points.lag)]
     return Evidence(rows.at_us // 1_000, rows.lag, least_end, is_sampled, *slots_at, *points_at)
