@@ -100,9 +100,8 @@ class _Day:
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
         numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
-        fact_day = segments.last_of(
-            observed.partition, EVERY, np.full(len(observed), self.day), self.logs.totals.fact_day
-        )
+        before = self.logs.totals.fact_day
+        fact_day = segments.last_of(observed.partition, EVERY, np.full(len(observed), self.day), before)
         return PartitionDay(
             day=self.day,
             ends=ends,

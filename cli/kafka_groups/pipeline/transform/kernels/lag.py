@@ -196,14 +196,10 @@ def index_points(rows: LogEnds, carried: Points) -> Points:
     found = Points.join(carried, of_ends.where(rows.log_end != NULL), of_records.where(is_record))
     found = found.sorted_by("partition", "log", "offset")
     begins = segments.first_rows(found.partition, found.log, found.offset)
-    return replace(
-        found.where(begins),
-        exact=segments.reduce(np.minimum, found.exact, begins),
-        latest=segments.reduce(np.maximum, found.latest, begins),
-        earliest=segments.reduce(np.minimum, found.earliest, begins),
-        seen=segments.reduce(np.minimum, found.seen, begins),
-        log_start=segments.reduce(np.maximum, found.log_start, begins),
-    )
+    best = {"exact": np.minimum, "latest": np.maximum, "earliest": np.minimum, "seen": np.minimum}
+    best["log_start"] = np.maximum
+    values = {name: segments.reduce(ufunc, getattr(found, name), begins) for name, ufunc in best.items()}
+    return replace(found.where(begins), **values)
 
 
 def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Points:

@@ -107,8 +107,8 @@ def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
     has_end, has_id = rows.log_end != NULL, rows.topic_id != NULL
     of_log = rows.is_used & has_end & (rows.log == rows.last_log(size)[rows.partition])
     chosen = segments.last_some(of_log, rows.partition, kept)
-    samples = rows.is_sample & has_end, rows.is_sample & has_id, rows.is_sample & of_log
-    for condition in (rows.is_sample, *samples, of_log & (rows.log_start != NULL)):
+    of_samples = (rows.is_sample & condition for condition in (True, has_end, has_id, of_log))
+    for condition in (*of_samples, of_log & (rows.log_start != NULL)):
         chosen |= segments.last_some(condition, rows.partition)
     last = rows.where(chosen)
     return replace(last, is_carried=np.ones(len(last), np.bool_))
@@ -121,13 +121,12 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
     """
     rows = ends.where(~ends.is_carried)
     log = rows.partition, rows.log
-    first, last = np.flatnonzero(segments.first_rows(*log)), np.flatnonzero(segments.last_rows(*log))
-    is_known = rows.at_us[last] > rows.at_us[first]
-    first, last = first[is_known], last[is_known]
-    begins = segments.first_rows(rows.partition[first])
+    first, last = rows.where(segments.first_rows(*log)), rows.where(segments.last_rows(*log))
+    is_known = last.at_us > first.at_us
+    partition, each = first.partition[is_known], np.maximum(0, last.log_end - first.log_end)[is_known]
+    begins = segments.first_rows(partition)
     grown = np.full(partitions, NULL)
-    each = np.maximum(0, rows.log_end[last] - rows.log_end[first])
-    grown[rows.partition[first][begins]] = segments.saturated_sum(each, begins)
+    grown[partition[begins]] = segments.saturated_sum(each, begins)
     return grown
 
 

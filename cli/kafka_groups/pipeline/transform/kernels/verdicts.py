@@ -24,7 +24,6 @@ from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 RULES: Final = tuple(verdicts.VERDICTS)
-_RANK: Final = {rule: rank for rank, rule in enumerate(RULES)}
 # Offsets that no log reaches: three of them can be added up.
 _MOST: Final = 1 << 60
 # Further than that no two clocks of a cluster should be apart.
@@ -165,8 +164,8 @@ def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
 def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoints, slots: int) -> Evidence:
     """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any."""
     is_sampled, place = _last_entries(rows, entries)
-    start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
-    before = np.where(start > segments.starts_of(entries.stream, entries.life), start - 1, -1)
+    slot_start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
+    before = segments.previous_rows(entries.stream, entries.life)[slot_start]
     window = segments.chain(place, before, slots)
     # Lives and logs only grow within a stream, so that the order of points is that of their times.
     place = segments.last_at((points.stream, points.at_us), (rows.key * 2 + is_sampled, rows.at_us))
@@ -184,13 +183,14 @@ def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoint
 def _last_entries(rows: LagRows, entries: Entries) -> tuple[Flags, Ints]:
     """Return which lag rows are judged on samples, and the place of the last entry of the life there; else -1.
 
-    They are where there are no records, or none since samples saw another offset (ingest may be behind).
+    Samples count where there are no records, or none since samples saw another offset (ingest may be behind).
     """
-    places = []
-    for is_sample in (False, True):
-        place = segments.last_at((entries.stream, entries.at_us), (rows.key * 2 + is_sample, rows.at_us))
-        places.append(np.where(segments.take(entries.life, place, -1) == rows.life, place, -1))
-    read, sampled = places
+
+    def last_of(kind: int) -> Ints:
+        place = segments.last_at((entries.stream, entries.at_us), (rows.key * 2 + kind, rows.at_us))
+        return np.where(segments.take(entries.life, place, -1) == rows.life, place, -1)
+
+    read, sampled = last_of(0), last_of(1)
     since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
     one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
     # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
@@ -217,7 +217,7 @@ def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats,
         "stalled": (stays_behind | ~is_there).all(axis=1) & has_commits,
     }
     pace = _pace(found, has_commits, rules)
-    rank = np.select([*conditions.values()], [_RANK[rule] for rule in conditions], pace)
+    rank = np.select([*conditions.values()], [RULES.index(rule) for rule in conditions], pace)
     return rank, complete, first_ms, last_ms
 
 
@@ -248,6 +248,6 @@ def _pace(found: Evidence, has_commits: Flags, rules: verdicts.Rules) -> Ints:
         & (last_lag > verdicts.COMPARED_POINTS * rules.allowed_lag)
         & (found.current_lag >= compared(lag, first + count // 2).min(axis=1))
     )
-    pace = np.where(is_falling_behind, _RANK["falling_behind"], _RANK["keeping_up"])
+    pace = np.where(is_falling_behind, RULES.index("falling_behind"), RULES.index("keeping_up"))
     has_enough = found.point_end[np.arange(len(first)), first] != NULL
-    return np.where(has_enough, pace, np.where(has_commits, _RANK["lag_unknown"], _RANK["incomplete"]))
+    return np.where(has_enough, pace, np.where(has_commits, RULES.index("lag_unknown"), RULES.index("incomplete")))
