@@ -62,8 +62,8 @@ INPUT: Final = pa.schema(
 class PartitionBatch:
     """Facts by partition and key, each with the number of its day since 1970, and the state before the first one.
 
-    A key has a group and the place of a partition, a partition the place of its cluster in `clusters`. `with_log` is
-    false for a partition whose log was in the batch before, too.
+    A key has a group and the places of its partition and of its cluster. `with_log` is false for a partition whose log
+    was in the batch before, too.
     """
 
     cluster_id: Any
@@ -107,7 +107,7 @@ class PartitionBatch:
             partition=batch["partition"].take(first),
             group=batch["group"].take(first_of_key),
             partition_of=partition[new_key],
-            cluster_of=to_ints(clusters.indices),
+            cluster_of=to_ints(clusters.indices)[partition[new_key]],
             clusters=tuple(clusters.dictionary.to_pylist()),
             with_log=np.arange(len(first)) >= is_continued,
             observations=Observations(*observed),

@@ -96,7 +96,7 @@ class _Day:
             *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns(),
         ]
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
-        is_chosen = is_read[batch.cluster_of[batch.partition_of]] & (np.bincount(rows.key, minlength=len(totals)) > 0)
+        is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
         numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
@@ -141,12 +141,11 @@ class _Day:
         batch, clusters = self.batch, self._clusters()
         names = zip(batch.cluster_id.take(batch.partition_of).to_pylist(), batch.group.to_pylist(), strict=True)
         groups_us = [self.context.groups.get((*name, self.day), (NULL, NULL)) for name in names]
-        cluster_of = batch.cluster_of[batch.partition_of]
-        read_us = np.array([each.commit_us for each in clusters], np.int64)[cluster_of]
+        read_us = np.array([each.commit_us for each in clusters], np.int64)[batch.cluster_of]
         runs = np.repeat(np.arange(len(clusters)), [len(each.runs_us) for each in clusters])
         runs_us = np.concatenate([each.runs_us for each in clusters])
         of_groups = np.array(groups_us, np.int64).reshape(-1, 2).T
-        return commits.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), cluster_of)
+        return commits.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
 
     def _clusters(self) -> list[ClusterDay]:
         nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
@@ -170,9 +169,8 @@ class _Day:
         """Return the statuses at each lag row, and the state of keys at the end of the day."""
         rules, before, end_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US
         partition = self.batch.partition_of[rows.key]
-        entries, points = verdicts.join_evidence(
-            before.entries, before.points, rows, ends, partition, rules.min_distance_ms
-        )
+        known = before.entries, before.points
+        entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
         evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
         judged, ages = verdicts.judge_windows(evidence, rules), lag.measure_time_lag(lags, ends, index)
         recent, rates = lag.measure_rates(before.recent, lags)
@@ -197,8 +195,7 @@ class _Day:
         may describe, so a partition of a commit that was only read from `__consumer_offsets` may well exist.
         """
         batch = self.batch
-        run_us = np.array([each.sample_us for each in self._clusters()], np.int64)
-        run_ms = run_us[batch.cluster_of[batch.partition_of]] // 1_000
+        run_ms = np.array([each.sample_us for each in self._clusters()], np.int64)[batch.cluster_of] // 1_000
         seen_us = segments.last_of(ends.partition, ends.is_sample, ends.at_us, np.full(len(batch.partition), NULL))
         has_partition = run_ms - seen_us[batch.partition_of] // 1_000 <= ABSENT_MS
         since = run_ms - days.sampled_us // 1_000

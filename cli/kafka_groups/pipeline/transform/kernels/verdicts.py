@@ -4,9 +4,7 @@ A window has the last commits of a key at a time, one for each slot of time. Com
 are evidence of their own. Of samples only those count that saw another offset than the one before. A removal ends a
 life, and no evidence reaches across it.
 
-Points of lag are log ends at which a key's lag is known. Between two records the committed offset at an observed log
-end is interpolated, and known from the second one on. From samples alone each one that saw another offset is a point.
-See `kafka_groups.verdicts.lag_points` and `sampled_window`.
+Points of lag are those of `kafka_groups.verdicts.lag_points`, and of samples alone those of `sampled_window`.
 """
 
 from __future__ import annotations
@@ -162,15 +160,22 @@ def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
 
 
 def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoints, slots: int) -> Evidence:
-    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any."""
-    is_sampled, place = _last_entries(rows, entries)
+    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any.
+
+    It is of samples where there are no records, or none since samples saw another offset (ingest may be behind).
+    """
+    read, sampled = (_last_of(entries, rows, kind) for kind in (0, 1))
+    since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
+    one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
+    # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
+    is_behind = ((one > other) & (since_ms > 0)) | ((one != other) & (since_ms > _APART_MS))
+    is_sampled: Flags = (sampled >= 0) & ((read < 0) | is_behind)
     slot_start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
     before = segments.previous_rows(entries.stream, entries.life)[slot_start]
-    window = segments.chain(place, before, slots)
+    window = segments.chain(np.where(is_sampled, sampled, read), before, slots)
     # Lives and logs only grow within a stream, so that the order of points is that of their times.
-    place = segments.last_at((points.stream, points.at_us), (rows.key * 2 + is_sampled, rows.at_us))
-    is_mine = segments.take(points.life, place, -1) == rows.life
-    is_mine &= segments.take(points.log, place, -1) == rows.log
+    place = _last_of(points, rows, is_sampled)
+    is_mine = segments.take(points.log, place, -1) == rows.log
     before = segments.previous_rows(points.stream, points.life, points.log)
     last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
     last_ends = segments.chain(np.arange(len(ends)), segments.previous_rows(ends.partition, ends.log), slots)
@@ -180,23 +185,10 @@ def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoint
     return Evidence(rows.at_us // 1_000, rows.lag, least_end, is_sampled, *slots_at, *points_at)
 
 
-def _last_entries(rows: LagRows, entries: Entries) -> tuple[Flags, Ints]:
-    """Return which lag rows are judged on samples, and the place of the last entry of the life there; else -1.
-
-    Samples count where there are no records, or none since samples saw another offset (ingest may be behind).
-    """
-
-    def last_of(kind: int) -> Ints:
-        place = segments.last_at((entries.stream, entries.at_us), (rows.key * 2 + kind, rows.at_us))
-        return np.where(segments.take(entries.life, place, -1) == rows.life, place, -1)
-
-    read, sampled = last_of(0), last_of(1)
-    since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
-    one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
-    # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
-    is_behind = ((one > other) & (since_ms > 0)) | ((one != other) & (since_ms > _APART_MS))
-    is_sampled: Flags = (sampled >= 0) & ((read < 0) | is_behind)
-    return is_sampled, np.where(is_sampled, sampled, read)
+def _last_of(known: Entries | LagPoints, rows: LagRows, is_sample: Flags | int) -> Ints:
+    """Return the place of what was last known of the life of each lag row, from samples or records; else -1."""
+    place = segments.last_at((known.stream, known.at_us), (rows.key * 2 + is_sample, rows.at_us))
+    return np.where(segments.take(known.life, place, -1) == rows.life, place, -1)
 
 
 def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats, Ints, Ints]:
