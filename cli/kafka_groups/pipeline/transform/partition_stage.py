@@ -121,23 +121,17 @@ class _Day:
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
         """Return the commits and removals in order, those that samples imply included, and totals with absences."""
-        own, carried = self.batch.commits.where(self.batch.committed_on == self.day), self.keys.commits
-        rows, size = commits.in_order(carried, own), len(self.keys.totals)
-        removed_us, totals = self._infer_deletions(rows)
-        # A removal before a row of earlier days has changed nothing since.
-        never = np.full(size, NULL)
-        inferred = np.flatnonzero(removed_us > segments.last_of(carried.key, EVERY, carried.at_us, never))
-        has_records = np.bincount(rows.key[rows.is_record], minlength=size) > 0
-        keys, times = self._ended_with_logs(observations, (np.bincount(rows.key, minlength=size) > 0) & ~has_records)
-        removals = commits.removals_at(np.append(inferred, keys), np.append(removed_us[inferred], times))
-        rows = commits.number_lives(commits.in_order(rows, removals), size)
+        own, size = self.batch.commits.where(self.batch.committed_on == self.day), len(self.keys.totals)
+        rows = commits.in_order(self.keys.commits, own)
+        inferred, totals = self._infer_deletions(rows)
+        rows = commits.number_lives(commits.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
-        ended = segments.last_of(rows.key, is_unread, rows.at_us, never) >= totals.seen_us
+        ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
         fact_day = segments.last_of(own.key, EVERY, np.full(len(own), self.day), totals.fact_day)
         return rows, replace(totals, fact_day=fact_day, seen_us=np.where(ended, NULL, totals.seen_us))
 
-    def _infer_deletions(self, rows: Commits) -> tuple[Ints, KeyTotals]:
+    def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeyTotals]:
         batch, clusters = self.batch, self._clusters()
         names = zip(batch.cluster_id.take(batch.partition_of).to_pylist(), batch.group.to_pylist(), strict=True)
         groups_us = [self.context.groups.get((*name, self.day), (NULL, NULL)) for name in names]
@@ -151,8 +145,8 @@ class _Day:
         nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
         return [self.context.clusters.get((name, self.day), nothing) for name in self.batch.clusters]
 
-    def _ended_with_logs(self, observations: LogEnds, chosen: Flags) -> tuple[Ints, Ints]:
-        """Return the keys of logs that ended, and when: just after the last sample of each.
+    def _ended_with_logs(self, observations: LogEnds, rows: Commits) -> Commits:
+        """Return removals of commits without records on logs that ended: just after the last sample of each.
 
         Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
         """
@@ -160,8 +154,8 @@ class _Day:
         first = np.searchsorted(self.batch.partition_of, new.partition, "left")
         until = np.searchsorted(self.batch.partition_of, new.partition, "right")
         place, key = segments.expand(first, until - first)
-        times = (new.before_us[place] // 1_000 + 1) * 1_000
-        return key[chosen[key]], times[chosen[key]]
+        is_sampled = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
+        return commits.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
 
     def _judge(
         self, rows: Commits, totals: KeyTotals, ends: LogEnds, lags: lag.LagRows, index: lag.Points, last_log: Ints

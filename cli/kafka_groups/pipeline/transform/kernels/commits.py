@@ -43,9 +43,8 @@ class KeyTotals(Rows):
     """What earlier days say of each key; NULL where they say nothing.
 
     `fact_day`: the last day with a fact. `moved_us`: since then the offset stands still, as far as it was observed.
-    `commit_us`: the last commit. The `settled` ones take samples that came after the last record for what that record
-    made known. `seen_us`: the last sample that saw the commit; `runs`: the complete sampling runs since then, at most
-    three; `missed_us`: the second of them, which is the first that missed the commit.
+    `commit_us`: the last commit. `seen_us`: the last sample that saw the commit; `runs`: the complete sampling runs
+    since then, at most three; `missed_us`: the second of them, which is the first that missed the commit.
     """
 
     fact_day: Ints
@@ -119,12 +118,6 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
     begins = segments.first_rows(rows.key)
     consumed = np.zeros(size, np.int64)
     consumed[rows.key[begins]] = segments.saturated_sum(np.where(own & is_live, np.maximum(moved, 0), 0), begins)
-    after = replace(
-        totals,
-        moved_us=np.maximum(totals.moved_us, last_time(is_move)),
-        commit_us=np.maximum(totals.commit_us, last_time(own & is_commit)),
-        has_records=totals.has_records | (commits > 0),
-    )
     days = KeyDays(
         consumed=consumed,
         commits=commits,
@@ -132,7 +125,12 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
         sampled_us=last_time(own & ~rows.is_record & is_live),
         lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
     )
-    return days, after
+    return days, replace(
+        totals,
+        moved_us=np.maximum(totals.moved_us, last_time(is_move)),
+        commit_us=np.maximum(totals.commit_us, last_time(own & is_commit)),
+        has_records=totals.has_records | (commits > 0),
+    )
 
 
 def removals_at(keys: Ints, times: Ints) -> Commits:
@@ -143,8 +141,8 @@ def removals_at(keys: Ints, times: Ints) -> Commits:
 
 def infer_deletions(
     rows: Commits, totals: KeyTotals, read_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
-) -> tuple[Ints, KeyTotals]:
-    """Return the time since which each commit is removed, NULL where it is not, and totals with absences.
+) -> tuple[Commits, KeyTotals]:
+    """Return removals that samples imply, after all rows of earlier days, and totals with absences.
 
     Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Where records were read
     that are younger, they show what was removed. And a group that is still listed without any commit may be one that
@@ -153,6 +151,7 @@ def infer_deletions(
     times of complete sampling runs.
     """
     never = np.full(len(totals), NULL)
+    carried_us = segments.last_of(rows.key, rows.is_carried, rows.at_us, never)
     is_kept = segments.last_of(rows.key, rows.is_record, ~rows.is_removal, np.zeros(len(totals), np.bool_))
     seen_us = segments.last_of(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
     is_seen = seen_us != NULL
@@ -171,4 +170,7 @@ def infer_deletions(
     removed_us = np.where(is_absent & ~is_shown & ~is_silent, since, NULL)
     # What was removed is not missed any more, unless it is seen again.
     seen_us = np.where(removed_us != NULL, NULL, seen_us)
-    return removed_us, replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)
+    totals = replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)
+    # A removal before a row of earlier days has changed nothing since.
+    keys = np.flatnonzero(removed_us > carried_us)
+    return removals_at(keys, removed_us[keys]), totals

@@ -109,7 +109,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of: Ints) -> LagRows:
     last = segments.last_at((commits.key, commits.at_us), (key, ends.at_us[place]))
     is_live = ~segments.take(commits.is_removal, last, missing=True)
     key, place, last = key[is_live], place[is_live], last[is_live]
-    columns = ends.at_us, ends.log_end, ends.log_start, ends.is_sample, ends.before_us, ends.point_ms
+    columns: tuple[Any, ...] = ends.at_us, ends.log_end, ends.log_start, ends.is_sample, ends.before_us, ends.point_ms
     at_us, log_end, log_start, is_sample, before_us, point_ms = (column[place] for column in columns)
     at_ms = at_us // 1_000
     sampled = segments.last_where(~commits.is_record & ~commits.is_removal, segments.starts_of(commits.key))[last]

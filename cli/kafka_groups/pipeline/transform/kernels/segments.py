@@ -11,6 +11,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
 NULL: Final = int(np.iinfo(np.int64).min)
 LARGEST: Final = int(np.iinfo(np.int64).max)
@@ -98,9 +99,7 @@ def next_after(condition: Flags, *codes: Ints) -> Ints:
     return np.where(found >= 0, len(condition) - 1 - found, -1)
 
 
-def last_of(
-    owner: Ints, condition: Flags | slice, values: npt.NDArray[Any], before: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def last_of(owner: Ints, condition: Flags | slice, values: Array, before: Array) -> Array:
     """Return for each owner the value of its last row that meets the condition, else its value in `before`."""
     found = before.copy()
     found[owner[condition]] = values[condition]  # the last one of several stays
@@ -118,7 +117,7 @@ def last_some(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
     return found
 
 
-def take(values: npt.NDArray[Any], places: Ints, missing: Any = NULL) -> npt.NDArray[Any]:
+def take(values: Array, places: Ints, missing: Any = NULL) -> Array:
     """Return the values at the places, and `missing` where the place is -1."""
     return np.append(values, missing)[places]
 
@@ -144,7 +143,7 @@ def running_count(flags: Flags, starts: Ints) -> Ints:
     return total - (total - flags)[starts]
 
 
-def reduce(best: Any, values: npt.NDArray[Any], begins: Flags) -> npt.NDArray[Any]:
+def reduce(best: Any, values: Array, begins: Flags) -> Array:
     """Return one value for each segment, by a ufunc such as `np.add`."""
     return best.reduceat(values, np.flatnonzero(begins)) if len(values) else values
 
