@@ -60,20 +60,16 @@ INPUT: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class PartitionBatch:
-    """Facts by partition and key, each with the number of its day since 1970, and the state before the first one.
-
-    A key has a group and the places of its partition and of its cluster. `with_log` is false for a partition whose log
-    was in the batch before, too.
-    """
+    """Facts by partition and key, each with the number of its day since 1970, and the state before the first one."""
 
     cluster_id: Any
     topic: Any
     partition: Any
-    group: Any
+    group: Any  # of each key, as the next two
     partition_of: Ints
-    cluster_of: Ints
+    cluster_of: Ints  # the place in `clusters`
     clusters: tuple[str, ...]
-    with_log: Flags
+    with_log: Flags  # of each partition: false where its log was in the batch before, too
     observations: Observations
     observed_on: Ints
     commits: Commits
@@ -129,20 +125,16 @@ class PartitionBatch:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDay:
-    """The results of a day, and the state at its end.
-
-    `carried` are the statuses that the day before handed on. `keys` are the places of those that have a commit, and
-    their KEY_NUMBERS; `topics` the places of the partitions that were observed, and their TOPIC_NUMBERS.
-    """
+    """The results of a day, and the state at its end."""
 
     day: int
     ends: LogEnds
     lags: LagRows
     statuses: KeyStatuses
-    carried: KeyStatuses
+    carried: KeyStatuses  # those that the day before handed on
     removals: Commits
-    keys: tuple[Ints, Sequence[Any]]
-    topics: tuple[Ints, Sequence[Any]]
+    keys: tuple[Ints, Sequence[Any]]  # the places of those that have a commit, and KEY_NUMBERS of each
+    topics: tuple[Ints, Sequence[Any]]  # the places of partitions that were observed, and TOPIC_NUMBERS of each
     log_state: LogState
     key_state: KeyState
 

@@ -23,28 +23,22 @@ _FRESH_US: Final = 600_000_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a build goes by: its days since 1970, in order, the rules of verdicts, when facts are stale (in days).
+    """What a build goes by."""
 
-    And days before one of them, whose rebalances may end on it.
-    """
-
-    days: Sequence[int]
+    days: Sequence[int]  # since 1970, in order
     rules: Rules
-    lookback_days: int
-    days_before: Sequence[int] = ()
+    lookback_days: int  # facts that are older are stale
+    days_before: Sequence[int] = ()  # days before one of `days`, whose rebalances may end on it
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterDay:
-    """What was read of a cluster on a day: its last commit record, its last record of any kind, its last sample.
+    """What was read of a cluster on a day; times are NULL where nothing was read."""
 
-    And the complete sampling runs, which ascend. Times are NULL where nothing was read.
-    """
-
-    commit_us: int
-    record_us: int
-    sample_us: int
-    runs_us: Ints
+    commit_us: int  # the last commit record
+    record_us: int  # the last record of any kind
+    sample_us: int  # the last sample
+    runs_us: Ints  # the complete sampling runs, which ascend
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,52 +22,40 @@ _FIRST_MISS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Commits(Rows):
-    """Commits and removals by key (a number: a group on a partition), time and place in the log.
-
-    A removal has no offset. `source_offset` is NULL for samples, which come before a record of the same time.
-    `is_carried` marks the last ones of earlier days. `life` is how many removals there were until the row.
-    """
+    """Commits and removals by key (a number: a group on a partition), time and place in the log."""
 
     key: Ints
     at_us: Ints
-    source_offset: Ints
+    source_offset: Ints  # NULL for samples, which come before a record of the same time
     is_record: Flags
     is_removal: Flags
-    offset: Ints
-    is_carried: Flags
-    life: Ints
+    offset: Ints  # NULL for removals
+    is_carried: Flags  # the last ones of earlier days
+    life: Ints  # how many removals there were until the row
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTotals(Rows):
-    """What earlier days say of each key; NULL where they say nothing.
+    """What earlier days say of each key; NULL where they say nothing."""
 
-    `fact_day`: the last day with a fact. `moved_us`: since then the offset stands still, as far as it was observed.
-    `commit_us`: the last commit. `seen_us`: the last sample that saw the commit; `runs`: the complete sampling runs
-    since then, at most three; `missed_us`: the second of them, which is the first that missed the commit.
-    """
-
-    fact_day: Ints
-    moved_us: Ints
-    commit_us: Ints
+    fact_day: Ints  # the last day with a fact
+    moved_us: Ints  # since then the offset stands still, as far as it was observed
+    commit_us: Ints  # the last commit
     has_records: Flags
-    seen_us: Ints
-    runs: Ints
-    missed_us: Ints
+    seen_us: Ints  # the last sample that saw the commit
+    runs: Ints  # the complete sampling runs since then, at most three
+    missed_us: Ints  # the second of them, which is the first that missed the commit
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDays(Rows):
-    """What each key's commits did on the day.
-
-    `sampled_us`: the last sample that saw the commit. `lives`: there is a commit at the day's end.
-    """
+    """What each key's commits did on the day."""
 
     consumed: Ints
     commits: Ints
     moves: Ints
-    sampled_us: Ints
-    lives: Flags
+    sampled_us: Ints  # the last sample that saw the commit
+    lives: Flags  # there is a commit at the day's end
 
 
 def in_order(*parts: Commits) -> Commits:

@@ -61,15 +61,15 @@ class LagRows(Recent):
 
 @dataclass(frozen=True, slots=True)
 class Worst(Rows):
-    """Of each key's lag rows of a day: the longest time lag, the least margin, and how it was at the last of them.
+    """The worst of each key's lag rows of a day, and how it was at the last of them.
 
     `left_ms`: the time until the log start passes a commit that has lag, if both go on as on that day: the margin over
     the difference of how fast they moved between the day's first and last observation, at least an hour apart. 0 where
     the log start has passed already, NULL where it does not come closer.
     """
 
-    time_lag_ms: Ints
-    margin: Ints
+    time_lag_ms: Ints  # the longest
+    margin: Ints  # the least
     last_ms: Ints
     last_margin: Ints
     left_ms: Ints
@@ -77,21 +77,16 @@ class Worst(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Points(Rows):
-    """Points by log (partition and number) and offset, in milliseconds.
-
-    `exact`: the record's own time. `latest` and `earliest`: the last and the first time that the offset was the log's
-    end, or its record's own time. `seen`: the first time that a sample saw it as the end. `log_start`: the highest that
-    samples saw meanwhile, or NULL. `exact` and `seen` are LARGEST where there is none.
-    """
+    """Points by log (partition and number) and offset; times are in milliseconds."""
 
     partition: Ints
     log: Ints
     offset: Ints
-    exact: Ints
-    latest: Ints
-    earliest: Ints
-    seen: Ints
-    log_start: Ints
+    exact: Ints  # the record's own time, or LARGEST
+    latest: Ints  # the last time that the offset was the log's end, or its record's own time
+    earliest: Ints  # the first such time
+    seen: Ints  # the first time that a sample saw it as the end, or LARGEST
+    log_start: Ints  # the highest that samples saw meanwhile, or NULL
 
 
 def measure_lag(ends: LogEnds, commits: Commits, partition_of: Ints) -> LagRows:

@@ -16,7 +16,7 @@ _OVERLAP_MS: Final = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Observations(Rows):
-    """Rows of partition_offsets, by partition (a number) and time. `topic_id` is a number for a text, or NULL."""
+    """Rows of partition_offsets, by partition (a number) and time."""
 
     partition: Ints
     at_us: Ints
@@ -26,22 +26,18 @@ class Observations(Rows):
     last_stable: Ints
     point_offset: Ints
     point_ms: Ints
-    topic_id: Ints
+    topic_id: Ints  # a number for a text, or NULL
 
 
 @dataclass(frozen=True, slots=True)
 class LogEnds(Observations):
-    """Observations with the number of their log: how often it was another one before.
+    """Observations with the number of their log."""
 
-    `before_us` is the sample before. `is_used` is false for rows that contradict others. `is_carried` marks the last
-    ones of earlier days.
-    """
-
-    log: Ints
-    before_us: Ints
+    log: Ints  # how often it was another one before
+    before_us: Ints  # the sample before
     is_first_of_log: Flags
-    is_used: Flags
-    is_carried: Flags
+    is_used: Flags  # false for rows that contradict others
+    is_carried: Flags  # the last ones of earlier days
 
     def last_log(self, size: int) -> Ints:
         """Return the log of each partition's last row, 0 where there is none."""

@@ -44,15 +44,12 @@ class _Known(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Entries(_Known):
-    """Commits by stream, life and time, with the lag that each left (NULL: not known).
-
-    `opened_ms` is the time of the first commit of the entry's slot, which no other slot has.
-    """
+    """Commits by stream, life and time."""
 
     at_us: Ints
-    opened_ms: Ints
+    opened_ms: Ints  # the time of the first commit of the entry's slot, which no other slot has
     offset: Ints
-    lag: Ints
+    lag: Ints  # what the commit left; NULL: not known
 
 
 @dataclass(frozen=True, slots=True)
