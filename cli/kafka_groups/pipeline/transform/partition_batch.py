@@ -98,9 +98,7 @@ class PartitionBatch:
         key_owners, key_states = columns(KEY_STATE, key, "state")
         nothing = np.zeros(len(committed_on), np.int64)
         return cls(
-            cluster_id=batch["cluster_id"].take(first),
-            topic=batch["topic"].take(first),
-            partition=batch["partition"].take(first),
+            **{name: batch[name].take(first) for name in _PARTITION},
             group=batch["group"].take(first_of_key),
             partition_of=partition[new_key],
             cluster_of=to_ints(clusters.indices)[partition[new_key]],

@@ -204,9 +204,8 @@ def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Point
     """
     kept = points.where(points.log == log[points.partition])
     age = np.maximum(now_ms - kept.latest, _HOUR_MS) / _HOUR_MS
-    bucket = np.floor(_POINTS_AN_OCTAVE * np.log2(age)).astype(np.int64)
     is_too_old = kept.latest < oldest_ms
-    bucket = np.where(is_too_old, np.iinfo(np.int32).max, bucket)
+    bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_AN_OCTAVE * np.log2(age)).astype(np.int64))
     # Without the oldest point nothing could be interpolated up to the one after it.
     is_oldest = segments.first_rows(kept.partition) & ~is_too_old
     return kept.where((now_ms - kept.latest <= _HOUR_MS) | segments.last_rows(kept.partition, bucket) | is_oldest)

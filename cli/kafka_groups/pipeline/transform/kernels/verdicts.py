@@ -64,20 +64,19 @@ class LagPoints(_Known):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What lag rows are judged on: samples (or records), the least of the last log ends, a window and points of lag.
+    """What lag rows are judged on.
 
-    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing: the slots of
-    the window (`lag`: what each left), and the points of lag.
+    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing.
     """
 
     at_ms: Ints
     current_lag: Ints
-    least_end: Ints
-    is_sampled: Flags
-    opened_ms: Ints
+    least_end: Ints  # of the last log ends
+    is_sampled: Flags  # by samples, not by records
+    opened_ms: Ints  # a matrix of the slots of the window, as the next two
     offset: Ints
-    lag: Ints
-    point_end: Ints
+    lag: Ints  # what each slot left
+    point_end: Ints  # a matrix of the points of lag, as the next one
     point_lag: Ints
 
 
