@@ -77,8 +77,7 @@ def last_commits(rows: Commits) -> Commits:
     chosen = segments.last_rows(rows.key)
     for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
         chosen |= segments.last_some(condition, rows.key)
-    last = rows.where(chosen)
-    return replace(last, is_carried=np.ones(len(last), np.bool_))
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).where(chosen)
 
 
 def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:

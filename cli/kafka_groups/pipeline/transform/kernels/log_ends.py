@@ -74,28 +74,21 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     fell = has_end & (end < seen_end)
     is_close = rows.at_us // 1_000 - segments.take(rows.at_us, seen) // 1_000 <= _OVERLAP_MS
     is_new = of_day & (is_another | (fell & (~is_close | ((next_end != NULL) & (next_end < seen_end)))))
-    log = carried.last_log(size)[partition] + segments.running_count(is_new, starts)
-    numbered = replace(
+    counted = carried.last_log(size)[partition] + segments.running_count(is_new, starts)
+    log, is_used = np.where(of_day, counted, rows.log), np.where(of_day, is_new | ~fell, rows.is_used)
+    has_end &= is_used
+    least = segments.take(end, segments.last_before(has_end, segments.starts_of(partition, log)))
+    most = segments.take(end, segments.next_after(has_end, partition, log), LARGEST)
+    ids = segments.highest(np.where(rows.is_sample, rows.topic_id, NULL), partition, log)
+    is_beyond = (end != NULL) & ((end < least) | (end > most))
+    contradicts = is_beyond | ((ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids))
+    return replace(
         rows,
-        log=np.where(of_day, log, rows.log),
+        log=log,
         before_us=segments.take(rows.at_us, segments.last_before(rows.is_sample, starts)),
         is_first_of_log=is_new,
-        is_used=np.where(of_day, is_new | ~fell, rows.is_used),
+        is_used=is_used & ~(of_day & ~rows.is_sample & contradicts),
     )
-    contradicts = of_day & ~rows.is_sample & _contradictions(numbered)
-    return replace(numbered, is_used=numbered.is_used & ~contradicts)
-
-
-def _contradictions(rows: LogEnds) -> Flags:
-    """Return which rows no sample of their log allows."""
-    segment = rows.partition, rows.log
-    has_end = rows.is_sample & rows.is_used & (rows.log_end != NULL)
-    least = segments.take(rows.log_end, segments.last_before(has_end, segments.starts_of(*segment)))
-    most = segments.take(rows.log_end, segments.next_after(has_end, *segment), LARGEST)
-    ids = segments.highest(np.where(rows.is_sample, rows.topic_id, NULL), *segment)
-    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
-    contradicts: Flags = is_beyond | ((ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids))
-    return contradicts
 
 
 def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
@@ -106,8 +99,7 @@ def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
     of_samples = (rows.is_sample & condition for condition in (True, has_end, has_id, of_log))
     for condition in (*of_samples, of_log & (rows.log_start != NULL)):
         chosen |= segments.last_some(condition, rows.partition)
-    last = rows.where(chosen)
-    return replace(last, is_carried=np.ones(len(last), np.bool_))
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).where(chosen)
 
 
 def growth(ends: LogEnds, partitions: int) -> Ints:
