@@ -10,9 +10,17 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.segments import NULL
-from kafka_groups.pipeline.transform.partition_batch import INPUT, KEY_STATE, LOG_STATE, PartitionBatch, cut_batches
-from kafka_groups.pipeline.transform.partition_rows import lag_history_rows, rows_for_groups
-from kafka_groups.pipeline.transform.partition_stage import Context, PartitionDay, Settings, transform_days
+from kafka_groups.pipeline.transform.partition_batch import (
+    INPUT,
+    KEY_STATE,
+    LOG_STATE,
+    PartitionBatch,
+    PartitionDay,
+    cut_batches,
+    lag_history_rows,
+    rows_for_groups,
+)
+from kafka_groups.pipeline.transform.partition_stage import Context, Settings, transform_days
 from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.verdicts import Rules
 from tests.pipeline.transform.facts import context_of, rows_of, table_of
@@ -26,36 +34,28 @@ def results(table: pa.Table, days: Sequence[int], context: Context, *, most_rows
     found: Rows = {"lag_history": [], "for_groups": []}
     states: list[dict[str, Any]] = []
     pieces = table.to_batches(max_chunksize=max(1, min(table.num_rows, most_rows // 2)))
-    before = None
-    for part in cut_batches(iter(pieces), most_rows):
-        batch = PartitionBatch.of(part)
-        names = batch.names
-        first, last = ((names.cluster_id[at], names.topic[at], names.partition[at]) for at in (0, -1))
-        with_logs = [True] * len(names.partition)
-        with_logs[0], before = first != before, last
+    for batch in cut_batches(iter(pieces), most_rows):
         one = None
         for one in transform_days(batch, Settings(days, Rules(), 7), context):
-            found["lag_history"] += lag_history_rows(names, one).to_pylist()
-            every = pa.array(with_logs).to_numpy(zero_copy_only=False)
-            for rows in rows_for_groups(names, one, is_read=every | True, with_logs=every):
+            found["lag_history"] += lag_history_rows(batch, one).to_pylist()
+            for rows in rows_for_groups(batch, one):
                 found["for_groups"] += rows.to_pylist()
         if one is not None:
-            states += state_rows(batch, one, with_logs)
+            states += state_rows(batch, one)
     return {name: sorted(rows, key=repr) for name, rows in found.items()}, pa.Table.from_pylist(states, schema=INPUT)
 
 
-def state_rows(batch: PartitionBatch, found: PartitionDay, with_logs: Sequence[bool]) -> Iterator[dict[str, Any]]:
+def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[dict[str, Any]]:
     """The state, as a build reads it back."""
-    names = batch.names
     nothing = dict.fromkeys(INPUT.names)
-    columns = zip(*(each.to_pylist() for each in (names.cluster_id, names.topic, names.partition)), strict=True)
+    columns = zip(*(each.to_pylist() for each in (batch.cluster_id, batch.topic, batch.partition)), strict=True)
     known = [dict(zip(("cluster_id", "topic", "partition"), each, strict=True)) for each in columns]
     for place, state in enumerate(write_state(found.log_state).to_pylist()):
-        if found.log_state.totals.fact_day[place] != NULL and with_logs[place]:
+        if found.log_state.totals.fact_day[place] != NULL and batch.with_log[place]:
             yield nothing | known[place] | {"kind": LOG_STATE, "day": found.day, "at_us": 0, "state": state}
     for place, state in enumerate(write_state(found.key_state).to_pylist()):
         if found.key_state.totals.fact_day[place] != NULL:
-            named = known[names.partition_of[place]] | {"group": names.group[place].as_py()}
+            named = known[batch.partition_of[place]] | {"group": batch.group[place].as_py()}
             yield nothing | named | {"kind": KEY_STATE, "day": found.day, "at_us": 0, "state": state}
 
 

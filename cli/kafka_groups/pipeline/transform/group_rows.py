@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import choose, millis_of, to_batch, to_lists
-from kafka_groups.pipeline.transform.kernels import time_lag
+from kafka_groups.pipeline.transform.kernels import lag
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
     LARGEST,
@@ -29,7 +29,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     saturated_sum,
 )
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
-from kafka_groups.pipeline.transform.partition_rows import verdict_columns
+from kafka_groups.pipeline.transform.partition_batch import verdict_columns
 from kafka_groups.verdicts import VERDICTS
 
 # Arrays by name; those of rows of a table have one length.
@@ -37,9 +37,7 @@ Columns = dict[str, Any]
 # A partition that was not observed for longer is not known to be as it was.
 _FRESH_MS: Final = 600_000
 # Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
-_CERTAINTY: Final = np.array(
-    [time_lag.EXACT, time_lag.INTERPOLATED, time_lag.LOWER_BOUND, time_lag.UNKNOWN, time_lag.DATA_LOSS]
-)
+_CERTAINTY: Final = np.array([lag.EXACT, lag.INTERPOLATED, lag.LOWER_BOUND, lag.UNKNOWN, lag.DATA_LOSS])
 # Of fewer records a partition may well have most by chance.
 _ENOUGH_RECORDS: Final = 1_000
 # Of a day that has just begun nobody can say more.
@@ -111,7 +109,7 @@ def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints)
         **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
         **{f"{name}_rate": rows[name] for name in ("consume", "produce")},
         "evaluated_at": rows["at_us"],
-        "time_lag_quality": choose(time_lag.QUALITIES, rows["quality"]),
+        "time_lag_quality": choose(lag.QUALITIES, rows["quality"]),
         "state": pa.array(states, pa.string()),
         "members": np.where(members < 0, NULL, members),
     }

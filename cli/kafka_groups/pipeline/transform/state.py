@@ -13,10 +13,9 @@ import numpy as np
 
 from kafka_groups.pipeline.transform.columns import pack, unpack
 from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
-from kafka_groups.pipeline.transform.kernels.lag import Recent
+from kafka_groups.pipeline.transform.kernels.lag import Points, Recent
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, LogTotals
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Floats, Ints, Rows
-from kafka_groups.pipeline.transform.kernels.time_lag import Points
 from kafka_groups.pipeline.transform.kernels.verdicts import Entries, LagPoints
 
 

@@ -18,8 +18,7 @@ from kafka_groups.pipeline.transform.columns import gather_keys, to_batch, to_fl
 from kafka_groups.pipeline.transform.group_input import FILE, OUTPUT
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, add_up, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
-from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
-from kafka_groups.pipeline.transform.partition_rows import lag_history_rows, rows_for_groups, state_rows
+from kafka_groups.pipeline.transform.partition_batch import cut_batches, lag_history_rows, rows_for_groups, state_rows
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
 from kafka_groups.pipeline.transform.summary import Summary
 
@@ -41,25 +40,14 @@ class Task:
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
-    before: tuple[Any, ...] | None = None
     with new_writer(task.data_dir, BUILD) as writer:
-        for table in cut_batches(pieces, _BATCH_ROWS):
-            batch = PartitionBatch.of(table)
-            del table
-            names = batch.names
-            first, last = ((names.cluster_id[at], names.topic[at], names.partition[at]) for at in (0, -1))
-            # The log of a partition that comes in parts is the same in each.
-            with_logs = np.ones(len(names.partition), np.bool_)
-            with_logs[0] = first != before
-            before = last
+        for batch in cut_batches(pieces, _BATCH_ROWS):
             for found in transform_days(batch, task.settings, task.summary):
-                writer.write(schemas.LAG_HISTORY, lag_history_rows(names, found))
+                writer.write(schemas.LAG_HISTORY, lag_history_rows(batch, found))
                 if found.day >= task.first_state_day:
-                    for rows in state_rows(names, found, with_logs):
+                    for rows in state_rows(batch, found):
                         writer.write(schemas.PARTITION_STATE, rows)
-                read = [(name, found.day) in task.summary.clusters for name in names.clusters]
-                is_read = np.array(read, np.bool_)[names.cluster_of]
-                yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
+                yield from rows_for_groups(batch, found)
         files = writer.close()
     yield to_batch(OUTPUT, {"kind": FILE, "payload": _as_json(files)})
 

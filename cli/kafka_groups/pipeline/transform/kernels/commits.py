@@ -22,54 +22,40 @@ _FIRST_MISS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Commits(Rows):
-    """Commits and removals by key (a number: a group on a partition), time and place in the log.
-
-    A removal has no offset. `source_offset` is NULL for samples, which come before a record of the same time.
-    `is_carried` marks the last ones of earlier days. `life` is how many removals there were until the row.
-    """
+    """Commits and removals by key (a number: a group on a partition), time and place in the log."""
 
     key: Ints
     at_us: Ints
-    source_offset: Ints
+    source_offset: Ints  # NULL for samples, which come before a record of the same time
     is_record: Flags
     is_removal: Flags
-    offset: Ints
-    is_carried: Flags
-    life: Ints
+    offset: Ints  # NULL for removals
+    is_carried: Flags  # the last ones of earlier days
+    life: Ints  # how many removals there were until the row
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTotals(Rows):
-    """What earlier days say of each key; NULL where they say nothing.
+    """What earlier days say of each key; NULL where they say nothing."""
 
-    `fact_day`: the last day with a fact. `moved_us`: since then the offset stands still, as far as it was observed.
-    `commit_us`: the last commit. The `settled` ones take samples that came after the last record for what that record
-    made known. `seen_us`: the last sample that saw the commit; `runs`: the complete sampling runs since then, at most
-    three; `missed_us`: the second of them, which is the first that missed the commit.
-    """
-
-    fact_day: Ints
-    moved_us: Ints
-    commit_us: Ints
+    fact_day: Ints  # the last day with a fact
+    moved_us: Ints  # since then the offset stands still, as far as it was observed
+    commit_us: Ints  # the last commit
     has_records: Flags
-    seen_us: Ints
-    runs: Ints
-    missed_us: Ints
+    seen_us: Ints  # the last sample that saw the commit
+    runs: Ints  # the complete sampling runs since then, at most three
+    missed_us: Ints  # the second of them, which is the first that missed the commit
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDays(Rows):
-    """What each key's commits did on the day.
-
-    `sampled_us`: the last sample that saw the commit. `lives`: there is a commit at the day's end.
-    """
+    """What each key's commits did on the day."""
 
     consumed: Ints
     commits: Ints
     moves: Ints
-    sampled_us: Ints
-    lives: Flags
-    is_present: Flags
+    sampled_us: Ints  # the last sample that saw the commit
+    lives: Flags  # there is a commit at the day's end
 
 
 def in_order(*parts: Commits) -> Commits:
@@ -91,8 +77,7 @@ def last_commits(rows: Commits) -> Commits:
     chosen = segments.last_rows(rows.key)
     for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
         chosen |= segments.last_some(condition, rows.key)
-    last = rows.where(chosen)
-    return replace(last, is_carried=np.ones(len(last), np.bool_))
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).where(chosen)
 
 
 def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
@@ -107,55 +92,55 @@ def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
     def last_time(condition: Flags) -> Ints:
         return segments.last_of(rows.key, condition, rows.at_us, never)
 
-    moved, is_commit = _moves(rows, last_time(rows.is_record))
+    starts = segments.starts_of(rows.key)
+    follows_commit = ~segments.take(rows.is_removal, segments.last_before(rows.is_record, starts), missing=True)
+    is_idle = ~rows.is_record & is_live & follows_commit & (rows.at_us <= last_time(rows.is_record)[rows.key])
+    last = segments.take(rows.offset, segments.last_before(~is_idle, starts))
+    is_known = (rows.offset != NULL) & (last != NULL)
+    # NULL: the first one that is known, or the first one after a removal.
+    moved = np.where(is_idle, 0, np.where(is_known, rows.offset - last, NULL))
+    is_commit = is_live & (rows.is_record | ((moved != 0) & (moved != NULL)))
     is_move = own & is_live & (is_commit | (moved == NULL))
     commits = np.bincount(rows.key[own & rows.is_record & is_live], minlength=size)
     begins = segments.first_rows(rows.key)
     consumed = np.zeros(size, np.int64)
     consumed[rows.key[begins]] = segments.saturated_sum(np.where(own & is_live, np.maximum(moved, 0), 0), begins)
-    after = replace(
-        totals,
-        moved_us=np.maximum(totals.moved_us, last_time(is_move)),
-        commit_us=np.maximum(totals.commit_us, last_time(own & is_commit)),
-        has_records=totals.has_records | (commits > 0),
-    )
     days = KeyDays(
         consumed=consumed,
         commits=commits,
         moves=np.bincount(rows.key[is_move], minlength=size),
         sampled_us=last_time(own & ~rows.is_record & is_live),
         lives=segments.last_of(rows.key, EVERY, is_live, np.zeros(size, np.bool_)),
-        # A key with facts on earlier days has a commit that they handed on.
-        is_present=np.bincount(rows.key, minlength=size) > 0,
     )
-    return days, after
+    return days, replace(
+        totals,
+        moved_us=np.maximum(totals.moved_us, last_time(is_move)),
+        commit_us=np.maximum(totals.commit_us, last_time(own & is_commit)),
+        has_records=totals.has_records | (commits > 0),
+    )
 
 
-def _moves(rows: Commits, last_read: Ints) -> tuple[Ints, Flags]:
-    """Return how far each row moved (NULL: the first that is known, or after a removal), and whether it is a commit.
-
-    `last_read` is each key's last record: samples up to it, after another one, are idle.
-    """
-    starts = segments.starts_of(rows.key)
-    follows_commit = ~segments.take(rows.is_removal, segments.last_before(rows.is_record, starts), missing=True)
-    is_idle = ~rows.is_record & ~rows.is_removal & follows_commit & (rows.at_us <= last_read[rows.key])
-    last = segments.take(rows.offset, segments.last_before(~is_idle, starts))
-    is_known = (rows.offset != NULL) & (last != NULL)
-    moved = np.where(is_idle, 0, np.where(is_known, rows.offset - last, NULL))
-    return moved, ~rows.is_removal & (rows.is_record | ((moved != 0) & (moved != NULL)))
+def removals_at(keys: Ints, times: Ints) -> Commits:
+    """Return removals that no record shows."""
+    nothing, no, zero = np.full(len(keys), NULL), np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
+    return Commits(keys, times, nothing, no, ~no, nothing, no, zero)
 
 
 def infer_deletions(
-    totals: KeyTotals, seen_us: Ints, kept_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
-) -> tuple[Ints, KeyTotals]:
-    """Return the time since which each commit is removed, NULL where it is not, and totals with absences.
+    rows: Commits, totals: KeyTotals, read_us: Ints, groups_us: Ints, runs: OwnedTimes, cluster_of: Ints
+) -> tuple[Commits, KeyTotals]:
+    """Return removals that samples imply, after all rows of earlier days, and totals with absences.
 
     Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Where records were read
     that are younger, they show what was removed. And a group that is still listed without any commit may be one that
-    failed. All is of the day and of each key, NULL where nothing was read: `seen_us` is the last sample that saw the
-    commit, `kept_us` the last record of the cluster if the last one of the key is a commit, `groups_us` the last
-    samples that listed the group and that saw a commit of it. `runs` are clusters and times of complete sampling runs.
+    failed. All is of the day and of each key, NULL where nothing was read: `read_us` is the cluster's last record of a
+    commit, `groups_us` the last samples that listed the group and that saw a commit of it. `runs` are clusters and
+    times of complete sampling runs.
     """
+    never = np.full(len(totals), NULL)
+    carried_us = segments.last_of(rows.key, rows.is_carried, rows.at_us, never)
+    is_kept = segments.last_of(rows.key, rows.is_record, ~rows.is_removal, np.zeros(len(totals), np.bool_))
+    seen_us = segments.last_of(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
     is_seen = seen_us != NULL
     seen_us = np.where(is_seen, seen_us, totals.seen_us)
     before = np.where(is_seen, 0, np.maximum(totals.runs, 0))
@@ -168,7 +153,11 @@ def infer_deletions(
     last_run_us = segments.take(runs[1], np.where(first >= 0, end - 1, -1))
     is_absent = (seen_us != NULL) & (missed >= _MISSED_BY) & (last_run_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_silent = (groups_us[0] >= since) & (groups_us[1] < since)
-    removed_us = np.where(is_absent & (kept_us < since) & ~is_silent, since, NULL)
+    is_shown = is_kept & (read_us >= since)
+    removed_us = np.where(is_absent & ~is_shown & ~is_silent, since, NULL)
     # What was removed is not missed any more, unless it is seen again.
     seen_us = np.where(removed_us != NULL, NULL, seen_us)
-    return removed_us, replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)
+    totals = replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)
+    # A removal before a row of earlier days has changed nothing since.
+    keys = np.flatnonzero(removed_us > carried_us)
+    return removals_at(keys, removed_us[keys]), totals

@@ -16,7 +16,7 @@ _OVERLAP_MS: Final = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Observations(Rows):
-    """Rows of partition_offsets, by partition (a number) and time. `topic_id` is a number for a text, or NULL."""
+    """Rows of partition_offsets, by partition (a number) and time."""
 
     partition: Ints
     at_us: Ints
@@ -26,22 +26,18 @@ class Observations(Rows):
     last_stable: Ints
     point_offset: Ints
     point_ms: Ints
-    topic_id: Ints
+    topic_id: Ints  # a number for a text, or NULL
 
 
 @dataclass(frozen=True, slots=True)
 class LogEnds(Observations):
-    """Observations with the number of their log: how often it was another one before.
+    """Observations with the number of their log."""
 
-    `before_us` is the sample before. `is_used` is false for rows that contradict others. `is_carried` marks the last
-    ones of earlier days.
-    """
-
-    log: Ints
-    before_us: Ints
+    log: Ints  # how often it was another one before
+    before_us: Ints  # the sample before
     is_first_of_log: Flags
-    is_used: Flags
-    is_carried: Flags
+    is_used: Flags  # false for rows that contradict others
+    is_carried: Flags  # the last ones of earlier days
 
     def last_log(self, size: int) -> Ints:
         """Return the log of each partition's last row, 0 where there is none."""
@@ -63,7 +59,11 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     and is not used. A backfill reports what producers wrote as times, and the topic that there is now: rows that
     contradict samples of the same log, whose ends only grow, are not used.
     """
-    rows = _joined(day, carried)
+    day = day.sorted_by(*Observations.names())
+    day = day.where(segments.last_rows(day.partition, day.at_us))
+    nothing, no = np.zeros(len(day), np.int64), np.zeros(len(day), np.bool_)
+    own = LogEnds.of([*day.columns(), nothing, nothing, no, ~no, no])
+    rows = LogEnds.join(carried, own).sorted_by("partition")
     partition, end, of_day = rows.partition, rows.log_end, ~rows.is_carried
     starts = segments.starts_of(partition)
     has_end, has_id = rows.is_sample & (end != NULL), rows.is_sample & (rows.topic_id != NULL)
@@ -74,35 +74,21 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     fell = has_end & (end < seen_end)
     is_close = rows.at_us // 1_000 - segments.take(rows.at_us, seen) // 1_000 <= _OVERLAP_MS
     is_new = of_day & (is_another | (fell & (~is_close | ((next_end != NULL) & (next_end < seen_end)))))
-    log = carried.last_log(size)[partition] + segments.running_count(is_new, starts)
-    numbered = replace(
+    counted = carried.last_log(size)[partition] + segments.running_count(is_new, starts)
+    log, is_used = np.where(of_day, counted, rows.log), np.where(of_day, is_new | ~fell, rows.is_used)
+    has_end &= is_used
+    least = segments.take(end, segments.last_before(has_end, segments.starts_of(partition, log)))
+    most = segments.take(end, segments.next_after(has_end, partition, log), LARGEST)
+    ids = segments.highest(np.where(rows.is_sample, rows.topic_id, NULL), partition, log)
+    is_beyond = (end != NULL) & ((end < least) | (end > most))
+    contradicts = is_beyond | ((ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids))
+    return replace(
         rows,
-        log=np.where(of_day, log, rows.log),
+        log=log,
         before_us=segments.take(rows.at_us, segments.last_before(rows.is_sample, starts)),
         is_first_of_log=is_new,
-        is_used=np.where(of_day, is_new | ~fell, rows.is_used),
+        is_used=is_used & ~(of_day & ~rows.is_sample & contradicts),
     )
-    contradicts = of_day & ~rows.is_sample & _contradictions(numbered)
-    return replace(numbered, is_used=numbered.is_used & ~contradicts)
-
-
-def _joined(day: Observations, carried: LogEnds) -> LogEnds:
-    rows = day.sorted_by(*Observations.names())
-    rows = rows.where(segments.last_rows(rows.partition, rows.at_us))
-    nothing, no = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
-    return LogEnds.join(carried, LogEnds.of([*rows.columns(), nothing, nothing, no, ~no, no])).sorted_by("partition")
-
-
-def _contradictions(rows: LogEnds) -> Flags:
-    """Return which rows no sample of their log allows."""
-    segment = rows.partition, rows.log
-    has_end = rows.is_sample & rows.is_used & (rows.log_end != NULL)
-    least = segments.take(rows.log_end, segments.last_before(has_end, segments.starts_of(*segment)))
-    most = segments.take(rows.log_end, segments.next_after(has_end, *segment), LARGEST)
-    ids = segments.highest(np.where(rows.is_sample, rows.topic_id, NULL), *segment)
-    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
-    contradicts: Flags = is_beyond | ((ids != NULL) & (rows.topic_id != NULL) & (rows.topic_id != ids))
-    return contradicts
 
 
 def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
@@ -110,11 +96,10 @@ def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
     has_end, has_id = rows.log_end != NULL, rows.topic_id != NULL
     of_log = rows.is_used & has_end & (rows.log == rows.last_log(size)[rows.partition])
     chosen = segments.last_some(of_log, rows.partition, kept)
-    samples = rows.is_sample & has_end, rows.is_sample & has_id, rows.is_sample & of_log
-    for condition in (rows.is_sample, *samples, of_log & (rows.log_start != NULL)):
+    of_samples = (rows.is_sample & condition for condition in (True, has_end, has_id, of_log))
+    for condition in (*of_samples, of_log & (rows.log_start != NULL)):
         chosen |= segments.last_some(condition, rows.partition)
-    last = rows.where(chosen)
-    return replace(last, is_carried=np.ones(len(last), np.bool_))
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).where(chosen)
 
 
 def growth(ends: LogEnds, partitions: int) -> Ints:
@@ -124,32 +109,20 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
     """
     rows = ends.where(~ends.is_carried)
     log = rows.partition, rows.log
-    first, last = np.flatnonzero(segments.first_rows(*log)), np.flatnonzero(segments.last_rows(*log))
-    is_known = rows.at_us[last] > rows.at_us[first]
-    first, last = first[is_known], last[is_known]
-    begins = segments.first_rows(rows.partition[first])
+    first, last = rows.where(segments.first_rows(*log)), rows.where(segments.last_rows(*log))
+    is_known = last.at_us > first.at_us
+    partition, each = first.partition[is_known], np.maximum(0, last.log_end - first.log_end)[is_known]
+    begins = segments.first_rows(partition)
     grown = np.full(partitions, NULL)
-    each = np.maximum(0, rows.log_end[last] - rows.log_end[first])
-    grown[rows.partition[first][begins]] = segments.saturated_sum(each, begins)
+    grown[partition[begins]] = segments.saturated_sum(each, begins)
     return grown
 
 
 def are_quiet(day: Observations, size: int) -> Flags:
     """Return which partitions were observed more than once, always with the same log end."""
     rows = day.where(day.log_end != NULL)
-    begins = segments.first_rows(rows.partition)
-    (least_end, most_end), (first_us, last_us) = (
-        [segments.reduce(best, values, begins) for best in (np.minimum, np.maximum)]
-        for values in (rows.log_end, rows.at_us)
-    )
+    begins, ends = segments.first_rows(rows.partition), segments.last_rows(rows.partition)
+    least_end, most_end = (segments.reduce(best, rows.log_end, begins) for best in (np.minimum, np.maximum))
     found = np.zeros(size, np.bool_)
-    found[rows.partition[begins]] = (least_end == most_end) & (first_us < last_us)
+    found[rows.partition[begins]] = (least_end == most_end) & (rows.at_us[begins] < rows.at_us[ends])
     return found
-
-
-def least_ends(ends: LogEnds, count: int) -> Ints:
-    """Return for each log end, all of which are known, the least of its log's last `count` ones."""
-    places = np.arange(len(ends))
-    previous = np.where(segments.first_rows(ends.partition, ends.log), -1, places - 1)
-    least: Ints = segments.take(ends.log_end, segments.chain(places, previous, count), LARGEST).min(axis=1)
-    return least

@@ -11,6 +11,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
 NULL: Final = int(np.iinfo(np.int64).min)
 LARGEST: Final = int(np.iinfo(np.int64).max)
@@ -75,6 +76,11 @@ def starts_of(*codes: Ints) -> Ints:
     return np.maximum.accumulate(np.where(first_rows(*codes), np.arange(len(codes[0])), 0))
 
 
+def previous_rows(*codes: Ints) -> Ints:
+    """Return for each row the place of the row of its segment before it; else -1."""
+    return np.where(first_rows(*codes), -1, np.arange(len(codes[0])) - 1)
+
+
 def last_where(condition: Flags, starts: Ints) -> Ints:
     """Return for each row the place of the last row of its segment, up to itself, that meets the condition; else -1."""
     places = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))
@@ -93,9 +99,7 @@ def next_after(condition: Flags, *codes: Ints) -> Ints:
     return np.where(found >= 0, len(condition) - 1 - found, -1)
 
 
-def last_of(
-    owner: Ints, condition: Flags | slice, values: npt.NDArray[Any], before: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def last_of(owner: Ints, condition: Flags | slice, values: Array, before: Array) -> Array:
     """Return for each owner the value of its last row that meets the condition, else its value in `before`."""
     found = before.copy()
     found[owner[condition]] = values[condition]  # the last one of several stays
@@ -113,7 +117,7 @@ def last_some(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
     return found
 
 
-def take(values: npt.NDArray[Any], places: Ints, missing: Any = NULL) -> npt.NDArray[Any]:
+def take(values: Array, places: Ints, missing: Any = NULL) -> Array:
     """Return the values at the places, and `missing` where the place is -1."""
     return np.append(values, missing)[places]
 
@@ -139,7 +143,7 @@ def running_count(flags: Flags, starts: Ints) -> Ints:
     return total - (total - flags)[starts]
 
 
-def reduce(best: Any, values: npt.NDArray[Any], begins: Flags) -> npt.NDArray[Any]:
+def reduce(best: Any, values: Array, begins: Flags) -> Array:
     """Return one value for each segment, by a ufunc such as `np.add`."""
     return best.reduceat(values, np.flatnonzero(begins)) if len(values) else values
 
@@ -172,7 +176,6 @@ def last_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
 def first_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
     """Return the place of the owner's first row at or after each time, -1 where there is none."""
     found = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    found = np.where(found < len(rows[0]), found, -1)
     is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) >= wanted[1])
     return np.where(is_mine, found, -1)
 

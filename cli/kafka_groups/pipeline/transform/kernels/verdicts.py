@@ -4,9 +4,7 @@ A window has the last commits of a key at a time, one for each slot of time. Com
 are evidence of their own. Of samples only those count that saw another offset than the one before. A removal ends a
 life, and no evidence reaches across it.
 
-Points of lag are log ends at which a key's lag is known. Between two records the committed offset at an observed log
-end is interpolated, and known from the second one on. From samples alone each one that saw another offset is a point.
-See `kafka_groups.verdicts.lag_points` and `sampled_window`.
+Points of lag are those of `kafka_groups.verdicts.lag_points`, and of samples alone those of `sampled_window`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 RULES: Final = tuple(verdicts.VERDICTS)
-_RANK: Final = {rule: rank for rank, rule in enumerate(RULES)}
 # Offsets that no log reaches: three of them can be added up.
 _MOST: Final = 1 << 60
 # Further than that no two clocks of a cluster should be apart.
@@ -47,15 +44,12 @@ class _Known(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Entries(_Known):
-    """Commits by stream, life and time, with the lag that each left (NULL: not known).
-
-    `opened_ms` is the time of the first commit of the entry's slot, which no other slot has.
-    """
+    """Commits by stream, life and time."""
 
     at_us: Ints
-    opened_ms: Ints
+    opened_ms: Ints  # the time of the first commit of the entry's slot, which no other slot has
     offset: Ints
-    lag: Ints
+    lag: Ints  # what the commit left; NULL: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,29 +64,20 @@ class LagPoints(_Known):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What lag rows are judged on: samples (or records), the least of the last log ends, a window and points of lag.
+    """What lag rows are judged on.
 
-    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing: the slots of
-    the window (`lag`: what each left), and the points of lag.
+    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing.
     """
 
     at_ms: Ints
     current_lag: Ints
-    least_end: Ints
-    is_sampled: Flags
-    opened_ms: Ints
+    least_end: Ints  # of the last log ends
+    is_sampled: Flags  # by samples, not by records
+    opened_ms: Ints  # a matrix of the slots of the window, as the next two
     offset: Ints
-    lag: Ints
-    point_end: Ints
+    lag: Ints  # what each slot left
+    point_end: Ints  # a matrix of the points of lag, as the next one
     point_lag: Ints
-
-
-def new_samples(commits: Commits) -> Flags:
-    """Return which rows are samples of the day that saw another offset than the one before, or the first of a life."""
-    is_sample = ~commits.is_record & ~commits.is_removal
-    previous = segments.last_before(is_sample, segments.starts_of(commits.key, commits.life))
-    is_new: Flags = segments.take(commits.offset, previous) != commits.offset
-    return is_sample & ~commits.is_carried & is_new
 
 
 def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following: Ints) -> Ints:
@@ -106,17 +91,31 @@ def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following:
     return np.where(is_known, np.maximum(0, end - commits.offset), NULL)
 
 
-def join_slots(carried: Entries, commits: Commits, lag: Ints, slot_ms: int) -> Entries:
-    """Return the entries of earlier days and of the day's commits in order, with the openings of their slots.
+def join_evidence(
+    slots: Entries, points: LagPoints, commits: Commits, ends: LogEnds, partition: Ints, slot_ms: int
+) -> tuple[Entries, LagPoints]:
+    """Return the entries and points of earlier days and of the day's commits; `partition` is that of each commit.
 
     Slots are fixed, `floor(time / slot_ms)`: late and replayed commits make the same ones. An earlier day hands on one
     entry for each slot.
     """
-    at_us, is_sample = commits.at_us, ~commits.is_record
-    day = Entries(commits.key, is_sample, commits.life, at_us, at_us // 1_000, commits.offset, lag)
-    rows = Entries.join(carried, day).sorted_by("key", "is_sample", "life", "at_us")
-    starts = segments.starts_of(rows.stream, rows.life, rows.opened_ms // slot_ms)
-    return replace(rows, opened_ms=rows.opened_ms[starts])
+    known, wanted = (ends.partition, ends.at_us), (partition, commits.at_us)
+    before, following = segments.last_at(known, wanted), segments.first_at(known, wanted)
+    is_record, is_sample = (kind & ~commits.is_removal for kind in (commits.is_record, ~commits.is_record))
+    previous = segments.last_before(is_sample, segments.starts_of(commits.key, commits.life))
+    is_new = is_sample & ~commits.is_carried & (segments.take(commits.offset, previous) != commits.offset)
+    is_point = is_new & (following >= 0)
+    new_points = (
+        record_points(commits.where(is_record), ends, before[is_record]),
+        _points(commits.where(is_point), ends, following[is_point], commits.offset[is_point]),
+    )
+    at_us, lag = commits.at_us, lag_when_committed(commits, ends, before, following)
+    day = Entries(commits.key, ~commits.is_record, commits.life, at_us, at_us // 1_000, commits.offset, lag)
+    day = day.where(is_new | (is_record & ~commits.is_carried))
+    entries = Entries.join(slots, day).sorted_by("key", "is_sample", "life", "at_us")
+    starts = segments.starts_of(entries.stream, entries.life, entries.opened_ms // slot_ms)
+    all_points = LagPoints.join(points, *new_points).sorted_by("key", "is_sample", "life", "log", "at_us")
+    return replace(entries, opened_ms=entries.opened_ms[starts]), all_points
 
 
 def last_slots(entries: Entries, life: Ints, count: int) -> Entries:
@@ -143,21 +142,10 @@ def record_points(records: Commits, ends: LogEnds, before: Ints) -> LagPoints:
     return _points(records.where(first), ends, before[first], np.where(is_at, records.offset[last], between))
 
 
-def sample_points(samples: Commits, ends: LogEnds, following: Ints) -> LagPoints:
-    """Return a point for each sample: with the log end of its own run."""
-    rows = samples.where(following >= 0)
-    return _points(rows, ends, following[following >= 0], rows.offset)
-
-
 def _points(rows: Commits, ends: LogEnds, place: Ints, offset: Ints) -> LagPoints:
     end = ends.log_end[place]
     lag = np.maximum(0, end - offset)
     return LagPoints(rows.key, ~rows.is_record, rows.life, ends.log[place], rows.at_us, end, lag)
-
-
-def join_points(*parts: LagPoints) -> LagPoints:
-    """Return the points of all parts in order."""
-    return LagPoints.join(*parts).sorted_by("key", "is_sample", "life", "log", "at_us")
 
 
 def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
@@ -167,51 +155,36 @@ def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
     return points.where(segments.last_some(is_current, points.stream, count))
 
 
-def evidence_at(rows: LagRows, entries: Entries, points: LagPoints, least_end: Ints, slots: int) -> Evidence:
-    """Return the evidence at each lag row: the last `slots` slots, its own as far as it is filled, and points.
+def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoints, slots: int) -> Evidence:
+    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any.
 
-    `least_end` is the least of the last log ends.
+    It is of samples where there are no records, or none since samples saw another offset (ingest may be behind).
     """
-    is_sampled, place = _last_entries(rows, entries)
-    start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
-    before = np.where(start > segments.starts_of(entries.stream, entries.life), start - 1, -1)
-    window = segments.chain(place, before, slots)
-    # Lives and logs only grow within a stream, so that the order of points is that of their times.
-    place = segments.last_at((points.stream, points.at_us), (rows.key * 2 + is_sampled, rows.at_us))
-    is_mine = segments.take(points.life, place, -1) == rows.life
-    is_mine &= segments.take(points.log, place, -1) == rows.log
-    begins = segments.first_rows(points.stream, points.life, points.log)
-    before = np.where(begins, -1, np.arange(len(points)) - 1)
-    last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
-    return Evidence(
-        at_ms=rows.at_us // 1_000,
-        current_lag=rows.lag,
-        least_end=least_end,
-        is_sampled=is_sampled,
-        opened_ms=segments.take(entries.opened_ms, window),
-        offset=segments.take(entries.offset, window),
-        lag=segments.take(entries.lag, window),
-        point_end=segments.take(points.end, last),
-        point_lag=segments.take(points.lag, last),
-    )
-
-
-def _last_entries(rows: LagRows, entries: Entries) -> tuple[Flags, Ints]:
-    """Return which lag rows are judged on samples, and the place of the last entry of the life there; else -1.
-
-    They are where there are no records, or none since samples saw another offset (ingest may be behind).
-    """
-    places = []
-    for is_sample in (False, True):
-        place = segments.last_at((entries.stream, entries.at_us), (rows.key * 2 + is_sample, rows.at_us))
-        places.append(np.where(segments.take(entries.life, place, -1) == rows.life, place, -1))
-    read, sampled = places
+    read, sampled = (_last_of(entries, rows, kind) for kind in (0, 1))
     since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
     one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
     # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
     is_behind = ((one > other) & (since_ms > 0)) | ((one != other) & (since_ms > _APART_MS))
     is_sampled: Flags = (sampled >= 0) & ((read < 0) | is_behind)
-    return is_sampled, np.where(is_sampled, sampled, read)
+    slot_start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
+    before = segments.previous_rows(entries.stream, entries.life)[slot_start]
+    window = segments.chain(np.where(is_sampled, sampled, read), before, slots)
+    # Lives and logs only grow within a stream, so that the order of points is that of their times.
+    place = _last_of(points, rows, is_sampled)
+    is_mine = segments.take(points.log, place, -1) == rows.log
+    before = segments.previous_rows(points.stream, points.life, points.log)
+    last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
+    last_ends = segments.chain(np.arange(len(ends)), segments.previous_rows(ends.partition, ends.log), slots)
+    least_end = segments.take(ends.log_end, last_ends, LARGEST).min(axis=1)[rows.observation]
+    slots_at = [segments.take(column, window) for column in (entries.opened_ms, entries.offset, entries.lag)]
+    points_at = [segments.take(column, last) for column in (points.end, points.lag)]
+    return Evidence(rows.at_us // 1_000, rows.lag, least_end, is_sampled, *slots_at, *points_at)
+
+
+def _last_of(known: Entries | LagPoints, rows: LagRows, is_sample: Flags | int) -> Ints:
+    """Return the place of what was last known of the life of each lag row, from samples or records; else -1."""
+    place = segments.last_at((known.stream, known.at_us), (rows.key * 2 + is_sample, rows.at_us))
+    return np.where(segments.take(known.life, place, -1) == rows.life, place, -1)
 
 
 def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats, Ints, Ints]:
@@ -219,45 +192,32 @@ def judge_windows(found: Evidence, rules: verdicts.Rules) -> tuple[Ints, Floats,
     is_there = found.opened_ms != NULL
     count = is_there.sum(axis=1)
     complete = np.minimum(1.0, count / rules.intervals)
-    first_ms = found.opened_ms[np.arange(len(count)), is_there.argmax(axis=1)]
-    last_ms = found.opened_ms[:, -1]
+    first_ms, last_ms = found.opened_ms[np.arange(len(count)), is_there.argmax(axis=1)], found.opened_ms[:, -1]
+    length_ms, has_commits = last_ms - first_ms, count >= verdicts.LEAST_COMMITS
+    usual_ms = np.where(count >= rules.intervals, length_ms, np.maximum(length_ms, verdicts.SILENT_MS))
+    stays_behind = (found.offset == found.offset[:, -1:]) & (found.lag > rules.allowed_lag)
     conditions = {
         "no_commits": count == 0,
         "no_lag": found.current_lag <= rules.allowed_lag,
         "incomplete": complete < rules.minimum_complete,
-        "stopped": _have_stopped(found, last_ms - first_ms, count >= rules.intervals),
+        "stopped": (found.at_ms - last_ms > usual_ms) & (found.least_end > found.offset[:, -1]),
         "rewound": _were_rewound(found.offset),
-        "stalled": _have_stalled(found, is_there, rules),
+        "stalled": (stays_behind | ~is_there).all(axis=1) & has_commits,
     }
-    pace = _pace(found, count >= verdicts.LEAST_COMMITS, rules)
-    rank = np.select([*conditions.values()], [_RANK[rule] for rule in conditions], pace)
+    pace = _pace(found, has_commits, rules)
+    rank = np.select([*conditions.values()], [RULES.index(rule) for rule in conditions], pace)
     return rank, complete, first_ms, last_ms
-
-
-def _have_stopped(found: Evidence, length_ms: Ints, is_full: Flags) -> Flags:
-    usual_ms = np.where(is_full, length_ms, np.maximum(length_ms, verdicts.SILENT_MS))
-    is_silent: Flags = found.at_ms - found.opened_ms[:, -1] > usual_ms
-    return is_silent & (found.least_end > found.offset[:, -1])
 
 
 def _were_rewound(offset: Ints) -> Flags:
     """Return whether an offset is below the one before, and no later one reached that again: at the first such fall."""
-    fell = np.zeros(offset.shape, np.bool_)
-    fell[:, 1:] = (offset[:, 1:] < offset[:, :-1]) & (offset[:, :-1] != NULL)
-    at = fell.argmax(axis=1)
-    before = offset[np.arange(len(offset)), np.maximum(at - 1, 0)]
-    is_later = np.arange(offset.shape[1]) >= at[:, None]
-    found: Flags = fell.any(axis=1) & (np.where(is_later, offset, NULL).max(axis=1) < before)
+    falls = np.zeros(offset.shape, np.bool_)
+    falls[:, :-1] = offset[:, 1:] < offset[:, :-1]  # no offset is below NULL
+    at = falls.argmax(axis=1)
+    is_later = np.arange(offset.shape[1]) > at[:, None]
+    reaches = is_later & (offset >= offset[np.arange(len(offset)), at][:, None])
+    found: Flags = falls.any(axis=1) & ~reaches.any(axis=1)
     return found
-
-
-def _have_stalled(found: Evidence, is_there: Flags, rules: verdicts.Rules) -> Flags:
-    is_same = found.offset == found.offset[:, -1:]
-    is_behind = found.lag > rules.allowed_lag
-    has_stalled: Flags = ((is_same & is_behind) | ~is_there).all(axis=1) & (
-        is_there.sum(axis=1) >= verdicts.LEAST_COMMITS
-    )
-    return has_stalled
 
 
 def _pace(found: Evidence, has_commits: Flags, rules: verdicts.Rules) -> Ints:
@@ -276,6 +236,6 @@ def _pace(found: Evidence, has_commits: Flags, rules: verdicts.Rules) -> Ints:
         & (last_lag > verdicts.COMPARED_POINTS * rules.allowed_lag)
         & (found.current_lag >= compared(lag, first + count // 2).min(axis=1))
     )
-    pace = np.where(is_falling_behind, _RANK["falling_behind"], _RANK["keeping_up"])
+    pace = np.where(is_falling_behind, RULES.index("falling_behind"), RULES.index("keeping_up"))
     has_enough = found.point_end[np.arange(len(first)), first] != NULL
-    return np.where(has_enough, pace, np.where(has_commits, _RANK["lag_unknown"], _RANK["incomplete"]))
+    return np.where(has_enough, pace, np.where(has_commits, RULES.index("lag_unknown"), RULES.index("incomplete")))
