@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
 from kafka_groups.pipeline.storage import DataFile, Storage, compaction, layout
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
 # with fewer, groups that have not committed for some days would be missing from them.

@@ -16,7 +16,7 @@ from pyarrow import csv
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 
 def write_plain_files(

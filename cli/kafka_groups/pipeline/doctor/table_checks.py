@@ -12,8 +12,9 @@ from kafka_groups.pipeline.source.log_truncation import lost
 from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage.layout import is_new
 from kafka_groups.pipeline.storage.queries import Queries
-from kafka_groups.pipeline.storage.root_directory import is_new, open_root
+from kafka_groups.pipeline.storage.root_directory import open_root
 
 _MOST_NAMED: Final = 5
 # Each once, whatever was read twice.

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import STORED, Table
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile, new_file_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error
 
 # What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
 ROWS_AT_ONCE: Final = 2_000_000

@@ -19,8 +19,7 @@ from pyarrow.fs import FileType
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
-from kafka_groups.pipeline.storage.root_directory import RootDirectory
-from kafka_groups.pipeline.storage.storage_errors import next_step
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, next_step
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

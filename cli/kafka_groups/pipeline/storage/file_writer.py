@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 _DAY_US: Final = 86_400_000_000
 _EPOCH: Final = dt.date(1970, 1, 1)

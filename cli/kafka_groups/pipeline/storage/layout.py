@@ -1,15 +1,26 @@
 """Where files are: `<table>/date=YYYY-MM-DD/<batch>.<random>.parquet`. The batch names the run that wrote the rows.
 
-Spark and other readers leave out names that begin with a dot or an underscore.
+Spark and other readers leave out names that begin with a dot or an underscore. A small file, the marker, says that a
+directory is ours, and what wrote it.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import tempfile
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
+
+from pyarrow.fs import FileType
+
+from kafka_groups import __version__
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.schemas import SCHEMA_VERSION
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error
 
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
 COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, except those of samples
@@ -20,6 +31,8 @@ SAMPLE: Final = "sample-"  # begins the batches of samples
 BACKFILL: Final = "backfill-"  # begins the batches of backfills
 # The note {"first_date": …, "derived": {table: …}}: older dates of facts and derived tables were or will be removed.
 RETENTION: Final = "retention"
+MARKER: Final = "kafka-groups-pipeline.json"
+_WHAT: Final = "tables of kafka-groups pipeline"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
@@ -63,3 +76,74 @@ def begin_name(origin: str, at: datetime) -> str:
 def new_file_name(table: str, date: str, batch: str) -> str:
     """Return the path of a new file, relative to the directory of all tables."""
     return f"{table}/date={date}/{batch}.{uuid.uuid4().hex[:16]}.parquet"
+
+
+def is_new(place: RootDirectory) -> bool:
+    """Return whether there is no directory, or an empty one.
+
+    Raises StorageError for one that is not ours, or of a layout or a version that we do not know.
+    """
+    fault: str | None = f"{place.into} is a file, and tables need a directory; name a directory"
+    if place.info(place.root).type != FileType.File:
+        # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
+        others = [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]
+        # Read after the others were listed: another program may write it, and then tables, at any moment.
+        text = place.read_small(place.join(MARKER))
+        if text is None and not others:
+            return True
+        fault = _find_fault(place, text, others)
+    if fault:
+        raise StorageError(fault)
+    return False
+
+
+def check_marker(place: RootDirectory, *, create: bool) -> None:
+    """Raise StorageError unless the directory is ours and can be written to, or may become so; nothing is made."""
+    if is_new(place) and not create:
+        message = f"there are no tables in {place.into}; create them with `kafka-groups pipeline ingest` or `sample`"
+        raise StorageError(message)
+    # What is not there yet is made, and the attempt shows it.
+    if create and place.is_local and os.path.isdir(place.root):
+        with as_storage_error("write", place.into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
+            file.write(b"x")
+
+
+def write_marker(place: RootDirectory) -> None:
+    """Make the directory ours, unless it is already. StorageError if that is not possible."""
+    if is_new(place):
+        content = {
+            "what": _WHAT,
+            "schema_version": SCHEMA_VERSION,
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "made_by": f"kafka-groups {__version__}",
+        }
+        place.write_small(place.join(MARKER), json.dumps(content, indent=2) + "\n")
+
+
+def _find_fault(place: RootDirectory, text: bytes | None, others: list[str]) -> str | None:
+    if text is None:
+        return (
+            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
+            "name another directory, or an empty one"
+        )
+    try:
+        content = dict(json.loads(text))
+    except (ValueError, TypeError):
+        content = {}
+    version = content.get("schema_version")
+    if type(version) is not int or version < 1:
+        return f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
+    if content.get("what") != _WHAT:
+        return f"{place.into} is not a directory of this pipeline; name another directory"
+    if version > SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
+            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
+            "newer one"
+        )
+    if version < SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
+            "name a new directory, and run ingest, backfill and build again"
+        )
+    return None

@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.file_writer import FileWriter
-from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile, checked_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, check_marker, is_new, open_root, write_marker
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.layout import (
+    MARKER,
+    SAMPLE,
+    DataFile,
+    NewFile,
+    check_marker,
+    checked_name,
+    write_marker,
+)
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +75,8 @@ class Storage:
 
     def writer(self, batch: str) -> FileWriter:
         """Return a writer of files, which become rows of their tables by `append` or `replace`."""
-        if is_new(self.place):  # somebody took it away: what is written into another one would be nobody's
+        # Somebody may have taken it away: what is written into another one would be nobody's.
+        if self.place.info(self.place.join(MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
