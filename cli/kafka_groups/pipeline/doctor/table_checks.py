@@ -39,9 +39,10 @@ def measure(storage: Storage) -> dict[str, Size]:
     """Return every table's size, by name."""
     sizes = {}
     for table in TABLES.values():
-        files, dates = storage.files(table), storage.dates(table)
-        first, last = min(dates, default=None), max(dates, default=None)
-        sizes[table.name] = Size(storage.rows(table), len(files), sum(file.bytes for file in files), first, last)
+        files = storage.files(table)
+        dates = [file.date for file in files]
+        rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+        sizes[table.name] = Size(rows, len(files), size, min(dates, default=None), max(dates, default=None))
     return sizes
 
 

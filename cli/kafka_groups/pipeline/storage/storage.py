@@ -138,10 +138,6 @@ class Storage:
             self.discard(new)
         return is_there
 
-    def remove(self, table: Table, dates: Collection[str]) -> None:
-        """Remove those dates in one commit; `compact` deletes the files a day later."""
-        self.replace(table, dates, [])
-
     def discard(self, files: Sequence[NewFile]) -> None:
         """Delete new files that no commit has made part of a table."""
         for file in files:
@@ -159,10 +155,6 @@ class Storage:
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
         lost = self._find_lost(found)
         return [file for file in found if (file.batch in lost) == unfinished]
-
-    def rows(self, table: Table) -> int:
-        """Return how many rows the table has, as its log says."""
-        return sum(file.rows for file in self.files(table))
 
     def samples_in(self, file: DataFile) -> set[str]:
         """Return the finished samples that a file of `sample_runs` names."""
