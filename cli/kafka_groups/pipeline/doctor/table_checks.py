@@ -11,9 +11,8 @@ from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VE
 from kafka_groups.pipeline.source.log_truncation import lost
 from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Queries, Storage, open_storage
 from kafka_groups.pipeline.storage.layout import is_new
-from kafka_groups.pipeline.storage.queries import Queries
 from kafka_groups.pipeline.storage.root_directory import open_root
 
 _MOST_NAMED: Final = 5

@@ -8,7 +8,7 @@ from typing import Final
 from kafka_groups.history import LagPoint, Rebalance
 from kafka_groups.pipeline.reports.period import FRESH_MS, GROUP, Key, Tables, key_of
 from kafka_groups.pipeline.schemas import GROUP_STATUS, REBALANCES
-from kafka_groups.pipeline.storage.queries import Row
+from kafka_groups.pipeline.storage import Row
 
 _POINTS: Final = 1_000
 # Build reads events until the end of the day after a rebalance began.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -13,13 +12,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.schemas import Table
-from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
+from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_path
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 _DAY_US: Final = 86_400_000_000
-_EPOCH: Final = dt.date(1970, 1, 1)
-# Broker clocks can be wrong, but a date outside of these years would only make directories that nobody looks into.
-_DAYS: Final = (dt.date(2100, 1, 1) - _EPOCH).days
+# From 1970 to 2099: broker clocks can be wrong, but nobody would look into the directory of another date.
+_DAYS: Final = int(np.datetime64("2100-01-01").astype(int))
 _MOST_OPEN: Final = 32  # files; each holds a row group in memory
 _ROW_GROUP: Final = 262_144
 
@@ -78,8 +76,7 @@ class FileWriter:
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
                 self._close_first()
-            path = self._place.join(new_file_name(table.name, date, self._batch))
-            self._place.make_parent(path)
+            path = new_path(self._place, table.name, date, self._batch)
             self._paths.append(path)
             self._open[key] = _File(self._place, path, table)
         return self._open[key]
@@ -133,8 +130,7 @@ def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.Recor
     days = np.maximum(days, 0)
     found = np.unique(days) if len(days) and days.min() < days.max() else days[:1]
     for day in found:
-        date = (_EPOCH + dt.timedelta(days=int(day))).isoformat()
-        yield date, rows if len(found) == 1 else rows.filter(pa.array(days == day))
+        yield str(np.datetime64(int(day), "D")), rows if len(found) == 1 else rows.filter(pa.array(days == day))
 
 
 def _days(times: Any) -> Any:

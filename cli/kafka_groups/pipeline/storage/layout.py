@@ -73,9 +73,11 @@ def begin_name(origin: str, at: datetime) -> str:
     return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}"
 
 
-def new_file_name(table: str, date: str, batch: str) -> str:
-    """Return the path of a new file, relative to the directory of all tables."""
-    return f"{table}/date={date}/{batch}.{uuid.uuid4().hex[:16]}.parquet"
+def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
+    """Return the path of a new file, in a directory that is made if need be."""
+    path = place.join(table, f"date={date}", f"{batch}.{uuid.uuid4().hex[:16]}.parquet")
+    place.make_parent(path)
+    return path
 
 
 def is_new(place: RootDirectory) -> bool:

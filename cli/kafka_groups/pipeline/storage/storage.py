@@ -10,28 +10,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
+from kafka_groups.pipeline.storage import layout
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.file_writer import FileWriter
-from kafka_groups.pipeline.storage.layout import (
-    MARKER,
-    SAMPLE,
-    DataFile,
-    NewFile,
-    check_marker,
-    checked_name,
-    write_marker,
-)
+from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
+    from deltalake import QueryBuilder
     from pyspark.sql import DataFrame, SparkSession
 
 Versions = Mapping[str, int | None]  # by application
+Row = dict[str, Any]
+_ROWS: Final = "{rows}"
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -41,7 +38,7 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
     place = open_root(into)
-    check_marker(place, create=create)
+    layout.check_marker(place, create=create)
     return Storage(place)
 
 
@@ -70,13 +67,13 @@ class Storage:
     def make(self) -> None:
         """Make the directory if it is new, once; to be called before anything is written."""
         if not self._is_made:
-            write_marker(self.place)
+            layout.write_marker(self.place)
         self._is_made = True
 
     def writer(self, batch: str) -> FileWriter:
         """Return a writer of files, which become rows of their tables by `append` or `replace`."""
         # Somebody may have taken it away: what is written into another one would be nobody's.
-        if self.place.info(self.place.join(MARKER)).type != FileType.File:
+        if self.place.info(self.place.join(layout.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
@@ -188,7 +185,7 @@ class Storage:
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
-        return self.place.lock(checked_name(name))
+        return self.place.lock(layout.checked_name(name))
 
     def note(self, name: str) -> dict[str, Any]:
         """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
@@ -205,7 +202,7 @@ class Storage:
         self.place.write_small(self._note_path(name), json.dumps(content) + "\n")
 
     def _note_path(self, name: str) -> str:
-        return self.place.join(".notes", f"{checked_name(name)}.json")
+        return self.place.join(".notes", f"{layout.checked_name(name)}.json")
 
     def _find_lost(self, files: Sequence[DataFile]) -> set[str]:
         """Return those samples of the files that have no row in the table of samples."""
@@ -231,3 +228,58 @@ def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
             yield from ds.dataset(
                 file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base
             ).to_batches()
+
+
+class Queries:
+    """Queries on the versions of the tables that were the newest when each table was first used."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._builder: QueryBuilder | None = None
+        self._sources: dict[str, str | None] = {}
+
+    def select(self, table: Table, sql: str) -> list[Row]:
+        """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
+
+        Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
+        0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
+        would return for no rows. Raises StorageError.
+        """
+        log = self._storage.log(table)
+        if table.name not in self._sources:
+            self._sources[table.name] = self._register(table, log)
+        source = self._sources[table.name]
+        if source is None:
+            return []
+        with log.as_storage_error():
+            assert self._builder is not None
+            reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
+            rows: list[Row] = reader.read_all().to_pylist()
+            return rows
+
+    def _register(self, table: Table, log: DeltaLog) -> str | None:
+        from deltalake import QueryBuilder
+
+        if log.opened is None:
+            return None
+        # Only tables of facts have rows of samples.
+        lost = () if table.derived else self._storage.files(table, unfinished=True)
+        with log.as_storage_error():
+            self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
+            conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
+        return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
+
+
+def _is_of_file(storage: Storage, table: Table, path: str) -> str:
+    """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
+    rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
+    first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
+    clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
+    span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"
+    return f"(origin = 'sample' AND cluster_id IN ({clusters}) AND {span})"
+
+
+def quote(text: str) -> str:
+    """Return a text as SQL writes it; one that holds the name of the rows is divided, so that nothing replaces it."""
+    quoted = "'" + text.replace("'", "''") + "'"
+    return quoted.replace(_ROWS, "{' || 'rows}")
