@@ -35,11 +35,11 @@ _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 # Coordinators' clocks differ by less, and recreated logs begin later.
 _CLOCKS_US: Final = 600_000_000
 _KEY: Final = ("cluster_id", "group", "type", "member_id")
-_EXPRESSION: Final = "ConsumerGroupRegularExpression"
 _READ: Final = {
     **{name: ds.field(name) for name in (*_KEY, "origin", "tombstone", "source_offset")},
     "at_us": ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()),
-    "pattern": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
+    # Those of other types are long, and not needed.
+    "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
 }
 _DATE: Final = attrgetter("date")
 Progress = Callable[[str, int, int], None]
@@ -170,7 +170,8 @@ def _records(storage: Storage, day: str, files: Sequence[DataFile]) -> Iterator[
     """Yield the records of the topic, each after its key; that of a regular expression includes its text."""
     dataset = compaction.open_dataset(storage.place, files)
     with as_storage_error("read the tables", storage.into):
-        rows = (row.values() for batch in dataset.to_batches(columns=_READ) for row in batch.to_pylist())
+        batches = ([column.to_pylist() for column in batch.columns] for batch in dataset.to_batches(columns=_READ))
+        rows = (row for columns in batches for row in zip(*columns, strict=True))
         for number, (*key, origin, tombstone, offset, at_us, details) in enumerate(rows):
             if origin == "topic":
                 pattern = None if details is None else json.loads(details).get("regular_expression")

@@ -42,7 +42,7 @@ def write_plain_files(
     counts = {}
     for done, table in enumerate(chosen):
         progress("exporting", done, len(chosen))
-        files = sorted(storage.files(table), key=lambda file: (file.date, file.path))
+        files = storage.files(table)
         with as_storage_error("export", storage.into):
             if kind == "parquet":
                 for date, part in groupby(files, lambda file: file.date):

@@ -91,8 +91,10 @@ def in_order(table: Table, rows: pa.Table) -> pa.Table:
 def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
     path = new_path(place, table.name, date, batch)
-    repeated = [field.name for field in rows.schema if _is_repeated(rows, field)]
-    numbers = [field.name for field in rows.schema if pa.types.is_integer(field.type) or _is_time(field)]
+    repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
+    numbers = {
+        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+    }
     try:
         pq.write_table(
             rows,
@@ -100,8 +102,8 @@ def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows
             filesystem=place.fs,
             compression="zstd",
             row_group_size=_ROWS_A_GROUP,
-            use_dictionary=repeated,
-            column_encoding={name: "DELTA_BINARY_PACKED" for name in numbers if name not in repeated},
+            use_dictionary=sorted(repeated),
+            column_encoding=dict.fromkeys(numbers - repeated, "DELTA_BINARY_PACKED"),
         )
     except BaseException:
         place.forget(path)
@@ -109,13 +111,9 @@ def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows
     return NewFile(table.name, date, path, rows.num_rows, place.info(path).size)
 
 
-def _is_time(field: pa.Field) -> bool:
-    return bool(pa.types.is_timestamp(field.type))
-
-
 def _is_repeated(rows: pa.Table, field: pa.Field) -> bool:
     """Return whether few values take the place of many: texts, and the times of samples, which many rows share."""
-    if not _is_time(field):
+    if not pa.types.is_timestamp(field.type):
         return bool(pa.types.is_string(field.type))
     return bool(pc.count_distinct(rows[field.name]).as_py() * _ROWS_A_TIME < rows.num_rows)
 

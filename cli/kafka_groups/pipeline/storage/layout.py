@@ -7,9 +7,7 @@ directory is ours, and what wrote it.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +18,7 @@ from pyarrow.fs import FileType
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SCHEMA_VERSION
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
 
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
 COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, except those of samples
@@ -97,17 +95,6 @@ def is_new(place: RootDirectory) -> bool:
     if fault:
         raise StorageError(fault)
     return False
-
-
-def check_marker(place: RootDirectory, *, create: bool) -> None:
-    """Raise StorageError unless the directory is ours and can be written to, or may become so; nothing is made."""
-    if is_new(place) and not create:
-        message = f"there are no tables in {place.into}; create them with `kafka-groups pipeline ingest` or `sample`"
-        raise StorageError(message)
-    # What is not there yet is made, and the attempt shows it.
-    if create and place.is_local and os.path.isdir(place.root):
-        with as_storage_error("write", place.into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
-            file.write(b"x")
 
 
 def write_marker(place: RootDirectory) -> None:

@@ -66,17 +66,14 @@ def as_storage_error(what: str, where: str) -> Iterator[None]:
 
 def next_step(error: Exception) -> str:
     """Return what happened and what helps, without a full stop at the end."""
-    number = getattr(error, "errno", None)
-    known = _NEXT_STEPS.get(number) if number is not None else None
-    return known or _plain(str(error)) or type(error).__name__
-
-
-def _plain(text: str) -> str:
+    number, text = getattr(error, "errno", None), str(error)
+    if number in _NEXT_STEPS:
+        return _NEXT_STEPS[number]
     if _WANTS_CREDENTIALS.search(text):
         return _NO_CREDENTIALS
     said = _MESSAGE.search(text)
     steps = _MARKS.sub(" ", text).partition("<Error>")[0]
-    return " ".join(f"{steps} {said[1] if said else ''}".split()).rstrip(".")
+    return " ".join(f"{steps} {said[1] if said else ''}".split()).rstrip(".") or type(error).__name__
 
 
 class RootDirectory:

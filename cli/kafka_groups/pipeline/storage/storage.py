@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -38,12 +40,18 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
     place = open_root(into)
-    layout.check_marker(place, create=create)
+    if layout.is_new(place) and not create:
+        message = f"there are no tables in {into}; create them with `kafka-groups pipeline ingest` or `sample`"
+        raise StorageError(message)
+    # What is not there yet is made, and the attempt shows it.
+    if create and place.is_local and os.path.isdir(place.root):
+        with as_storage_error("write", into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
+            file.write(b"x")
     return Storage(place)
 
 
 def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Do the same, and make a directory that is not there, or is empty, at once if it may be made."""
+    """Return the tables in a directory, which is made at once if it is new and may be made; see `check_storage`."""
     storage = check_storage(into, create=create)
     if create:
         storage.make()
@@ -168,9 +176,8 @@ class Storage:
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
         """Return the documented columns, then date, of the newest version; later commits do not disturb it.
 
-        Spark reads files of this machine itself, as plain Parquet, so no jar is needed. Those of an object store are
-        read with the library and the credentials of the tables. A deleted file is an error of the query, whatever the
-        session says, because rows would be missing.
+        Spark reads files of this machine as plain Parquet, without a jar, and those of an object store with the library
+        and the credentials of the tables. A deleted file is an error of the query, because rows would be missing.
         """
         files = self.files(table)
         if not files:
