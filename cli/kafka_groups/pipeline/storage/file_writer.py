@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,8 @@ from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_path
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 _DAY_US: Final = 86_400_000_000
-# From 1970 to 2099: broker clocks can be wrong, but nobody would look into the directory of another date.
-_DAYS: Final = int(np.datetime64("2100-01-01").astype(int))
+# Broker clocks can be wrong, but a date outside of 1970 to 2099 would make a directory that nobody looks into.
+_END_US: Final = int(np.datetime64("2100-01-01", "us").astype(int))
 _MOST_OPEN: Final = 32  # files; each holds a row group in memory
 _ROW_GROUP: Final = 262_144
 
@@ -124,16 +124,9 @@ class _File:
 
 def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of each date; where a time is impossible, the date is that of the record, else the first."""
-    days = _days(rows[table.dated_by])
-    if "record_time" in rows.schema.names:
-        days = np.where(days >= 0, days, _days(rows["record_time"]))
-    days = np.maximum(days, 0)
+    times = [rows[name].cast(pa.int64()) for name in (table.dated_by, "record_time") if name in rows.schema.names]
+    possible = [pc.if_else(pc.and_(pc.greater_equal(at, 0), pc.less(at, _END_US)), at, None) for at in times]
+    days = pc.divide(pc.coalesce(*possible, 0), _DAY_US).to_numpy(zero_copy_only=False)
     found = np.unique(days) if len(days) and days.min() < days.max() else days[:1]
     for day in found:
         yield str(np.datetime64(int(day), "D")), rows if len(found) == 1 else rows.filter(pa.array(days == day))
-
-
-def _days(times: Any) -> Any:
-    """Return the days since 1970, and -1 where there is none, or an impossible one."""
-    days = pc.fill_null(times.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) // _DAY_US
-    return np.where((days >= 0) & (days < _DAYS), days, -1)
