@@ -53,6 +53,13 @@ def test_a_marker_of_another_schema_that_appeared_after_the_check_is_refused(tmp
     assert json.loads(marker.read_text())["schema_version"] == version
 
 
+def test_an_empty_directory_that_got_a_file_after_the_check_becomes_ours(tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path))
+    (tmp_path / "spark.log").write_text("of --spark-log, for example")
+    storage.make()
+    assert names(tmp_path) == [MARKER, "spark.log"]
+
+
 def test_files_are_not_written_without_a_marker(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     Path(storage.into, MARKER).unlink()

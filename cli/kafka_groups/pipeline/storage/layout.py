@@ -83,23 +83,26 @@ def is_new(place: RootDirectory) -> bool:
 
     Raises StorageError for one that is not ours, or of a layout or a version that we do not know.
     """
-    fault: str | None = f"{place.into} is a file, and tables need a directory; name a directory"
-    if place.info(place.root).type != FileType.File:
-        # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
-        others = [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]
-        # Read after the others were listed: another program may write it, and then tables, at any moment.
-        text = place.read_small(place.join(MARKER))
-        if text is None and not others:
-            return True
-        fault = _find_fault(place, text, others)
-    if fault:
-        raise StorageError(fault)
-    return False
+    if place.info(place.root).type == FileType.File:
+        message = f"{place.into} is a file, and tables need a directory; name a directory"
+        raise StorageError(message)
+    # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
+    others = [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]
+    # Looked for after the others were listed: another program may write it, and then tables, at any moment.
+    if _has_marker(place):
+        return False
+    if others:
+        message = (
+            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
+            "name another directory, or an empty one"
+        )
+        raise StorageError(message)
+    return True
 
 
 def write_marker(place: RootDirectory) -> None:
     """Make the directory ours, unless it is already. StorageError if that is not possible."""
-    if is_new(place):
+    if not _has_marker(place):
         content = {
             "what": _WHAT,
             "schema_version": SCHEMA_VERSION,
@@ -109,12 +112,15 @@ def write_marker(place: RootDirectory) -> None:
         place.write_small(place.join(MARKER), json.dumps(content, indent=2) + "\n")
 
 
-def _find_fault(place: RootDirectory, text: bytes | None, others: list[str]) -> str | None:
-    if text is None:
-        return (
-            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
-            "name another directory, or an empty one"
-        )
+def _has_marker(place: RootDirectory) -> bool:
+    """Return whether the marker is there. StorageError for one that is not ours, or of another schema version."""
+    text = place.read_small(place.join(MARKER))
+    if fault := _find_fault(place, text) if text is not None else None:
+        raise StorageError(fault)
+    return text is not None
+
+
+def _find_fault(place: RootDirectory, text: bytes) -> str | None:
     try:
         content = dict(json.loads(text))
     except (ValueError, TypeError):
