@@ -22,10 +22,8 @@ from kafka_groups.pipeline.storage import Queries, Storage
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
 _MOST_NAMED: Final = 5
-_NO_COMMITS: Final = "no commits were read from __consumer_offsets"
 # Each with the facts of which any would do.
 _SENTENCES: Final = (
-    (f"{_NO_COMMITS}: commit rates are unknown, verdicts are derived from samples.", (OFFSET_COMMITS, "topic")),
     (
         # A group with commits and without a record of its own has had no rebalance.
         "no group records were read from __consumer_offsets: rebalances are unknown.",
@@ -78,8 +76,7 @@ class Reach:
     @property
     def read_ms(self) -> int | None:
         """The last record of `__consumer_offsets`."""
-        times = (self.last_ms.get((table.name, "topic")) for table in (OFFSET_COMMITS, GROUP_EVENTS))
-        return max((at_ms for at_ms in times if at_ms is not None), default=None)
+        return max((at_ms for (_, origin), at_ms in self.last_ms.items() if origin == "topic"), default=None)
 
     @property
     def sampled_ms(self) -> int | None:
@@ -89,6 +86,7 @@ class Reach:
 
 def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
     """Yield sentences about clusters that lack facts, and what cannot be derived without them."""
+    yield from commits_missing(reach, "commit rates are unknown, verdicts are derived from samples")
     for sentence, *facts in _SENTENCES:
         yield from _lacking(reach, sentence, *facts)
     yield from behind(reach)
@@ -96,7 +94,7 @@ def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
-    return _lacking(reach, f"{_NO_COMMITS}: {so}.", (OFFSET_COMMITS, "topic"))
+    return _lacking(reach, f"no commits were read from __consumer_offsets: {so}.", (OFFSET_COMMITS, "topic"))
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:

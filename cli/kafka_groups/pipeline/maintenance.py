@@ -30,7 +30,6 @@ LEAST_KEEP: Final = timedelta(days=8)
 _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
 # Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
 _SHARE_OF_LATE: Final = 8
-KEEP_EVERYTHING: Final[Mapping[Table, timedelta]] = MappingProxyType({})
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 # Coordinators' clocks differ by less, and recreated logs begin later.
 _CLOCKS_US: Final = 600_000_000
@@ -74,7 +73,7 @@ class Compacted:
 def compact(
     storage: Storage,
     *,
-    keep: Mapping[Table, timedelta] = KEEP_EVERYTHING,
+    keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = lambda _what, _done, _total: None,
     begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,

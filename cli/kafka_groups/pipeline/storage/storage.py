@@ -153,10 +153,7 @@ class Storage:
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
-        """Return the files of the newest version, by date; those of samples that were not finished do not count.
-
-        With `unfinished`, return only these.
-        """
+        """Return the files of the newest version, by date: without those of unfinished samples, or only these."""
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
         lost = self._find_lost(found)
         return [file for file in found if (file.batch in lost) == unfinished]
