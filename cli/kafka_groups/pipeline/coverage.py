@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -16,16 +17,13 @@ from kafka_groups.pipeline.schemas import (
     TOPIC_DAILY,
     Table,
 )
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.queries import Queries, Row
+from kafka_groups.pipeline.storage import Queries, Storage
 
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
 _MOST_NAMED: Final = 5
-_NO_COMMITS: Final = "no commits were read from __consumer_offsets"
 # Each with the facts of which any would do.
 _SENTENCES: Final = (
-    (f"{_NO_COMMITS}: commit rates are unknown, verdicts are derived from samples.", (OFFSET_COMMITS, "topic")),
     (
         # A group with commits and without a record of its own has had no rebalance.
         "no group records were read from __consumer_offsets: rebalances are unknown.",
@@ -39,15 +37,12 @@ _SENTENCES: Final = (
     ),
     ("no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS, "sample")),
 )
-
-_CLUSTERS: Final = """
-    SELECT DISTINCT cluster_id, CAST(date AS VARCHAR) AS date FROM {rows}
-    WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
-"""
+_CLUSTERS: Final = "SELECT DISTINCT cluster_id, CAST(date AS VARCHAR) AS date FROM {rows} WHERE {within}"
 _LAST_ROWS: Final = """
-    SELECT cluster_id, "group", CAST(date AS VARCHAR) AS date, CAST(last_commit_time AS BIGINT) AS committed_us FROM (
-        SELECT *, row_number() OVER (PARTITION BY cluster_id, "group" ORDER BY date DESC) AS place FROM {rows}
-        WHERE date BETWEEN DATE '{first}' AND DATE '{last}'
+    SELECT cluster_id, "group", CAST(date AS VARCHAR) AS date, CAST(committed AS VARCHAR) AS committed FROM (
+        SELECT *, CAST(last_commit_time AS DATE) AS committed,
+            row_number() OVER (PARTITION BY cluster_id, "group" ORDER BY date DESC) AS place
+        FROM {rows} WHERE {within}
     ) WHERE place = 1 AND partitions > 0 ORDER BY cluster_id, "group"
 """
 
@@ -81,8 +76,7 @@ class Reach:
     @property
     def read_ms(self) -> int | None:
         """The last record of `__consumer_offsets`."""
-        times = (self.last_ms.get((table.name, "topic")) for table in (OFFSET_COMMITS, GROUP_EVENTS))
-        return max((at_ms for at_ms in times if at_ms is not None), default=None)
+        return max((at_ms for (_, origin), at_ms in self.last_ms.items() if origin == "topic"), default=None)
 
     @property
     def sampled_ms(self) -> int | None:
@@ -92,6 +86,7 @@ class Reach:
 
 def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
     """Yield sentences about clusters that lack facts, and what cannot be derived without them."""
+    yield from commits_missing(reach, "commit rates are unknown, verdicts are derived from samples")
     for sentence, *facts in _SENTENCES:
         yield from _lacking(reach, sentence, *facts)
     yield from behind(reach)
@@ -99,7 +94,7 @@ def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
-    return _lacking(reach, f"{_NO_COMMITS}: {so}.", (OFFSET_COMMITS, "topic"))
+    return _lacking(reach, f"no commits were read from __consumer_offsets: {so}.", (OFFSET_COMMITS, "topic"))
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
@@ -136,33 +131,29 @@ def left_out(
     It names those that are wanted. With `dates`, only rows from the first to the last of these are read: groups that
     had none before are not named again.
     """
-    built = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
-    if not built or built[0] >= built[-1] - timedelta(days=lookback_days):
+    built = storage.dates(GROUP_DAILY)
+    if not built or built[0] >= _go_back(built[-1], lookback_days):
         return []
-    queries, first, last = Queries(storage), min(dates or [date.min]), max(dates or [date.max])
-
-    def select(table: Table, sql: str) -> list[Row]:
-        return queries.select(table, sql.replace("{first}", str(first)).replace("{last}", str(last)))
-
-    of_clusters: dict[str, set[date]] = {}
-    for row in (*select(GROUP_DAILY, _CLUSTERS), *select(TOPIC_DAILY, _CLUSTERS)):
-        of_clusters.setdefault(row["cluster_id"], set()).add(date.fromisoformat(row["date"]))
-    stale: dict[str, list[str]] = {}
-    for row in select(GROUP_DAILY, _LAST_ROWS):
-        cluster, day = row["cluster_id"], date.fromisoformat(row["date"])
-        following = min((each for each in of_clusters[cluster] if each > day), default=None)
+    within = f"date BETWEEN DATE '{min(dates or [date.min])}' AND DATE '{max(dates or [date.max])}'"
+    queries, of_clusters, stale = Queries(storage), defaultdict[str, set[str]](set), defaultdict[str, list[str]](list)
+    for table in (GROUP_DAILY, TOPIC_DAILY):
+        for row in queries.select(table, _CLUSTERS.replace("{within}", within)):
+            of_clusters[row["cluster_id"]].add(row["date"])
+    for row in queries.select(GROUP_DAILY, _LAST_ROWS.replace("{within}", within)):
+        cluster = row["cluster_id"]
+        following = min((day for day in of_clusters[cluster] if day > row["date"]), default=None)
         # If its last commit is not too old for the first date without it, the group was removed.
-        if following and is_wanted(row["group"]) and _is_before(row["committed_us"], following, lookback_days):
-            stale.setdefault(cluster, []).append(row["group"])
+        is_stale = following is not None and (row["committed"] or "") < _go_back(following, lookback_days)
+        if is_stale and is_wanted(row["group"]):
+            stale[cluster].append(row["group"])
     return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in stale.items()]
 
 
-def _is_before(committed_us: int | None, day: date, lookback_days: int) -> bool:
-    first = day - timedelta(days=lookback_days)
-    return committed_us is None or committed_us < (first - date(1970, 1, 1)) // timedelta(microseconds=1)
+def _go_back(day: str, days: int) -> str:
+    return str(date.fromisoformat(day) - timedelta(days=days))
 
 
-def _sentence(cluster: str, names: list[str], last: date, lookback_days: int) -> str:
+def _sentence(cluster: str, names: list[str], last: str, lookback_days: int) -> str:
     noun = "group has" if len(names) == 1 else "groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (

@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
 from kafka_groups.pipeline.storage import DataFile, Storage, compaction, layout
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
 # with fewer, groups that have not committed for some days would be missing from them.
@@ -28,13 +30,17 @@ LEAST_KEEP: Final = timedelta(days=8)
 _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by then has failed
 # Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
 _SHARE_OF_LATE: Final = 8
-KEEP_EVERYTHING: Final[Mapping[Table, timedelta]] = MappingProxyType({})
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
 # Coordinators' clocks differ by less, and recreated logs begin later.
 _CLOCKS_US: Final = 600_000_000
 _KEY: Final = ("cluster_id", "group", "type", "member_id")
-_EXPRESSION: Final = "ConsumerGroupRegularExpression"
-_READ: Final = (*_KEY, "origin", "tombstone", "source_offset", "record_time", "details")
+_READ: Final = {
+    **{name: ds.field(name) for name in (*_KEY, "origin", "tombstone", "source_offset")},
+    "at_us": ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()),
+    # Those of other types are long, and not needed.
+    "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
+}
+_DATE: Final = attrgetter("date")
 Progress = Callable[[str, int, int], None]
 _Part = tuple[str, list[DataFile]]  # files of one table and date, and the batch that they become
 
@@ -67,7 +73,7 @@ class Compacted:
 def compact(
     storage: Storage,
     *,
-    keep: Mapping[Table, timedelta] = KEEP_EVERYTHING,
+    keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = lambda _what, _done, _total: None,
     begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,
@@ -87,8 +93,9 @@ def compact(
         old = _old_dates(storage, keep, now)
         step = _Steps(progress, "removing old dates", sum(map(len, old.values())))
         for table, dates in old.items():
-            for day in _remove(storage, table, dates):
-                if not storage.files(table, [day]):
+            last = _last_rows(storage, dates) if table == GROUP_EVENTS else {}
+            for day, files in dates.items():
+                if _remove(storage, table, files, last.get(day, [])):
                     done.removed += ((table.name, day),)
                 step(1)
         _remove_lost_samples(storage, before=layout.begin_name(layout.SAMPLE, now - _LOST_SAMPLES))
@@ -100,8 +107,10 @@ def compact(
     return done
 
 
-def _old_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime) -> dict[Table, list[str]]:
-    """Return the dates to remove, by table. From now on, a build does not make them again because they are missing.
+def _old_dates(
+    storage: Storage, keep: Mapping[Table, timedelta], now: datetime
+) -> dict[Table, dict[str, list[DataFile]]]:
+    """Return the dates to remove, by table, with their files. From now on, no build makes them again.
 
     The first dates that are kept are saved: what was removed stays so, however much the next run keeps.
     """
@@ -110,7 +119,8 @@ def _old_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime)
     old = {}
     for table, kept in keep.items():
         first = (now - kept).astimezone(UTC).date().isoformat()
-        old[table] = [day for day in storage.dates(table)[:-1] if day < first]
+        by_date = [(day, list(files)) for day, files in groupby(storage.files(table), _DATE)]
+        old[table] = {day: files for day, files in by_date[:-1] if day < first}
         if table.derived:
             derived[table.name] = max(first, str(derived.get(table.name, "")))
         else:  # a date is derived from all facts of it
@@ -120,68 +130,51 @@ def _old_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime)
     return old
 
 
-def _remove(storage: Storage, table: Table, dates: Sequence[str]) -> Iterator[str]:
-    """Remove old dates of a table, each before it is yielded; of group_events, leave the last records."""
+def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Sequence[int]) -> bool:
+    """Remove a date, which may be larger than memory; of group_events leave these rows. Return whether it is gone."""
     if table != GROUP_EVENTS:
-        for day in dates:
-            storage.remove(table, [day])
-            yield day
-        return
-    files = {day: storage.files(table, [day]) for day in dates}
-    last = _last_rows(storage, files)
-    for day, found in files.items():
-        _keep(storage, found, last.get(day, []))
-        yield day
-
-
-def _keep(storage: Storage, files: Sequence[DataFile], rows: Sequence[int]) -> None:
-    """Leave only these rows of the files of a date, which may be larger than memory."""
-    if len(rows) == sum(file.rows for file in files):
-        return
+        return storage.replace(table, [files[0].date], [])
+    if len(rows) == _count_rows(files):
+        return False
     new = []
     if rows:
         dataset = compaction.open_dataset(storage.place, files)
         with as_storage_error("read the tables", storage.into):
-            kept = compaction.in_order(GROUP_EVENTS, dataset.take(pa.array(rows)))
+            kept = compaction.in_order(GROUP_EVENTS, dataset.take(pa.array(sorted(rows))))
         new.append(compaction.write_sorted(storage.place, GROUP_EVENTS, files[0].date, layout.KEPT, kept))
-    storage.swap(GROUP_EVENTS, files, new, same_rows=False)
+    return storage.swap(GROUP_EVENTS, files, new, same_rows=False) and not rows
 
 
-def _last_rows(storage: Storage, files: Mapping[str, Sequence[DataFile]]) -> dict[str, list[int]]:
+def _last_rows(storage: Storage, dates: Mapping[str, Sequence[DataFile]]) -> dict[str, list[int]]:
     """Return by date which rows are the last record of their key, unless it removes the key.
 
     These dates alone determine which record is the last: days after them are built from what was then.
     """
     last: dict[tuple[str | None, ...], _Record] = {}
-    for day, found in sorted(files.items()):
-        for key, record in _records(storage, day, found):
+    for day, files in dates.items():
+        for key, record in _records(storage, day, files):
             if key not in last or last[key].is_before(record):
                 last[key] = record
         # Later dates have nothing older, except where clocks differ: members that left need not be remembered for long.
         midnight_us = int(datetime.fromisoformat(f"{day}T00:00Z").timestamp()) * 1_000_000
         last = {key: each for key, each in last.items() if not each.is_tombstone or each.at_us >= midnight_us}
-    rows: dict[str, list[int]] = {}
+    rows: dict[str, list[int]] = {day: [] for day in dates}
     for each in last.values():
         if not each.is_tombstone:
-            rows.setdefault(each.day, []).append(each.row)
-    return {day: sorted(numbers) for day, numbers in rows.items()}
+            rows[each.day].append(each.row)
+    return rows
 
 
 def _records(storage: Storage, day: str, files: Sequence[DataFile]) -> Iterator[tuple[tuple[str | None, ...], _Record]]:
     """Yield the records of the topic, each after its key; that of a regular expression includes its text."""
     dataset = compaction.open_dataset(storage.place, files)
-    row = -1
     with as_storage_error("read the tables", storage.into):
-        for batch in dataset.to_batches(columns=[*_READ]):
-            columns = {name: batch[name] for name in _READ}
-            columns["record_time"] = columns["record_time"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-            columns["details"] = pc.if_else(pc.equal(batch["type"], _EXPRESSION), batch["details"], None)
-            rows = zip(*(column.to_pylist() for column in columns.values()), strict=True)
-            for *key, origin, tombstone, offset, at_us, details in rows:
-                row += 1
-                if origin == "topic":
-                    pattern = None if details is None else json.loads(details).get("regular_expression")
-                    yield (*key, pattern), _Record(bool(tombstone), offset, at_us, day, row)
+        batches = ([column.to_pylist() for column in batch.columns] for batch in dataset.to_batches(columns=_READ))
+        rows = (row for columns in batches for row in zip(*columns, strict=True))
+        for number, (*key, origin, tombstone, offset, at_us, details) in enumerate(rows):
+            if origin == "topic":
+                pattern = None if details is None else json.loads(details).get("regular_expression")
+                yield (*key, pattern), _Record(bool(tombstone), offset, at_us, day, number)
 
 
 def _remove_lost_samples(storage: Storage, before: str) -> None:
@@ -209,46 +202,37 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
 
 
 def _plan_joins(storage: Storage) -> Iterator[_Part]:
-    """Yield small files of one table and date that will be one, those of samples apart.
-
-    Files that are found by their names (of a backfill, or what retention left), or are sorted, are left alone.
-    """
+    """Yield small files of one table and date that will be one, those of samples apart."""
     for table in _FACTS:
-        small = [
-            file
-            for file in storage.files(table)
-            if file.batch not in {layout.KEPT, layout.SORTED_SAMPLES}
-            and not file.batch.startswith(layout.BACKFILL)
-            and compaction.is_small(file)
-        ]
-        for batch in (layout.COMPACTED, layout.COMPACTED_SAMPLES):
-            for _, files in groupby((file for file in small if _joined_batch(file) == batch), _date):
-                yield from ((batch, pile) for pile in compaction.pack(files))
+        small = [file for file in storage.files(table) if _joined_batch(file) and compaction.is_small(file)]
+        for (batch, _), files in groupby(sorted(small, key=_batch_and_date), _batch_and_date):
+            yield from ((batch, pile) for pile in compaction.pack(files))
 
 
 def _plan_sorts(storage: Storage, before: str) -> Iterator[_Part]:
     """Yield the files of samples of one table and date before this one, except where only few of them came late."""
     for table in _FACTS:
-        found = [
-            file
-            for file in storage.files(table)
-            if file.date < before
-            and (file.batch == layout.SORTED_SAMPLES or _joined_batch(file) == layout.COMPACTED_SAMPLES)
-        ]
-        for _, of_date in groupby(found, _date):
-            files = list(of_date)
+        found = (file for file in storage.files(table) if file.date < before)
+        for _, of_date in groupby(found, _DATE):
+            files = [file for file in of_date if file.batch == layout.SORTED_SAMPLES or _is_of_samples(file)]
             late = _count_rows(file for file in files if file.batch != layout.SORTED_SAMPLES)
             if len(files) > 1 and late * _SHARE_OF_LATE >= _count_rows(files):
                 yield layout.SORTED_SAMPLES, files
 
 
-def _date(file: DataFile) -> str:
-    return file.date
+def _batch_and_date(file: DataFile) -> tuple[str, str]:
+    return _joined_batch(file), file.date
 
 
 def _joined_batch(file: DataFile) -> str:
-    is_of_samples = file.batch == layout.COMPACTED_SAMPLES or file.batch.startswith(layout.SAMPLE)
-    return layout.COMPACTED_SAMPLES if is_of_samples else layout.COMPACTED
+    """Return the batch of what the file may be joined to; "" if it is sorted, or has to be found by its name."""
+    if file.batch in {layout.KEPT, layout.SORTED_SAMPLES} or file.batch.startswith(layout.BACKFILL):
+        return ""
+    return layout.COMPACTED_SAMPLES if _is_of_samples(file) else layout.COMPACTED
+
+
+def _is_of_samples(file: DataFile) -> bool:
+    return file.batch == layout.COMPACTED_SAMPLES or file.batch.startswith(layout.SAMPLE)
 
 
 def _count_rows(files: Iterable[DataFile]) -> int:

@@ -16,7 +16,7 @@ from pyarrow import csv
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 
 def write_plain_files(
@@ -42,7 +42,7 @@ def write_plain_files(
     counts = {}
     for done, table in enumerate(chosen):
         progress("exporting", done, len(chosen))
-        files = sorted(storage.files(table), key=lambda file: (file.date, file.path))
+        files = storage.files(table)
         with as_storage_error("export", storage.into):
             if kind == "parquet":
                 for date, part in groupby(files, lambda file: file.date):

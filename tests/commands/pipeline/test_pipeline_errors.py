@@ -14,7 +14,7 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.storage import open_storage
-from kafka_groups.pipeline.storage.root_directory import MARKER
+from kafka_groups.pipeline.storage.layout import MARKER
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import run
 from tests.pipeline.fact_rows import commit, put_all

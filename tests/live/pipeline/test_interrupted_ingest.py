@@ -23,6 +23,7 @@ from kafka_groups.pipeline.storage import Storage, open_storage
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
+from tests.pipeline.storage.commits import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,7 +124,7 @@ def _end(broker: str, home: Path, ending: Ending) -> Ended:
 def _has_read(storage: Storage, process: subprocess.Popen[str]) -> bool:
     """Whether a batch is written: one that is ended in the middle is not, and the next run repeats it."""
     assert process.poll() is None, process.communicate()
-    return storage.rows(OFFSET_COMMITS) > 0
+    return count_rows(storage, OFFSET_COMMITS) > 0
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,7 @@ def test_what_was_written_until_then_is_counted(ended: Ended) -> None:
     rows = {table["table"]: table["rows"] for table in ended.document["tables"]}
 
     assert ended.document["status"] == "complete"
-    assert rows["offset_commits"] == ended.storage.rows(OFFSET_COMMITS) > 0
+    assert rows["offset_commits"] == count_rows(ended.storage, OFFSET_COMMITS) > 0
     assert ended.document["records"] == sum(rows.values()) - rows.get("ingest_gaps", 0)
 
 

@@ -24,6 +24,7 @@ from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
+from tests.pipeline.storage.commits import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,7 +169,7 @@ def test_it_ends_at_a_topic_that_was_recreated_and_reports_what_it_wrote(lived: 
     assert "recreated" in error["message"]
     assert "a new checkpoint" in error["message"]
     rows = {table["table"]: table["rows"] for table in lived.document["tables"]}
-    assert rows["offset_commits"] == lived.storage.rows(OFFSET_COMMITS) >= 5
+    assert rows["offset_commits"] == count_rows(lived.storage, OFFSET_COMMITS) >= 5
     assert lived.document["batches"] >= 2
 
 

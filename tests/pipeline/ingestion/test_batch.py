@@ -73,6 +73,11 @@ def test_our_errors_keep_their_class_and_their_sentence() -> None:
             StorageError,
             "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again",
         ),
+        (
+            _TRACE.format(last="OSError: [Errno 28] No space left on device: '/data/x'"),
+            PipelineError,
+            "Spark failed: OSError: [Errno 28] No space left on device: '/data/x'",
+        ),
     ],
 )
 def test_other_errors_are_reported_by_the_one_line_that_says_most(

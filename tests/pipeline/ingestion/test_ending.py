@@ -15,7 +15,7 @@ from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, read_position
 from kafka_groups.pipeline.storage import NewFile, Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from tests.pipeline.storage.commits import commits, written
+from tests.pipeline.storage.commits import commits, count_rows, written
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -186,7 +186,7 @@ def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
     run_batch.side_effect = recreate
     with pytest.raises(SourceError, match="was recreated while it was read: its topic id is another now; nothing of"):
         ingestion.run(mocker.Mock())
-    assert ingestion.storage.rows(OFFSET_COMMITS) == 0
+    assert count_rows(ingestion.storage, OFFSET_COMMITS) == 0
 
 
 @pytest.fixture

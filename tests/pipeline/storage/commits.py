@@ -73,6 +73,11 @@ def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
     return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if is_there else [])
 
 
+def count_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> int:
+    """How many rows the table has, as its log says, without those of unfinished samples."""
+    return sum(file.rows for file in storage.files(table))
+
+
 def delta_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> pa.Table:
     """The newest version as deltalake itself reads it."""
     return DeltaTable(str(Path(storage.into, table.name))).to_pyarrow_table()

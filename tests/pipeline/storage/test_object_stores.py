@@ -26,7 +26,7 @@ from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
 from tests.pipeline.snapshot.samples import take, with_groups
-from tests.pipeline.storage.commits import append, commits, written
+from tests.pipeline.storage.commits import append, commits, count_rows, written
 from tests.pipeline.storage.object_stores import new_bucket, object_store
 from tests.pipeline.transform.builds import build_here, read
 
@@ -71,7 +71,7 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
     remote.save_note("built", {"a": 1})
     again = open_storage(remote.into)
-    assert (again.rows(OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
+    assert (count_rows(again, OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
     assert again.note("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
     assert examine_tables(remote.into, None)[0].status == "ok"
@@ -139,9 +139,9 @@ def test_a_sample_is_whole_or_absent(
         patch.setattr(DeltaLog, "commit", until_the_last)
         with pytest.raises(KeyboardInterrupt):
             take(cluster, remote)
-    assert remote.rows(GROUP_EVENTS) == 0
+    assert count_rows(remote, GROUP_EVENTS) == 0
     take(cluster, remote)
-    assert (remote.rows(GROUP_EVENTS), remote.rows(SAMPLE_RUNS)) == (4, 1)
+    assert (count_rows(remote, GROUP_EVENTS), count_rows(remote, SAMPLE_RUNS)) == (4, 1)
 
 
 @pytest.mark.slow

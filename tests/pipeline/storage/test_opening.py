@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SCHEMA_VERSION
 from kafka_groups.pipeline.storage import Storage, check_storage, open_storage, root_directory
-from kafka_groups.pipeline.storage.root_directory import MARKER
+from kafka_groups.pipeline.storage.layout import MARKER
 from tests.pipeline.storage.commits import append, commits, names, seen, written
 from tests.pipeline.storage.disks import make_read_only, small_disk
 
@@ -40,6 +40,31 @@ def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Pa
     (tmp_path / "history").rename(tmp_path / "away")
     storage.make()
     assert names(tmp_path) == ["away"]
+
+
+@pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+def test_a_marker_of_another_schema_that_appeared_after_the_check_is_refused(tmp_path: Path, version: int) -> None:
+    storage, other = (check_storage(str(tmp_path / "history")) for _ in range(2))
+    other.make()
+    marker = tmp_path / "history" / MARKER
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "schema_version": version}))
+    with pytest.raises(StorageError, match=rf"\(schema {version}\)"):
+        storage.make()
+    assert json.loads(marker.read_text())["schema_version"] == version
+
+
+def test_an_empty_directory_that_got_a_file_after_the_check_becomes_ours(tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path))
+    (tmp_path / "spark.log").write_text("of --spark-log, for example")
+    storage.make()
+    assert names(tmp_path) == [MARKER, "spark.log"]
+
+
+def test_files_are_not_written_without_a_marker(storage: Storage) -> None:
+    append(storage, "w-00000001", commits([1]))
+    Path(storage.into, MARKER).unlink()
+    with pytest.raises(StorageError, match="or its marker file was deleted; restore it"):
+        storage.writer("w-00000002")
 
 
 def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from kafka_groups.pipeline.maintenance import KEEP_EVERYTHING, Compacted, compact, keep_all
+from kafka_groups.pipeline.maintenance import Compacted, compact, keep_all
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import Storage
 from tests.pipeline.storage.commits import append_at_once, commits, seen
@@ -36,7 +36,7 @@ def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
 
 
 def interrupted(
-    storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta] = KEEP_EVERYTHING
+    storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta]
 ) -> Compacted:
     """What a compaction that was interrupted says that it did."""
     begun: list[Callable[[], Compacted]] = []
@@ -69,7 +69,7 @@ def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
 
 @pytest.mark.parametrize(("at", "dates"), [(0, 0), (5, 0), (10, 1)])
 def test_an_interrupted_one_reports_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
-    done = interrupted(filled, ends_at(at, "compacting"))
+    done = interrupted(filled, ends_at(at, "compacting"), keep={})
 
     assert (done.dates, done.files_before, done.files_after) == (dates, 5 * dates, dates)
     assert seen(filled) == Counter(range(16))

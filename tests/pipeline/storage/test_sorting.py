@@ -12,7 +12,7 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SAMPLE_RUNS
 from kafka_groups.pipeline.storage import Storage, compaction
-from tests.pipeline.storage.commits import FIRST, append_at_once, commits, rows_of
+from tests.pipeline.storage.commits import FIRST, append_at_once, commits, count_rows, rows_of
 
 NOW = FIRST + dt.timedelta(days=1)
 PARTITIONS = 5
@@ -127,5 +127,5 @@ def test_rows_that_get_lost_stop_it(storage: Storage, monkeypatch: pytest.Monkey
     with pytest.raises(StorageError, match="nothing was replaced"):
         compact(storage, now=NOW)
     assert len(batches(storage)) == 2
-    assert storage.rows(OFFSET_COMMITS) == 2 * KEYS
+    assert count_rows(storage, OFFSET_COMMITS) == 2 * KEYS
     assert not [*Path(storage.into).rglob("sorted-samples*")]

@@ -9,6 +9,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import GROUP_DAILY
 from tests.pipeline.fact_rows import commit, ends, new_storage, put_all
+from tests.pipeline.storage.commits import count_rows
 from tests.pipeline.transform.builds import build_here
 
 
@@ -43,4 +44,4 @@ def test_a_second_build_at_the_same_time_is_refused(tmp_path: Path) -> None:
     with storage.lock("build"), pytest.raises(StorageError, match="is locked"):
         build_here(storage)
 
-    assert storage.rows(GROUP_DAILY) == 0
+    assert count_rows(storage, GROUP_DAILY) == 0

@@ -15,6 +15,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
+from tests.pipeline.storage.commits import count_rows
 from tests.pipeline.transform.builds import build_here, built, of, read, seconds_after_noon
 from tests.pipeline.transform.kernels.group_stories import (
     BEFORE_MIDNIGHT,
@@ -125,7 +126,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates(tmp_path: 
     put_all(cut, "old", {"group_events": rows[: len(OLD)]})
     put_all(cut, "new", {"group_events": rows[len(OLD) :], **offsets})
     compact(cut, keep=keep_all(LEAST_KEEP), now=at(300))
-    assert cut.rows(GROUP_EVENTS) < whole.rows(GROUP_EVENTS)
+    assert count_rows(cut, GROUP_EVENTS) < count_rows(whole, GROUP_EVENTS)
     build_here(whole)
     build_here(cut)
 

@@ -73,7 +73,7 @@ def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Sto
     forget(storage, dates[3:])
     assert build_here(storage).dates == tuple(dates[3:])
     for table in STATES:
-        storage.remove(table, [day.isoformat() for day in dates[2:]])
+        storage.replace(table, [day.isoformat() for day in dates[2:]], [])
     build_here(storage)
     assert all_rows(storage) == expected
 

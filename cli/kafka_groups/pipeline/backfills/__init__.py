@@ -27,7 +27,7 @@ from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 Progress = Callable[[str, int, int], None]

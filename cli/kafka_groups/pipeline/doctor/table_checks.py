@@ -11,9 +11,9 @@ from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VE
 from kafka_groups.pipeline.source.log_truncation import lost
 from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
-from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.queries import Queries
-from kafka_groups.pipeline.storage.root_directory import is_new, open_root
+from kafka_groups.pipeline.storage import Queries, Storage, open_storage
+from kafka_groups.pipeline.storage.layout import is_new
+from kafka_groups.pipeline.storage.root_directory import open_root
 
 _MOST_NAMED: Final = 5
 # Each once, whatever was read twice.
@@ -38,9 +38,10 @@ def measure(storage: Storage) -> dict[str, Size]:
     """Return every table's size, by name."""
     sizes = {}
     for table in TABLES.values():
-        files, dates = storage.files(table), storage.dates(table)
-        first, last = min(dates, default=None), max(dates, default=None)
-        sizes[table.name] = Size(storage.rows(table), len(files), sum(file.bytes for file in files), first, last)
+        files = storage.files(table)
+        dates = [file.date for file in files]
+        rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+        sizes[table.name] = Size(rows, len(files), size, min(dates, default=None), max(dates, default=None))
     return sizes
 
 

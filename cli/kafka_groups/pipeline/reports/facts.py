@@ -11,7 +11,7 @@ from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.reports.period import DAY_MS, FRESH_MS, Key, Period, Tables
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.storage.queries import Row, quote
+from kafka_groups.pipeline.storage import Row, quote
 
 _ORIGINS: Final = {OFFSET_COMMITS: "topic", GROUP_EVENTS: "topic", PARTITION_OFFSETS: "sample"}
 # A cluster that is read has facts of yesterday or of today.

@@ -12,7 +12,7 @@ from kafka_groups.history import Finding
 from kafka_groups.pipeline.reports.groups import Groups
 from kafka_groups.pipeline.reports.period import Tables, date_of, key_of
 from kafka_groups.pipeline.schemas import GROUP_DAILY, TOPIC_DAILY
-from kafka_groups.pipeline.storage.queries import Row
+from kafka_groups.pipeline.storage import Row
 
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
 # Uneven enough to be worth a look: one partition has three times the mean.

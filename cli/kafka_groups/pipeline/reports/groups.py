@@ -13,7 +13,7 @@ from kafka_groups.pipeline.coverage import Reach
 from kafka_groups.pipeline.reports.facts import find_last_facts, mark_deleted, mark_outdated
 from kafka_groups.pipeline.reports.period import DAY_MS, GROUP, Key, Period, Tables, key_of, select_rebalanced
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
-from kafka_groups.pipeline.storage.queries import Row
+from kafka_groups.pipeline.storage import Row
 from kafka_groups.verdicts import VERDICTS
 
 _BADNESS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}

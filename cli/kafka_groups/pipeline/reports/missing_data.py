@@ -13,7 +13,7 @@ from kafka_groups.pipeline.coverage import behind, capital, commits_missing, few
 from kafka_groups.pipeline.reports.groups import Groups
 from kafka_groups.pipeline.reports.period import FRESH_MS, Tables, date_of, key_of
 from kafka_groups.pipeline.schemas import INGEST_GAPS, TOPIC_DAILY
-from kafka_groups.pipeline.storage.queries import Row
+from kafka_groups.pipeline.storage import Row
 
 _HOUR_MS: Final = 3_600_000
 _NOTHING: Final = "the tables have no lag for this period; run sample or backfill, then build."

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import LagPoint, Rebalance
 from kafka_groups.pipeline.schemas import GROUP_STATUS, REBALANCES, Table
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.storage.queries import Queries, Row, quote
+from kafka_groups.pipeline.storage import Queries, Row, Storage, quote
 
 DAY_MS: Final = 86_400_000
 # As in build: an observation counts for so long.

@@ -141,11 +141,12 @@ def error_in(text: str) -> KafkaGroupsError:
         name, sentence = ours[-1]
         kind = getattr(errors, name, PipelineError)
         return (kind if issubclass(kind, PipelineError) else PipelineError)(sentence.strip())
-    if "No space left on device" in text:
+    python = _PYTHON_ERROR.findall(text)
+    # Only a JVM writes no more than scratch files; what failed in Python names its own file.
+    if "No space left on device" in text and not any("No space left on device" in line for line in python):
         return StorageError(
             "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again"
         )
-    python = _PYTHON_ERROR.findall(text)
     return PipelineError(f"Spark failed: {python[-1].strip() if python else _first_line(text) or 'it gave no reason'}")
 
 

@@ -3,8 +3,8 @@
 `open_storage` and `check_storage` are the doors; `new_writer` is what tasks on other machines write with.
 """
 
-from kafka_groups.pipeline.storage.file_writer import FileWriter, new_writer
+from kafka_groups.pipeline.storage.file_writer import new_writer
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
-from kafka_groups.pipeline.storage.storage import Storage, check_storage, open_storage
+from kafka_groups.pipeline.storage.storage import Queries, Row, Storage, check_storage, open_storage, quote
 
-__all__ = ["DataFile", "FileWriter", "NewFile", "Storage", "check_storage", "new_writer", "open_storage"]
+__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "check_storage", "new_writer", "open_storage", "quote"]

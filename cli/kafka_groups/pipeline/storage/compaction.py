@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import reduce
 from typing import Any, Final
 
@@ -14,9 +15,8 @@ import pyarrow.parquet as pq
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import STORED, Table
-from kafka_groups.pipeline.storage.layout import DataFile, NewFile, new_file_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.layout import DataFile, NewFile, new_path
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error
 
 # What is sorted in memory at once: about 600 MB of commits, and as much again for their order.
 ROWS_AT_ONCE: Final = 2_000_000
@@ -65,27 +65,21 @@ def sort_files(
     table, expected = STORED[files[0].table], sum(file.rows for file in files)
     new: list[NewFile] = []
     dataset = open_dataset(place, files)
-    try:
+    with ExitStack() as if_it_fails:
         with as_storage_error("join files", place.into):
             for part in _ranges(dataset, table) if expected > ROWS_AT_ONCE else [None]:
                 rows = in_order(table, dataset.to_table(filter=part))
                 new.append(write_sorted(place, table, files[0].date, batch, rows))
+                if_it_fails.callback(place.forget, new[-1].path)
                 is_sorted(rows.num_rows)
-        _check_rows(place, expected, new)
-    except BaseException:
-        for file in new:
-            place.forget(file.path)
-        raise
+        written = sum(file.rows for file in new)
+        if written != expected:
+            message = (
+                f"joining {expected} rows in {place.into} gave {written}, so nothing was replaced; please report a bug"
+            )
+            raise StorageError(message)
+        if_it_fails.pop_all()
     return new
-
-
-def _check_rows(place: RootDirectory, expected: int, new: Sequence[NewFile]) -> None:
-    written = sum(file.rows for file in new)
-    if written != expected:
-        message = (
-            f"joining {expected} rows in {place.into} gave {written}, so nothing was replaced; please report a bug"
-        )
-        raise StorageError(message)
 
 
 def in_order(table: Table, rows: pa.Table) -> pa.Table:
@@ -96,8 +90,7 @@ def in_order(table: Table, rows: pa.Table) -> pa.Table:
 
 def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
-    path = place.join(new_file_name(table.name, date, batch))
-    place.make_parent(path)
+    path = new_path(place, table.name, date, batch)
     repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
     numbers = {
         field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)

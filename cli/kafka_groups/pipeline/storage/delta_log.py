@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
-from kafka_groups.pipeline.storage.root_directory import RootDirectory
-from kafka_groups.pipeline.storage.storage_errors import next_step
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, next_step
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -81,14 +79,13 @@ class DeltaLog:
         with self.as_storage_error():
             # pa.table() would import pandas, which takes 0.2 s.
             actions = pa.RecordBatchReader.from_stream(self.opened.get_add_actions(flatten=True)).read_all()
-            dates = pc.strftime(actions["partition.date"], format="%Y-%m-%d").to_pylist()
-            columns = [actions[name].to_pylist() for name in ("path", "num_records", "size_bytes")]
             found = []
-            for date, name, known, size in zip(dates, *columns, strict=True):
+            for row in actions.select(["path", "num_records", "size_bytes", "partition.date"]).to_pylist():
+                name, rows, size, date = row.values()
                 path = f"{self._root}/{unquote(name)}"
-                # Other programs may add files without the number of their rows.
-                rows = pq.read_metadata(path, filesystem=self._place.fs).num_rows if known is None else known
-                found.append(DataFile(self._table.name, date, path, rows, size))
+                if rows is None:  # other programs may add files without the number of their rows
+                    rows = pq.read_metadata(path, filesystem=self._place.fs).num_rows
+                found.append(DataFile(self._table.name, str(date), path, rows, size))
         return sorted(found, key=lambda file: (file.date, file.path))
 
     def transactions(self) -> dict[str, int]:
@@ -132,15 +129,14 @@ class DeltaLog:
         from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
         self._place.flush([file.path for file in add])
-        names = {file.path: file.path.removeprefix(f"{self._root}/") for file in (*remove, *add)}
-        now_ms = time.time_ns() // 1_000_000
+        names = {file: file.path.removeprefix(f"{self._root}/") for file in (*remove, *add)}
+        is_changed, now_ms = not same_rows, time.time_ns() // 1_000_000
         actions: list[AddAction | RemoveAction] = [
-            RemoveAction(names[file.path], not same_rows, now_ms, file.bytes, {"date": file.date}) for file in remove
+            RemoveAction(names[file], is_changed, now_ms, file.bytes, {"date": file.date}) for file in remove
         ]
         for file in add:
             stats = json.dumps({"numRecords": file.rows})
-            values = {"date": file.date}
-            actions.append(AddAction(names[file.path], file.bytes, values, now_ms, not same_rows, stats))
+            actions.append(AddAction(names[file], file.bytes, {"date": file.date}, now_ms, is_changed, stats))
         # delta-rs lets two commits remove the same file if the first one says that no row changes, and it does not know
         # of `expected`: such commits are made on the version that was checked, and on no later one.
         properties = CommitProperties(

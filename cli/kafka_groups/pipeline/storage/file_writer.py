@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +12,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.schemas import Table
-from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_file_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, open_root
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_path
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 _DAY_US: Final = 86_400_000_000
-_EPOCH: Final = dt.date(1970, 1, 1)
-# Broker clocks can be wrong, but a date outside of these years would only make directories that nobody looks into.
-_DAYS: Final = (dt.date(2100, 1, 1) - _EPOCH).days
+# Broker clocks can be wrong, but a date outside of 1970 to 2099 would make a directory that nobody looks into.
+_END_US: Final = int(np.datetime64("2100-01-01", "us").astype(int))
 _MOST_OPEN: Final = 32  # files; each holds a row group in memory
 _ROW_GROUP: Final = 262_144
 
@@ -79,8 +76,7 @@ class FileWriter:
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
                 self._close_first()
-            path = self._place.join(new_file_name(table.name, date, self._batch))
-            self._place.make_parent(path)
+            path = new_path(self._place, table.name, date, self._batch)
             self._paths.append(path)
             self._open[key] = _File(self._place, path, table)
         return self._open[key]
@@ -128,17 +124,9 @@ class _File:
 
 def _by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of each date; where a time is impossible, the date is that of the record, else the first."""
-    days = _days(rows[table.dated_by])
-    if "record_time" in rows.schema.names:
-        days = np.where(days >= 0, days, _days(rows["record_time"]))
-    days = np.maximum(days, 0)
+    times = [rows[name].cast(pa.int64()) for name in (table.dated_by, "record_time") if name in rows.schema.names]
+    possible = [pc.if_else(pc.and_(pc.greater_equal(at, 0), pc.less(at, _END_US)), at, None) for at in times]
+    days = pc.divide(pc.coalesce(*possible, 0), _DAY_US).to_numpy(zero_copy_only=False)
     found = np.unique(days) if len(days) and days.min() < days.max() else days[:1]
     for day in found:
-        date = (_EPOCH + dt.timedelta(days=int(day))).isoformat()
-        yield date, rows if len(found) == 1 else rows.filter(pa.array(days == day))
-
-
-def _days(times: Any) -> Any:
-    """Return the days since 1970, and -1 where there is none, or an impossible one."""
-    days = pc.fill_null(times.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) // _DAY_US
-    return np.where((days >= 0) & (days < _DAYS), days, -1)
+        yield str(np.datetime64(int(day), "D")), rows if len(found) == 1 else rows.filter(pa.array(days == day))

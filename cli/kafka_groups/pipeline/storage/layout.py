@@ -1,15 +1,24 @@
 """Where files are: `<table>/date=YYYY-MM-DD/<batch>.<random>.parquet`. The batch names the run that wrote the rows.
 
-Spark and other readers leave out names that begin with a dot or an underscore.
+Spark and other readers leave out names that begin with a dot or an underscore. A small file, the marker, says that a
+directory is ours, and what wrote it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
+
+from pyarrow.fs import FileType
+
+from kafka_groups import __version__
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.schemas import SCHEMA_VERSION
+from kafka_groups.pipeline.storage.root_directory import RootDirectory
 
 BUILD: Final = "build"  # the batch that all rows of a derived table are of
 COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, except those of samples
@@ -20,6 +29,8 @@ SAMPLE: Final = "sample-"  # begins the batches of samples
 BACKFILL: Final = "backfill-"  # begins the batches of backfills
 # The note {"first_date": …, "derived": {table: …}}: older dates of facts and derived tables were or will be removed.
 RETENTION: Final = "retention"
+MARKER: Final = "kafka-groups-pipeline.json"
+_WHAT: Final = "tables of kafka-groups pipeline"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
@@ -60,6 +71,74 @@ def begin_name(origin: str, at: datetime) -> str:
     return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}"
 
 
-def new_file_name(table: str, date: str, batch: str) -> str:
-    """Return the path of a new file, relative to the directory of all tables."""
-    return f"{table}/date={date}/{batch}.{uuid.uuid4().hex[:16]}.parquet"
+def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
+    """Return the path of a new file, in a directory that is made if need be."""
+    path = place.join(table, f"date={date}", f"{batch}.{uuid.uuid4().hex[:16]}.parquet")
+    place.make_parent(path)
+    return path
+
+
+def is_new(place: RootDirectory) -> bool:
+    """Return whether there is no directory, or an empty one.
+
+    Raises StorageError for one that is not ours, or of a layout or a version that we do not know.
+    """
+    if place.info(place.root).type == FileType.File:
+        message = f"{place.into} is a file, and tables need a directory; name a directory"
+        raise StorageError(message)
+    # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
+    others = [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]
+    # Looked for after the others were listed: another program may write it, and then tables, at any moment.
+    if _has_marker(place):
+        return False
+    if others:
+        message = (
+            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
+            "name another directory, or an empty one"
+        )
+        raise StorageError(message)
+    return True
+
+
+def write_marker(place: RootDirectory) -> None:
+    """Make the directory ours, unless it is already. StorageError if that is not possible."""
+    if not _has_marker(place):
+        content = {
+            "what": _WHAT,
+            "schema_version": SCHEMA_VERSION,
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "made_by": f"kafka-groups {__version__}",
+        }
+        place.write_small(place.join(MARKER), json.dumps(content, indent=2) + "\n")
+
+
+def _has_marker(place: RootDirectory) -> bool:
+    """Return whether the marker is there. StorageError for one that is not ours, or of another schema version."""
+    text = place.read_small(place.join(MARKER))
+    if fault := _find_fault(place, text) if text is not None else None:
+        raise StorageError(fault)
+    return text is not None
+
+
+def _find_fault(place: RootDirectory, text: bytes) -> str | None:
+    try:
+        content = dict(json.loads(text))
+    except (ValueError, TypeError):
+        content = {}
+    version = content.get("schema_version")
+    if type(version) is not int or version < 1:
+        return f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
+    if content.get("what") != _WHAT:
+        return f"{place.into} is not a directory of this pipeline; name another directory"
+    if version > SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
+            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
+            "newer one"
+        )
+    if version < SCHEMA_VERSION:
+        return (
+            f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
+            "name a new directory, and run ingest, backfill and build again"
+        )
+    return None

@@ -1,16 +1,15 @@
 """Where tables are: a directory of this machine or of an object store, and the few things done with its files.
 
-A small file, the marker, says that a directory is ours, and what wrote it.
+What a file system refuses becomes one sentence for the user: what could not be done, where, and the next step.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
-import json
 import os
 import re
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -19,16 +18,12 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem, PyFileSystem
 
-from kafka_groups import __version__
 from kafka_groups.errors import StorageError
 from kafka_groups.files import write_atomically
-from kafka_groups.pipeline.schemas import SCHEMA_VERSION
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 
-MARKER: Final = "kafka-groups-pipeline.json"
-_WHAT: Final = "tables of kafka-groups pipeline"
 _BUFFER: Final = 65_536
 # s3 runs in the tests; abfss and gs take the same path.
 _OBJECT_STORES: Final = ("s3", "abfss", "gs")
@@ -41,6 +36,44 @@ _STORE_OPTIONS: Final = {
     "max_retries": "5",
     "retry_timeout": "60s",
 }
+_NEXT_STEPS: Final = {
+    errno.ENOSPC: "no space is left on the file system; free some, and run the command again",
+    errno.EDQUOT: "the disk quota is used up; free some space, and run the command again",
+    errno.EACCES: "permission denied; give this user the permission, or name another directory",
+    errno.EPERM: "operation not permitted; give this user the permission, or name another directory",
+    errno.EROFS: "the file system is read-only; name another directory",
+    errno.ENOTDIR: "a part of the path is a file; name another directory",
+    errno.ENAMETOOLONG: "the name is too long; name another directory",
+}
+# Object stores respond in XML, and their library colours the steps of an error.
+_MARKS: Final = re.compile(r"\x1b\[[0-9;]*m|↳|<\?xml[^>]*\?>")
+_WANTS_CREDENTIALS: Final = re.compile("loading credentials|credential provider|performing token request")
+_NO_CREDENTIALS: Final = (
+    "no credentials of the store were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what its client takes"
+)
+_MESSAGE: Final = re.compile(r"<Message>(.*?)</Message>", re.DOTALL)
+
+
+@contextmanager
+def as_storage_error(what: str, where: str) -> Iterator[None]:
+    """Turn an error of a file system inside into a StorageError: `what` was not possible in `where`."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        message = f"cannot {what} in {where}: {next_step(error)}"
+        raise StorageError(message) from error
+
+
+def next_step(error: Exception) -> str:
+    """Return what happened and what helps, without a full stop at the end."""
+    number, text = getattr(error, "errno", None), str(error)
+    if number in _NEXT_STEPS:
+        return _NEXT_STEPS[number]
+    if _WANTS_CREDENTIALS.search(text):
+        return _NO_CREDENTIALS
+    said = _MESSAGE.search(text)
+    steps = _MARKS.sub(" ", text).partition("<Error>")[0]
+    return " ".join(f"{steps} {said[1] if said else ''}".split()).rstrip(".") or type(error).__name__
 
 
 class RootDirectory:
@@ -208,80 +241,3 @@ def _file_system(store: str) -> FileSystem:
 
     # The library that writes the tables' logs reads and writes their files: one kind of credentials for both.
     return PyFileSystem(DeltaStorageHandler(store, dict(_STORE_OPTIONS)))
-
-
-def check_marker(place: RootDirectory, *, create: bool) -> None:
-    """Raise StorageError unless the directory is ours, or may become so, of a layout and a version that we know.
-
-    Nothing is made: that does `write_marker`.
-    """
-    if fault := _find_fault(place, create=create):
-        raise StorageError(fault)
-    # What is not there yet is made, and the attempt shows it.
-    if create and place.is_local and os.path.isdir(place.root):
-        with as_storage_error("write", place.into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
-            file.write(b"x")
-
-
-def write_marker(place: RootDirectory) -> None:
-    """Make the directory ours, unless it is already. StorageError if that is not possible."""
-    if place.read_small(place.join(MARKER)) is None:
-        content = {
-            "what": _WHAT,
-            "schema_version": SCHEMA_VERSION,
-            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "made_by": f"kafka-groups {__version__}",
-        }
-        place.write_small(place.join(MARKER), json.dumps(content, indent=2) + "\n")
-
-
-def is_new(place: RootDirectory) -> bool:
-    """Return whether there is nothing yet that could be ours or anybody's: no directory, or an empty one."""
-    is_file = place.info(place.root).type == FileType.File
-    return not is_file and place.read_small(place.join(MARKER)) is None and not _others(place)
-
-
-def _find_fault(place: RootDirectory, *, create: bool) -> str | None:
-    """Return why the directory cannot be used; None if it can."""
-    if place.info(place.root).type == FileType.File:
-        return f"{place.into} is a file, and tables need a directory; name a directory"
-    text = place.read_small(place.join(MARKER))
-    if text is not None:
-        return _find_fault_of_marker(place, text)
-    if others := _others(place):
-        return (
-            f"{place.into} is not a directory of this pipeline: it contains {others[0]!r} and no {MARKER}; "
-            "name another directory, or an empty one"
-        )
-    if not create:
-        return f"there are no tables in {place.into}; create them with `kafka-groups pipeline ingest` or `sample`"
-    return None
-
-
-def _find_fault_of_marker(place: RootDirectory, text: bytes) -> str | None:
-    try:
-        content = dict(json.loads(text))
-    except (ValueError, TypeError):
-        content = {}
-    version = content.get("schema_version")
-    if type(version) is not int or version < 1:
-        return f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
-    if content.get("what") != _WHAT:
-        return f"{place.into} is not a directory of this pipeline; name another directory"
-    if version > SCHEMA_VERSION:
-        return (
-            f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
-            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
-            "newer one"
-        )
-    if version < SCHEMA_VERSION:
-        return (
-            f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
-            "name a new directory, and run ingest, backfill and build again"
-        )
-    return None
-
-
-def _others(place: RootDirectory) -> list[str]:
-    # A draft is what a crash leaves of a marker; lost+found stands in the root of a disk.
-    return [name for name in place.names(place.root) if not name.endswith(".draft") and name != "lost+found"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -10,20 +12,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
+from kafka_groups.pipeline.storage import layout
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.file_writer import FileWriter
-from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile, checked_name
-from kafka_groups.pipeline.storage.root_directory import RootDirectory, check_marker, is_new, open_root, write_marker
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile
+from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
+    from deltalake import QueryBuilder
     from pyspark.sql import DataFrame, SparkSession
 
 Versions = Mapping[str, int | None]  # by application
+Row = dict[str, Any]
+_ROWS: Final = "{rows}"
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -33,12 +40,18 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
     place = open_root(into)
-    check_marker(place, create=create)
+    if layout.is_new(place) and not create:
+        message = f"there are no tables in {into}; create them with `kafka-groups pipeline ingest` or `sample`"
+        raise StorageError(message)
+    # What is not there yet is made, and the attempt shows it.
+    if create and place.is_local and os.path.isdir(place.root):
+        with as_storage_error("write", into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
+            file.write(b"x")
     return Storage(place)
 
 
 def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Do the same, and make a directory that is not there, or is empty, at once if it may be made."""
+    """Return the tables in a directory, which is made at once if it is new and may be made; see `check_storage`."""
     storage = check_storage(into, create=create)
     if create:
         storage.make()
@@ -62,12 +75,13 @@ class Storage:
     def make(self) -> None:
         """Make the directory if it is new, once; to be called before anything is written."""
         if not self._is_made:
-            write_marker(self.place)
+            layout.write_marker(self.place)
         self._is_made = True
 
     def writer(self, batch: str) -> FileWriter:
         """Return a writer of files, which become rows of their tables by `append` or `replace`."""
-        if is_new(self.place):  # somebody took it away: what is written into another one would be nobody's
+        # Somebody may have taken it away: what is written into another one would be nobody's.
+        if self.place.info(self.place.join(layout.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
@@ -129,10 +143,6 @@ class Storage:
             self.discard(new)
         return is_there
 
-    def remove(self, table: Table, dates: Collection[str]) -> None:
-        """Remove those dates in one commit; `compact` deletes the files a day later."""
-        self.replace(table, dates, [])
-
     def discard(self, files: Sequence[NewFile]) -> None:
         """Delete new files that no commit has made part of a table."""
         for file in files:
@@ -143,17 +153,10 @@ class Storage:
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
-        """Return the files of the newest version, by date; those of samples that were not finished do not count.
-
-        With `unfinished`, return only these.
-        """
+        """Return the files of the newest version, by date: without those of unfinished samples, or only these."""
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
         lost = self._find_lost(found)
         return [file for file in found if (file.batch in lost) == unfinished]
-
-    def rows(self, table: Table) -> int:
-        """Return how many rows the table has, as its log says."""
-        return sum(file.rows for file in self.files(table))
 
     def samples_in(self, file: DataFile) -> set[str]:
         """Return the finished samples that a file of `sample_runs` names."""
@@ -170,9 +173,8 @@ class Storage:
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
         """Return the documented columns, then date, of the newest version; later commits do not disturb it.
 
-        Spark reads files of this machine itself, as plain Parquet, so no jar is needed. Those of an object store are
-        read with the library and the credentials of the tables. A deleted file is an error of the query, whatever the
-        session says, because rows would be missing.
+        Spark reads files of this machine as plain Parquet, without a jar, and those of an object store with the library
+        and the credentials of the tables. A deleted file is an error of the query, because rows would be missing.
         """
         files = self.files(table)
         if not files:
@@ -187,7 +189,7 @@ class Storage:
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
-        return self.place.lock(checked_name(name))
+        return self.place.lock(layout.checked_name(name))
 
     def note(self, name: str) -> dict[str, Any]:
         """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
@@ -204,7 +206,7 @@ class Storage:
         self.place.write_small(self._note_path(name), json.dumps(content) + "\n")
 
     def _note_path(self, name: str) -> str:
-        return self.place.join(".notes", f"{checked_name(name)}.json")
+        return self.place.join(".notes", f"{layout.checked_name(name)}.json")
 
     def _find_lost(self, files: Sequence[DataFile]) -> set[str]:
         """Return those samples of the files that have no row in the table of samples."""
@@ -230,3 +232,58 @@ def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
             yield from ds.dataset(
                 file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base
             ).to_batches()
+
+
+class Queries:
+    """Queries on the versions of the tables that were the newest when each table was first used."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._builder: QueryBuilder | None = None
+        self._sources: dict[str, str | None] = {}
+
+    def select(self, table: Table, sql: str) -> list[Row]:
+        """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
+
+        Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
+        0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
+        would return for no rows. Raises StorageError.
+        """
+        log = self._storage.log(table)
+        if table.name not in self._sources:
+            self._sources[table.name] = self._register(table, log)
+        source = self._sources[table.name]
+        if source is None:
+            return []
+        with log.as_storage_error():
+            assert self._builder is not None
+            reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
+            rows: list[Row] = reader.read_all().to_pylist()
+            return rows
+
+    def _register(self, table: Table, log: DeltaLog) -> str | None:
+        from deltalake import QueryBuilder
+
+        if log.opened is None:
+            return None
+        # Only tables of facts have rows of samples.
+        lost = () if table.derived else self._storage.files(table, unfinished=True)
+        with log.as_storage_error():
+            self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
+            conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
+        return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
+
+
+def _is_of_file(storage: Storage, table: Table, path: str) -> str:
+    """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
+    rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
+    first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
+    clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
+    span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"
+    return f"(origin = 'sample' AND cluster_id IN ({clusters}) AND {span})"
+
+
+def quote(text: str) -> str:
+    """Return a text as SQL writes it; one that holds the name of the rows is divided, so that nothing replaces it."""
+    quoted = "'" + text.replace("'", "''") + "'"
+    return quoted.replace(_ROWS, "{' || 'rows}")

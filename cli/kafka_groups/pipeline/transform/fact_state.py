@@ -148,7 +148,7 @@ def forget_fact_state(storage: Storage) -> None:
     """Let the next build be one of all dates, until a state is saved. If this one is killed, it replaces its rows."""
     storage.save_note(_NOTE, {})
     for table in STATES:
-        storage.remove(table, storage.dates(table))
+        storage.replace(table, storage.dates(table), [])
 
 
 def read_last_rules(storage: Storage) -> Rules | None:

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline import schemas
-from kafka_groups.pipeline.storage.root_directory import open_file
-from kafka_groups.pipeline.storage.storage_errors import as_storage_error
+from kafka_groups.pipeline.storage.root_directory import as_storage_error, open_file
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
 from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, GROUP_INPUT, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
