@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 from kafka_groups.errors import SettingsError, SparkMissingError
 from kafka_groups.pipeline.doctor import Check, check_client, examine, measure
 from kafka_groups.pipeline.doctor.check import Cluster
+from kafka_groups.pipeline.doctor.cluster import judge_transactions
 from kafka_groups.pipeline.doctor.table_checks import examine_tables
-from kafka_groups.pipeline.doctor.transactions import judge
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, read_position
@@ -69,7 +69,7 @@ def test_this_machine_is_checked_without_a_cluster() -> None:
 
 
 def test_a_missing_pyspark_is_a_warning_that_names_what_needs_it(mocker: MockerFixture) -> None:
-    mocker.patch("kafka_groups.pipeline.doctor.machine.check_pyspark", side_effect=SparkMissingError("none"))
+    mocker.patch("kafka_groups.pipeline.doctor.check.check_pyspark", side_effect=SparkMissingError("none"))
     found = examine(None, None, environment={"PATH": ""})
     assert Check("pyspark", "warning", "none; ingest and builds of more than 100,000 facts need it") in found
 
@@ -167,13 +167,13 @@ def test_ends_that_are_not_known_are_no_sign_that_all_was_read(storage: Storage)
 
 def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
     now_ms = 1_800_000_000_000
-    short = judge({3: 7, 4: 2}, {3: now_ms - 60_000}, now_ms=now_ms)
-    long = judge({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
+    short = judge_transactions({3: 7, 4: 2}, {3: now_ms - 60_000}, now_ms=now_ms)
+    long = judge_transactions({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
     assert short.status == "ok"
     assert long.status == "warning"
     detail = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
     assert long.detail.startswith(f"{detail} (partition 4): until then ingest does not read")
-    assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
+    assert judge_transactions({3: 7}, {}, now_ms=now_ms).status == "ok"
 
 
 def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which topics are compacted: the brokers' responses for a time do not say where such a log ended then.
+"""Settings of topics and brokers; which topics are compacted, so that brokers cannot say where their logs once ended.
 
 Compaction takes records out of the middle of a log. The first record that is left at or after a time may have been
 written long after the one that was there, and then its offset is above the log end of that time: lag would be invented.
@@ -38,36 +38,49 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
     After a request that failed as a whole, none is made any more.
     """
     compacted: list[str] = []
-    unknown: dict[str, str] = {}
+    unknown: list[str] = []
+    why = ""
     try:
-        admin = AdminClient({**client, **_SILENT})
+        admin = new_admin(client)
     except (KafkaException, ValueError, TypeError) as error:
-        return Policies([], [*names], _reason(error, client))
-    left = [*names]
-    while left:
-        some, left = left[:_AT_ONCE], left[_AT_ONCE:]
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in some]
-        responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
-        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
-        wait(responses.values(), timeout_s + 1)
-        for resource, response in responses.items():
-            try:
-                policy = response.result(timeout=0)[_POLICY].value or ""
-            except (KafkaException, LookupError, TimeoutError) as error:
-                unknown[resource.name] = _reason(error, client)
-                # What librdkafka says itself has a code below zero, and holds for all topics.
-                if isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() < 0):
-                    unknown |= dict.fromkeys(left, unknown[resource.name])
-                    left = []
-            else:
-                if "compact" in (each.strip() for each in policy.split(",")):
-                    compacted.append(resource.name)
-    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        return Policies([], [*names], hidden(said, client))
+    for at in range(0, len(names), _AT_ONCE):
+        settings, is_over = request_settings(admin, ResourceType.TOPIC, names[at : at + _AT_ONCE], client, timeout_s)
+        for name, of_topic in settings.items():
+            if isinstance(of_topic, str) or _POLICY not in of_topic:
+                unknown.append(name)
+                why = why or (of_topic if isinstance(of_topic, str) else f"the brokers return no {_POLICY}")
+            elif "compact" in map(str.strip, of_topic[_POLICY].split(",")):
+                compacted.append(name)
+        if is_over:
+            unknown += names[at + _AT_ONCE :]
+            break
+    return Policies(compacted, unknown, why)
 
 
-def _reason(error: Exception, client: Mapping[str, str]) -> str:
-    if isinstance(error, TimeoutError):
-        return "the brokers did not respond in time"
-    if isinstance(error, LookupError):
-        return f"the brokers return no {_POLICY}"
-    return hidden(str(error.args[0].str() if isinstance(error, KafkaException) else error), client)
+def new_admin(client: Mapping[str, str]) -> AdminClient:
+    """Return a client of librdkafka that prints nothing."""
+    return AdminClient({**client, **_SILENT})
+
+
+def request_settings(
+    admin: AdminClient, kind: ResourceType, names: Sequence[str], client: Mapping[str, str], timeout_s: float
+) -> tuple[dict[str, dict[str, str] | str], bool]:
+    """Return the settings of each topic or broker, or why they are not known; and whether the whole request failed."""
+    resources = [ConfigResource(kind, name) for name in names]
+    responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+    # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
+    wait(responses.values(), timeout_s + 1)
+    found: dict[str, dict[str, str] | str] = {}
+    is_over = False
+    for resource, response in responses.items():
+        try:
+            found[resource.name] = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
+        except TimeoutError:
+            found[resource.name], is_over = "the brokers did not respond in time", True
+        except KafkaException as error:
+            found[resource.name] = hidden(error.args[0].str(), client)
+            # What librdkafka says itself has a code below zero, and holds for all topics.
+            is_over |= error.args[0].code() < 0
+    return found, is_over

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_groups.errors import SettingsError, SourceError
-from kafka_groups.pipeline.doctor.check import WARNING, Check, Cluster
+from kafka_groups.pipeline.doctor.check import WARNING, Check, Cluster, examine_machine
 from kafka_groups.pipeline.doctor.table_checks import examine_tables, measure
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ def examine(
     With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`; with `into`,
     tables are looked at. Nothing is changed anywhere.
     """
-    from kafka_groups.pipeline.doctor.machine import examine_machine
-
     parts = 3
     progress("checking", 0, parts)
     checks = examine_machine(environment)
@@ -39,18 +37,16 @@ def examine(
     if client is None:
         checks.append(Check("brokers", WARNING, "no cluster is named; give -b HOST:PORT or --profile NAME to check it"))
     else:
+        # Not imported before: the commands ingest and tables use this module without waiting for a Kafka client.
         from kafka_groups.pipeline.doctor.cluster import examine_cluster
+        from kafka_groups.pipeline.doctor.rights import examine_asking
 
         found, cluster = examine_cluster(client.properties, client.timeout_s)
         checks += found
         if wire is not None and cluster is not None:
-            from kafka_groups.pipeline.doctor.rights import examine_asking
-
             checks += examine_asking(wire)
     progress("checking", 2, parts)
-    if into is not None:
-        checks += examine_tables(into, cluster)
-    return checks
+    return checks if into is None else [*checks, *examine_tables(into, cluster)]
 
 
 def check_client(properties: Mapping[str, str]) -> None:
