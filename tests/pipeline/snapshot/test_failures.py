@@ -113,6 +113,22 @@ def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, s
     assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
 
 
+def test_commits_that_cannot_be_read_are_a_failure_also_of_a_group_that_is_deleted_by_now(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    """A group that has become a classic one is not found either when it is described, and still has commits."""
+    cluster.script(
+        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
+    )
+    cluster.groups["orders"].error = 30
+
+    done = take(cluster, storage)
+
+    cluster.groups["orders"].error = 0
+    assert [(each.group, each.name) for each in done.failures] == [("orders", "GROUP_AUTHORIZATION_FAILED")]
+    assert [row["failures"] for row in rows_of(storage, SAMPLE_RUNS)] == [1]
+
+
 def test_a_described_failure_leaves_what_the_listing_returned(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
