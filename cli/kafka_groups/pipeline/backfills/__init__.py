@@ -124,13 +124,13 @@ class _Run:
             for name, topic in topics.succeeded.items()
             if (not topic.internal if names is None else name in names)
         }
-        self.done.failures += [failure for name, failure in topics.failed.items() if names is None or name in names]
-        absent = sorted({*(names or ())} - {*wanted, *topics.failed})
+        failed = {name: failure for name, failure in topics.failed.items() if names is None or name in names}
+        absent = sorted({*(names or ())} - {*wanted, *failed})
+        self.done.failures += failed.values()
         self.done.failures += [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in absent]
         for name in left_out(sorted(wanted)) if wanted else ():
             del wanted[name]
-        for name, topic in wanted.items():
-            self.topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
+        self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in wanted.items() if topic.topic_id}
         ends = self.admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
         self.done.failures += ends.failed.values()
         self.ends = {key: end for key, end in ends.succeeded.items() if end is not None}
@@ -155,25 +155,21 @@ class _Run:
         self.done.days += 1
 
     def _new_rows(self, times: range, keys: Sequence[TopicPartition]) -> pa.RecordBatch:
-        same = {"cluster_id": self.cluster_id, "origin": _ORIGIN}
-        cells = self._search(times, keys).cells(self.first, self.topic_ids, same, self.now_ms)
-        is_new = self._is_new(times, cells.rows)
-        self.done.deleted += int((cells.is_deleted & is_new).sum())
-        self.done.ahead += int((cells.is_ahead & is_new).sum())
-        return cells.rows.filter(pa.array(cells.is_row & is_new))
-
-    def _search(self, times: range, keys: Sequence[TopicPartition]) -> TimeGrid:
-        """Return the responses; of a partition that fails those that came before."""
+        """Return the rows of partitions; of one that fails those whose responses came before."""
         grid = TimeGrid(times, {key: self.ends[key] for key in keys}, self.last)
         total = self.done.partitions * self.done.times
         while wanted := grid.next_times(self.ends.keys(), _LOOK_UPS_AT_ONCE):
-            for key, time_ms, point in self._look_up(wanted):
-                grid.take(key, time_ms, point)
+            for response in self._look_up(wanted):
+                grid.take(*response)
             self.progress("backfilling", self.known + grid.count_known(), total)
         self.known += len(keys) * len(times)
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
-        return grid
+        cells = grid.cells(self.first, self.topic_ids, {"cluster_id": self.cluster_id, "origin": _ORIGIN}, self.now_ms)
+        is_new = self._is_new(times, cells.rows)
+        self.done.deleted += int((cells.is_deleted & is_new).sum())
+        self.done.ahead += int((cells.is_ahead & is_new).sum())
+        return cells.rows.filter(pa.array(cells.is_row & is_new))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield partition, time and the record or the end; records that came since the ends were requested are none.
@@ -198,8 +194,9 @@ class _Run:
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves batches of backfills alone, so their rows are in no other.
         files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
-        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
-        if files and len(rows):
+        places = np.arange(len(rows))
+        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(places))
+        if files:
             first, last = pc.min_max(rows["topic"]).values()
             topic = ds.field("topic")
             of_these = (ds.field("cluster_id") == self.cluster_id) & (topic >= first) & (topic <= last)
@@ -207,6 +204,4 @@ class _Run:
                 known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
                 for batch in known.to_batches(columns=_KEY, filter=of_these):
                     new = new.join(pa.table(batch), _KEY, join_type="left anti")
-        is_new = np.zeros(len(rows), np.bool_)
-        is_new[new["place"].to_numpy()] = True
-        return is_new
+        return np.isin(places, new["place"].to_numpy())

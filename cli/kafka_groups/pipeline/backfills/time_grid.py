@@ -116,7 +116,7 @@ class TimeGrid:
         place = pa.array(np.repeat(np.arange(len(keys)), size))
         columns = {
             "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
-            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()).take(place),
+            "topic_id": pa.array([topic_ids.get(key.topic) for key in keys], pa.string()).take(place),
             "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
             "observed_at": observed * 1000,
             "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),

@@ -13,10 +13,11 @@ from confluent_kafka.admin import ResourceType
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.backfills.topic_policies import new_admin, request_settings
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
+from kafka_groups.pipeline.source.plan import Log
 
 _POLL_S: Final = 0.2  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
@@ -26,17 +27,20 @@ _TRANSACTIONS: Final = "open transactions"
 _LONG_S: Final = 300.0
 
 
-def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], Cluster | None]:
-    """Return the checks, and the cluster if it was reached. Each request has the timeout."""
+def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
+    """Return the checks; the cluster's id if it was reached, and where its topic ends, if that is known.
+
+    Each request has the timeout.
+    """
     try:
         brokers = Brokers(client, timeout_s)
         admin = new_admin(client)
         cluster_id = brokers.cluster_id()
         described = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s + 1)
     except SourceError as error:
-        return [Check("brokers", FAILED, str(error))], None
+        return [Check("brokers", FAILED, str(error))], None, None
     except KafkaException as error:
-        return [Check("brokers", FAILED, str(source_error(error.args[0], client)))], None
+        return [Check("brokers", FAILED, str(source_error(error.args[0], client)))], None, None
     nodes = sorted(node.id for node in described.nodes)
     count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
@@ -46,10 +50,10 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
         written = brokers.written(partitions)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
-        return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], cluster_id, None
     if not partitions:
         detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
-        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], Cluster(cluster_id, {})
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], cluster_id, Log(None, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
@@ -64,7 +68,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     for broker in map(str, nodes[:1]):
         found, _ = request_settings(admin, ResourceType.BROKER, [broker], client, timeout_s)
         checks.append(_broker_settings(broker, found[broker]))
-    return checks, Cluster(cluster_id, ends, topic_id)
+    return checks, cluster_id, Log(topic_id, ends)
 
 
 def _messages(

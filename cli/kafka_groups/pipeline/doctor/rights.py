@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.model import GroupListing, Results
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
+from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
